@@ -44,7 +44,7 @@ def triplets(n: int, *, singular: bool) -> tuple[torch.Tensor, Pairs]:
         points[n + n // 2 : 2 * n] = points[n : 2 * n - n // 2]
     index = torch.arange(n)
     pool = torch.zeros(3 * n, dtype=torch.float64)
-    pairs = Pairs(index, Links.from_index(index + n, 3 * n), Links.from_index(index + 2 * n, 3 * n), pool)
+    pairs = Pairs(index, Links(index[:, None] + n, 3 * n), Links(index[:, None] + 2 * n, 3 * n), pool)
     return torch.as_tensor(points), pairs
 
 

@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.contrastive.pairs import _smallest
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FromFunction, Gaussian
-from rkhs.problems.pairs import Groups, Links
+from rkhs.problems.pairs import Groups
 
 R = np.random.default_rng(0)
 X = np.sin(R.normal(size=(60, 2)) @ R.normal(size=(2, 4))) + 0.1 * R.normal(size=(60, 4))
@@ -102,13 +102,12 @@ def test_scikit_learn_checks(storage: Any) -> None:
 def test_groups_are_links_to_all_other_members() -> None:
     points, groups = torch.tensor([1, 2, 4, 5, 7]), torch.tensor([0, 1, 0, 1, 1])
     given = Groups(points, groups, 9)
-    pairs = [(i, int(points[j])) for i in range(5) for j in range(5) if i != j and groups[i] == groups[j]]
-    rows, cols = torch.tensor(pairs).unbind(1)
-    links = Links(rows, cols, 1.0 / torch.bincount(rows)[rows].double(), (5, 9))
+    same = (groups[:, None] == groups[None, :]).double() - torch.eye(5).double()
+    links = torch.zeros(5, 9, dtype=torch.float64).index_copy(1, points, same / same.sum(1, keepdim=True))
     F, A = torch.as_tensor(R.normal(size=(9, 3))), torch.as_tensor(R.normal(size=(5, 3)))
-    np.testing.assert_allclose(given.average(F), links.average(F))
-    np.testing.assert_allclose(given.spread(A), links.spread(A))
-    np.testing.assert_allclose(given.totals(), links.totals())
+    np.testing.assert_allclose(given.average(F), links @ F)
+    np.testing.assert_allclose(given.spread(A), links.mT @ A)
+    np.testing.assert_allclose(given.totals(), links.sum(0))
 
 
 def test_nearest_columns_are_those_of_a_stable_sort() -> None:

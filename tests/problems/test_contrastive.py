@@ -24,7 +24,7 @@ def triplets(n: int, d: int, seed: int, several: int = 1) -> tuple[torch.Tensor,
     neg = n * (1 + several) + torch.arange(n)
     pool = torch.zeros(N, dtype=torch.float64)
     pool[:n] = 1.0 / n
-    return points, Pairs(torch.arange(n), Links.from_index(pos, N), Links.from_index(neg, N), pool)
+    return points, Pairs(torch.arange(n), Links(pos, N), Links(neg[:, None], N), pool)
 
 
 def loss(pairs: Pairs, codes: torch.Tensor) -> float:
@@ -94,7 +94,7 @@ def test_identical_positives_and_the_mean_as_negative_are_centred_kernel_pca(ker
     X = torch.as_tensor(np.random.default_rng(3).normal(size=(20, 4)))
     K = kernel._gram(X)
     index = torch.arange(20)
-    pairs = Pairs(index, Links.from_index(index, 20), None, torch.full((20,), 0.05, dtype=torch.float64))
+    pairs = Pairs(index, Links(index[:, None], 20), None, torch.full((20,), 0.05, dtype=torch.float64))
     best = SimpleContrastive(K, pairs, 3).solve()
     mu, U = torch.linalg.eigh(center_gram(K))
     np.testing.assert_allclose(best.eigenvalues.numpy(), mu.flip(0)[:3].numpy(), rtol=1e-9)
@@ -144,7 +144,7 @@ def test_both_routes_agree() -> None:
     rng = np.random.default_rng(5)
     X = torch.as_tensor(rng.normal(size=(30, 3)))
     index = torch.as_tensor(rng.integers(0, 30, size=(30, 4)))
-    pairs = Pairs(torch.arange(30), Links.from_index(index, 30), None, torch.full((30,), 1 / 30, dtype=torch.float64))
+    pairs = Pairs(torch.arange(30), Links(index, 30), None, torch.full((30,), 1 / 30, dtype=torch.float64))
     K = Gaussian(0.4)._gram(X)
     points = SimpleContrastive(K, pairs, 2).solve()
     blocks = SimpleContrastive(K, pairs, 2, strict=True).solve()
@@ -157,5 +157,5 @@ def test_both_routes_agree() -> None:
 
 def test_an_anchor_with_a_positive_twice() -> None:
     X, _ = triplets(6, 2, 0)
-    few, many = Links.from_index(torch.tensor([[0, 1], [2, 2]]), 18), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    few, many = Links(torch.tensor([[0, 1], [2, 2]]), 18), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(few.average(X).numpy(), (many.double() @ X[:3]).numpy())

@@ -17,7 +17,7 @@ from tests.problems.test_contrastive import triplets
 
 def single(k: float) -> tuple[torch.Tensor, Pairs]:
     zero = torch.zeros(1, dtype=torch.long)
-    links = Links.from_index(zero, 1)
+    links = Links(zero[:, None], 1)
     return torch.full((1, 1), k, dtype=torch.float64), Pairs(zero, links, links, torch.ones(1, dtype=torch.float64))
 
 

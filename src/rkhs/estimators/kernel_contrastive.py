@@ -11,7 +11,7 @@ from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.contrastive.losses import ContrastOptions, fit_contrast
+from rkhs.estimators.contrastive.losses import fit_contrast
 from rkhs.estimators.contrastive.pairs import PairBuilder
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.options.combinations import check_combination
@@ -237,7 +237,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         self
         """
         self._check_parameters()
-        kernel, n = self._kernel_for(X), self.n_components
+        kernel = self._kernel_for(X)
         with self._running() as run:
             training = self._training(X, kernel)
             builder = PairBuilder(training.items, kernel.domain, int(check_seed(self.random_state).randint(2**31)))
@@ -247,8 +247,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
             if builder.extra:
                 announce_points(run, self.storage, builder.items, builder.n_points, held.map.width)
                 held = held.of(builder.points, run.options, run.psd)
-        options = ContrastOptions(self.loss, n, self.reg, self.strict, self.max_iter, self.tol, self.verbose)
-        found = fit_contrast(held.values, pairs.to(held.values), options, factored=held.factored)
+        found = fit_contrast(held, pairs, self.get_params(deep=False))
         fitted = held.values @ found.coefficients
         codes = self._to_output(fitted[: builder.n])
         self.model_ = ContrastiveModel.of(held, found.coefficients, fitted, codes, found.facts)
@@ -260,11 +259,10 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         self, builder: PairBuilder, held: HeldItems, y: Any, positives: ArrayLike | None, negatives: ArrayLike | None
     ) -> Pairs:
         """Pairs of the kind that was asked for, and points of their own where they need such."""
-        anchors = None
         if positives is not None:
-            alike: Any = builder.given(positives, "positives")
+            alike = builder.given(positives, "positives")
         elif self.pairs == "class":
-            anchors, alike = builder.classes(y)
+            alike = builder.classes(y)
         elif self.pairs == "augment":
             if self.augment is None:
                 raise InputError("augment must be given for pairs='augment': a name, an augmentation or f(X, rng)")
@@ -276,7 +274,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
             unlike = builder.given(negatives, "negatives")
         elif self.negatives in ("given", "permutation"):
             unlike = builder.permuted()
-        return builder.pairs(anchors, alike, unlike)
+        return builder.pairs(alike, unlike, held.values.device)
 
     def transform(self, X: Any) -> Any:
         """Encode items.

@@ -59,8 +59,7 @@ def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
         )
     columns = 1000  # of Krylov bases, or of a preconditioner
     n_bytes = 3 * 2**28 + 8 * n * 3 * columns
-    what = f"{run.name} on n={n} rows with storage='blocked'"
-    run.announce(Estimate(what, n_bytes, "tiles and bases of n x 1000"), "Use storage=Nystroem(m)")
+    run.announce(_estimate(run, "blocked", n, n_bytes, "tiles and bases of n x 1000"), "Use storage=Nystroem(m)")
 
 
 def announce_features(
@@ -79,18 +78,16 @@ def announce_features(
     small = 8 * sample * columns * 3 + 12 * min(n, 3000) ** 2 + 8 * min(n, 16 * BLOCK) * columns * 2
     kept = 8 * n * m
     n_bytes = tiles + squares + small + n * codes * 24 + 2**25 + (kept if kept <= held else 0)
-    what = f"{run.name} on n={n} rows with storage={storage!r}"
     advice = "Use fewer landmarks or features, or fewer components"
-    run.announce(Estimate(what, int(n_bytes), "tiles, m x m matrices and codes"), advice)
+    run.announce(_estimate(run, storage, n, n_bytes, "tiles, m x m matrices and codes"), advice)
 
 
 def announce_rows(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
     """Announce a fit in stages, where every row has a code of its own; parameters as of :func:`announce_features`."""
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
     last, sizes = min(n, MORE * storage.m), {"columns": columns, "outputs": outputs, "components": components}
-    n_bytes = int(staged_bytes(n, min(n, MOST), m, last, **sizes))
-    what = f"{run.name} on n={n} rows with storage={storage!r}"
-    estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
+    n_bytes = staged_bytes(n, min(n, MOST), m, last, **sizes)
+    estimate = _estimate(run, storage, n, n_bytes, "features of the rows, m x m matrices and copies of the data")
     run.announce(estimate, partial(landmark_advice, storage.m, n, columns, components))
 
 
@@ -100,9 +97,7 @@ def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, widt
         return run.announce_dense(n, 3.0) if n > len(items) else None
     m = most_features(storage, items) if width is None else width
     n_bytes = 4 * (8 if run.options["dtype"] == torch.float64 else 4) * n * m + 40 * m**2 + 2**28
-    estimate = Estimate(
-        f"{run.name} on n={len(items)} rows with storage={storage!r}", n_bytes, "features of all points"
-    )
+    estimate = _estimate(run, storage, len(items), n_bytes, "features of all points")
     return run.announce(estimate, "Use fewer landmarks or features, or rows")
 
 
@@ -111,5 +106,10 @@ def announce_layers(run: Run, storage: Storage | str, n: int, codes: int) -> Non
     if isinstance(storage, Storage):
         size, m = 8 if run.options["dtype"] == torch.float64 else 4, storage.m
         n_bytes = size * n * (5 * m + 60 * (codes + 8)) + 40 * m**2 + 2**29
-        estimate = Estimate(f"{run.name} on n={n} rows with storage={storage!r}", n_bytes, "features, bases and tiles")
-        run.announce(estimate, "Use fewer landmarks or features")
+        run.announce(
+            _estimate(run, storage, n, n_bytes, "features, bases and tiles"), "Use fewer landmarks or features"
+        )
+
+
+def _estimate(run: Run, storage: Storage | str, n: int, n_bytes: float, parts: str) -> Estimate:
+    return Estimate(f"{run.name} on n={n} rows with storage={storage!r}", int(n_bytes), parts)

@@ -145,7 +145,7 @@ class DualProblem:
 
     def prox_row(self, U: Tensor, step: Tensor, i: int) -> Tensor:
         """Prox of row ``i`` alone; ``U`` of shape (F, q, B)."""
-        return self.rows.row(i).prox(U[:, None], step)[:, 0]
+        return self.rows.part(rows=slice(i, i + 1)).prox(U[:, None], step)[:, 0]
 
     @property
     def quadratic(self) -> bool:
@@ -238,7 +238,7 @@ class DualProblem:
             self.targets[folds],
             self.root_weights[folds],
             self.regs[columns],
-            self.rows.select(folds, columns),
+            self.rows.part(folds, columns=columns),
             self.basis,
             self.rotation,
             self.first_fold + folds.indices(self.shape[0])[0],

@@ -14,22 +14,30 @@ _FEW = 8  # up to this many points an anchor, adding rows is faster than a spars
 
 @dataclass(frozen=True)
 class Links:
-    """Weighted links from anchors to points; the weights of each anchor sum to one."""
+    """Links from each anchor to as many points, with equal weights that sum to one."""
 
-    rows: Tensor  # (e,): anchor of each link
-    cols: Tensor  # (e,): point of each link
-    weights: Tensor  # (e,): not negative
-    shape: tuple[int, int]  # number of anchors and number of points
-    index: Tensor | None = None  # (n, m)
+    index: Tensor  # (n, m): the points of each anchor
+    n_points: int
 
-    @classmethod
-    def from_index(cls, index: Tensor, n_points: int, dtype: torch.dtype = torch.float64) -> Links:
-        """Equal weights on the points ``index[i]`` of each anchor; ``index`` of shape (n,) or (n, m)."""
-        index = index.reshape(index.shape[0], -1)
-        n, m = index.shape
-        rows = torch.arange(n, device=index.device).repeat_interleave(m)
-        weights = torch.full((n * m,), 1.0 / m, dtype=dtype, device=index.device)
-        return cls(rows, index.reshape(-1), weights, (n, n_points), index)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of anchors and number of points."""
+        return len(self.index), self.n_points
+
+    @property
+    def rows(self) -> Tensor:
+        """Anchor of each link, shape (n m,)."""
+        return torch.arange(len(self.index), device=self.index.device).repeat_interleave(self.index.shape[1])
+
+    @property
+    def cols(self) -> Tensor:
+        """Point of each link, shape (n m,)."""
+        return self.index.reshape(-1)
+
+    @property
+    def weights(self) -> Tensor:
+        """Of each link, shape (n m,)."""
+        return torch.full_like(self.cols, 1.0 / self.index.shape[1], dtype=torch.float64)
 
     @property
     def matrix(self) -> Tensor:
@@ -40,7 +48,7 @@ class Links:
 
     def average(self, F: Tensor) -> Tensor:
         """Weighted means of rows of ``F``, one for each anchor, shape (n, r)."""
-        if self.index is None or self.index.shape[1] > _FEW:
+        if self.index.shape[1] > _FEW:
             return torch.sparse.mm(self.matrix.to(F.dtype), F)
         first, *rest = self.index.unbind(1)
         total = F.index_select(0, first)
@@ -54,13 +62,7 @@ class Links:
 
     def totals(self) -> Tensor:
         """Sum of the weights that each point receives, shape (N,)."""
-        return self.weights.new_zeros(self.shape[1]).index_add_(0, self.cols, self.weights)
-
-    def to(self, like: Tensor) -> Links:
-        """The links on the device of a tensor."""
-        index = None if self.index is None else self.index.to(like.device)
-        rows, cols = self.rows.to(like.device), self.cols.to(like.device)
-        return Links(rows, cols, self.weights.to(like), self.shape, index)
+        return self.weights.new_zeros(self.n_points).index_add_(0, self.cols, self.weights)
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,6 @@ class Groups:
         totals = torch.zeros(self.n_points, dtype=torch.float64, device=self.anchors.device)
         return totals.index_fill_(0, self.anchors, 1.0)
 
-    def to(self, like: Tensor) -> Groups:
-        """The groups on the device of a tensor."""
-        return Groups(self.anchors.to(like.device), self.groups.to(like.device), self.n_points)
-
 
 @dataclass(frozen=True)
 class Pairs:
@@ -130,8 +128,3 @@ class Pairs:
     def to_points(self, top: Tensor, bottom: Tensor) -> Tensor:
         """Coefficients on the points of ``Phi top + Delta bottom``, shape (N, h)."""
         return self.differences_transposed(bottom).index_add_(0, self.anchors, top)
-
-    def to(self, like: Tensor) -> Pairs:
-        """The pairs on the device of a tensor."""
-        negatives = None if self.negatives is None else self.negatives.to(like)
-        return Pairs(self.anchors.to(like.device), self.positives.to(like), negatives, self.pool.to(like))

@@ -18,6 +18,8 @@ from rkhs.losses import Canonical, Loss
 
 __all__ = ["build_row_loss"]
 
+ALL = slice(None)
+
 
 class RowLoss(ABC):
     """Conjugate of the loss in the variable ``W``, divided by ``tau``."""
@@ -45,16 +47,12 @@ class RowLoss(ABC):
         """Loss and gap of each row, shapes (F, n, B), from scaled residuals ``R = s (y - h)`` and ``W``."""
 
     @abstractmethod
-    def select(self, folds: slice, columns: Tensor | slice) -> RowLoss:
-        """The part for some folds and settings."""
+    def part(self, folds: slice = ALL, rows: slice = ALL, columns: Tensor | slice = ALL) -> RowLoss:
+        """The part for some folds, rows and settings."""
 
     @abstractmethod
     def with_tau(self, tau: Tensor) -> RowLoss:
         """The same losses beside other regularisers."""
-
-    @abstractmethod
-    def row(self, i: int) -> RowLoss:
-        """The part for row ``i`` alone."""
 
     @property
     def quadratic(self) -> bool:
@@ -116,18 +114,14 @@ class CanonicalRows(RowLoss):
         inner = torch.linalg.vecdot(R, W, dim=2) * self.tau[:, None, :]
         return loss, loss + conjugate - inner
 
-    def select(self, folds: slice, columns: Tensor | slice) -> CanonicalRows:
-        """The part for some folds and settings."""
-        tau = self.tau[folds][:, columns]
-        return CanonicalRows(self.s[folds], tau, self.c[columns], self.epsilon[columns], self.cap[columns])
+    def part(self, folds: slice = ALL, rows: slice = ALL, columns: Tensor | slice = ALL) -> CanonicalRows:
+        """The part for some folds, rows and settings."""
+        numbers = (self.c[columns], self.epsilon[columns], self.cap[columns])
+        return CanonicalRows(self.s[folds, rows], self.tau[folds][:, columns], *numbers)
 
     def with_tau(self, tau: Tensor) -> CanonicalRows:
         """The same losses beside other regularisers."""
         return CanonicalRows(self.s, tau, self.c, self.epsilon, self.cap)
-
-    def row(self, i: int) -> CanonicalRows:
-        """The part for row ``i`` alone."""
-        return CanonicalRows(self.s[:, i : i + 1], self.tau, self.c, self.epsilon, self.cap)
 
     def caps(self) -> Tensor:
         """``s cap / tau``."""
@@ -192,17 +186,13 @@ class GeneralRows(RowLoss):
         F, B = self.tau.shape
         return [(f, b) for f in range(F) for b in range(B)]
 
-    def select(self, folds: slice, columns: Tensor | slice) -> GeneralRows:
-        """The part for some folds and settings."""
-        return GeneralRows(self.s[folds], self.tau[folds][:, columns], self.loss, self.targets[folds])
+    def part(self, folds: slice = ALL, rows: slice = ALL, columns: Tensor | slice = ALL) -> GeneralRows:
+        """The part for some folds, rows and settings."""
+        return GeneralRows(self.s[folds, rows], self.tau[folds][:, columns], self.loss, self.targets[folds, rows])
 
     def with_tau(self, tau: Tensor) -> GeneralRows:
         """The same losses beside other regularisers."""
         return GeneralRows(self.s, tau, self.loss, self.targets)
-
-    def row(self, i: int) -> GeneralRows:
-        """The part for row ``i`` alone."""
-        return GeneralRows(self.s[:, i : i + 1], self.tau, self.loss, self.targets[:, i : i + 1])
 
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:

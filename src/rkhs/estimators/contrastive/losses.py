@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,24 +18,12 @@ from rkhs.problems.pairs import Pairs
 from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
+from rkhs.spaces import HeldItems
 
-__all__ = ["Contrast", "ContrastOptions", "fit_contrast"]
+__all__ = ["Contrast", "fit_contrast"]
 
 _AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
 _AUTO_TRIES = 6
-
-
-@dataclass(frozen=True)
-class ContrastOptions:
-    """Which loss is minimised, and how."""
-
-    loss: str
-    n_components: int
-    reg: float | str  # of the spectral loss
-    strict: bool  # components of the simple loss whatever the sign of their eigenvalues
-    max_iter: int  # of the one loss without a closed form
-    tol: float
-    verbose: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +35,20 @@ class Contrast:
     facts: ContrastFacts
 
 
-def fit_contrast(values: Tensor, pairs: Pairs, options: ContrastOptions, *, factored: bool) -> Contrast:
-    """Minimise a loss."""
-    if options.loss == "simple":
-        return _fit_simple(SimpleContrastive(values, pairs, options.n_components, options.strict, factored))
+def fit_contrast(held: HeldItems, pairs: Pairs, given: Mapping[str, Any]) -> Contrast:
+    """Minimise the loss that the parameters of an estimator ask for, by their names."""
+    h, reg = given["n_components"], None if isinstance(given["reg"], str) else float(given["reg"])
+    if given["loss"] == "simple":
+        return _fit_simple(SimpleContrastive(held.values, pairs, h, given["strict"], held.factored))
     if pairs.negatives is None:
-        return _fit_pooled(PooledSpectral(values, pairs, options.n_components, factored), options)
-    factor = None if factored else factorize(values)
-    F = values if factor is None else factor.matrix
-    found = _fit_given(SpectralContrastive(F, pairs, options.n_components, 0.0), options)
-    return found if factor is None else replace(found, coefficients=factor.coefficients(found.coefficients))
+        return _fit_pooled(PooledSpectral(held.values, pairs, h, held.factored), reg)
+    solver = LBFGS(given["max_iter"], given["tol"])
+    monitor = Monitor(verbose=given["verbose"], label="KernelContrastive")
+    if held.factored:
+        return _fit_given(SpectralContrastive(held.values, pairs, h, 0.0), reg, solver, monitor)
+    factor = factorize(held.values)
+    found = _fit_given(SpectralContrastive(factor.matrix, pairs, h, 0.0), reg, solver, monitor)
+    return replace(found, coefficients=factor.coefficients(found.coefficients))
 
 
 def _fit_simple(problem: SimpleContrastive) -> Contrast:
@@ -76,33 +70,31 @@ def _closed(point: Tensor, value: float, route: str) -> Solution:
     return Solution(point, value, Reason.CLOSED_FORM, 1, 1, history=(row,))
 
 
-def _fit_pooled(problem: PooledSpectral, options: ContrastOptions) -> Contrast:
+def _fit_pooled(problem: PooledSpectral, given: float | None) -> Contrast:
     bounds, regs = problem.lambda_bounds(), problem.active_regs()
     positive = regs[regs > 1e-9 * max(bounds[1], 1e-300)]
     auto = _AUTO_POOL * float(positive[-1]) if len(positive) else 0.0
-    reg = auto if isinstance(options.reg, str) else float(options.reg)
+    reg = auto if given is None else given
     best = problem.solve(reg)
     facts = _spectral_facts(best.codes, reg, bounds, best.eigenvalues.cpu().numpy())
     route = "features" if problem.factored else "pool"
     return Contrast(best.coefficients, _closed(best.coefficients, best.value, route), facts)
 
 
-def _fit_given(problem: SpectralContrastive, options: ContrastOptions) -> Contrast:
+def _fit_given(problem: SpectralContrastive, given: float | None, solver: LBFGS, monitor: Monitor) -> Contrast:
     low, high = problem.lambda_bounds()
-    auto = isinstance(options.reg, str)
     active = problem.active_regs()
     last = float(active[-1]) if len(active) else 0.0
-    reg = 0.5 * (low + (last if last > low else high)) if auto else float(options.reg)
-    if not auto and reg < low:
+    reg = 0.5 * (low + (last if last > low else high)) if given is None else given
+    if given is not None and reg < low:
         warn(
             f"reg={reg:g} is below {low:.4g}, under which the spectral loss is unbounded; stop early by "
             f"max_iter, or use reg between {low:.4g} and {high:.4g}, or negatives='pool'",
             UserWarning,
         )
-    for _ in range(_AUTO_TRIES if auto else 1):
+    for _ in range(_AUTO_TRIES if given is None else 1):
         problem = replace(problem, reg=reg)
-        monitor = Monitor(verbose=options.verbose, label="KernelContrastive")
-        solution = LBFGS(options.max_iter, options.tol).solve(problem, problem.start(), monitor)
+        solution = solver.solve(problem, problem.start(), monitor)
         if solution.reason is not Reason.DIVERGED:
             break
         reg, tried = 0.5 * (reg + high), reg

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,42 +133,37 @@ class PairBuilder:
         other[cycle] = np.roll(cycle, -1)
         return other[:, None]
 
-    def classes(self, y: Any) -> tuple[np.ndarray, Groups]:
-        """Anchors (labelled items whose class has another member), grouped by class."""
+    def classes(self, y: Any) -> np.ndarray:
+        """Class of each item, shape (n,), from 0; -1 where it has no label, or no other member."""
         labels = _read_labels(y, self.n)
         names, codes = np.unique(labels[labels >= 0], return_inverse=True)
-        full = np.full(self.n, -1)
-        full[labels >= 0] = codes
         counts = np.bincount(codes, minlength=len(names))
         if (counts == 1).any():
             warn(
                 f"{int((counts == 1).sum())} classes have a single row and are skipped: it has no positive",
                 UserWarning,
             )
-        usable = np.flatnonzero(counts > 1)
-        unlabelled = bool((labels < 0).any())
-        if len(usable) == 0 or (len(names) == 1 and not unlabelled):
+        usable = counts > 1
+        if not usable.any() or (len(names) == 1 and not (labels < 0).any()):
             raise InputError(
                 "y must have at least two classes, one of them with two rows or more, for pairs='class'; "
                 f"got {len(names)} classes of sizes {counts.tolist()[:10]}"
             )
-        anchors = np.flatnonzero(np.isin(full, usable))
-        numbers = np.unique(full[anchors], return_inverse=True)[1]
-        return anchors, Groups(torch.as_tensor(anchors), torch.as_tensor(numbers), self.n_points)
+        classes = np.full(self.n, -1)
+        classes[labels >= 0] = np.where(usable, np.cumsum(usable) - 1, -1)[codes]
+        return classes
 
-    def pairs(self, anchors: np.ndarray | None, positives: np.ndarray | Groups, negatives: np.ndarray | None) -> Pairs:
-        """Join everything; ``positives`` are rows (n, m) or groups, ``negatives`` rows (n, m) or None for the pool."""
-        anchors = np.arange(self.n) if anchors is None else anchors
-        N = self.n_points
-        positive: Links | Groups
-        if isinstance(positives, Groups):
-            positive = replace(positives, n_points=N)
-        else:
-            positive = Links.from_index(torch.as_tensor(positives[anchors]), N)
-        negative = None if negatives is None else Links.from_index(torch.as_tensor(negatives[anchors]), N)
-        pool = torch.zeros(N, dtype=torch.float64)
+    def pairs(self, alike: np.ndarray, unlike: np.ndarray | None, device: torch.device) -> Pairs:
+        """Join everything: rows (n, m) of positives, or classes (n,), and rows of negatives (None: the pool)."""
+        N, classes = self.n_points, alike if alike.ndim == 1 else np.zeros(self.n)
+        anchors = np.flatnonzero(classes >= 0)
+        chosen = torch.as_tensor(anchors, device=device)
+        found = torch.as_tensor(alike[anchors], device=device)
+        positive = Groups(chosen, found, N) if alike.ndim == 1 else Links(found, N)
+        negative = None if unlike is None else Links(torch.as_tensor(unlike[anchors], device=device), N)
+        pool = torch.zeros(N, dtype=torch.float64, device=device)
         pool[: self.n] = 1.0 / self.n
-        return Pairs(torch.as_tensor(anchors), positive, negative, pool)
+        return Pairs(chosen, positive, negative, pool)
 
 
 def _smallest(D: Tensor, count: int) -> Tensor:

@@ -147,11 +147,6 @@ class DualRegressor(RegressorMixin, KernelMachine):
     kernel_bound_ = Fitted[float]("certificates.kernel_bound")
     output_bound_ = Fitted[float]("certificates.output_bound")
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the machine."""
-        self._check_parameters()
-        return self._solve(self._prepare(X, y, sample_weight))
-
     def path(
         self,
         X: Any,

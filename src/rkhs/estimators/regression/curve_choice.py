@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.regression.terms import Regression
+from rkhs.estimators.regression.terms import REGS, Regression
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Kernel, Linear
 from rkhs.outputs import Functional
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding
@@ -24,7 +24,6 @@ from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
 __all__ = ["CurveChoice", "candidate_kernels", "choose_for_curves"]
 
-REGS = np.logspace(0.0, -8.0, 17)
 _ROUNDS = 11
 _FEWEST = 8  # with fewer curves none is left out
 Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a kernel (None: any) and weights (n,)

@@ -10,7 +10,7 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import GapWarning, InputError, warn
 from rkhs._core.memory import Estimate, check_memory
-from rkhs.estimators.regression.curve_choice import REGS
+from rkhs.estimators.regression.terms import REGS
 from rkhs.losses import Squared
 from rkhs.outputs import Functional
 from rkhs.problems.gapped_curves import GappedCurves

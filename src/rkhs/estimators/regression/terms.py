@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
 
-__all__ = ["Regression", "certificates_of", "term_grams"]
+__all__ = ["REGS", "Regression", "certificates_of", "term_grams"]
 
-_REGS = np.logspace(0.0, -8.0, 17)
+REGS = np.logspace(0.0, -8.0, 17)
 _FIXED = 1e-3
 
 
@@ -99,7 +99,7 @@ class Regression:
         w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
         rows = w > 0.0
         K, U, w = K[rows][:, rows], U[rows], w[rows]
-        regs = _REGS * (unit or 1.0)
+        regs = REGS * (unit or 1.0)
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         groups = self.training.groups[rows.cpu().numpy()]
