@@ -20,6 +20,7 @@ from rkhs import estimators, kernels
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.containers import pack, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError
+from rkhs.augment import GaussianNoise
 from rkhs.engines import Threads
 from rkhs.features import WholeMap
 from rkhs.persistence import FORMAT, read_model, registry
@@ -94,8 +95,9 @@ def test_every_concrete_kernel_of_the_library_can_be_named() -> None:
         ),
         ({"dtype": "float32"}, X.astype(np.float32)),
         ({"n_components": 1}, np.random.default_rng(0).normal(size=(12, 40))),
+        ({"noise": GaussianNoise(0.1, copies=2), "random_state": 0, "tol": 1e-2}, X),
     ],
-    ids=["deep", "features", "gram", "sum and operators", "float32", "more columns than rows"],
+    ids=["deep", "features", "gram", "sum and operators", "float32", "more columns than rows", "noisy copies"],
 )
 def test_autoencoders_of_all_kinds_come_back(params: dict[str, Any], data: Any, tmp_path: Path) -> None:
     model = rkhs.KernelAutoencoder(**params).fit(data)

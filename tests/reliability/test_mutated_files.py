@@ -55,6 +55,19 @@ def test_a_regressor_without_what_its_outputs_are_read_by_is_refused(name: str, 
         rkhs.load(tmp_path / "m")
 
 
+def test_a_model_of_a_gram_matrix_without_its_rows(tmp_path: Path) -> None:
+    K = np.eye(12) + 1.0
+    rkhs.save(rkhs.KernelPCA(2, kernel="precomputed").fit(K), tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    del found.content["state"]["_kept_rows"]
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    assert rkhs.load(tmp_path / "m").transform(K).shape == (12, 2)  # all rows, as the file says nothing else
+    del found.content["state"]["_n_training"]
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    with pytest.raises(ModelFileError, match="number of training items"):
+        rkhs.load(tmp_path / "m")
+
+
 def test_an_output_kernel_without_a_number_is_refused(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(12, 2))
     rkhs.save(rkhs.InputOutputKernelRegressor(output_kernel="gaussian").fit(rows, rows), tmp_path / "m")

@@ -86,6 +86,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     column_means_: np.ndarray | None = None  # of columns that are read as they are
     column_scales_: np.ndarray | None = None
     filling_: FilledTable | None = None
+    _kept_rows: np.ndarray | None = None  # training items of positive weight; None: all
     n_features_in_: int
     feature_names_in_: np.ndarray
     objective_: float

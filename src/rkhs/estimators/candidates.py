@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -85,6 +85,14 @@ def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
     return model._read_beside(candidates, "candidates", int(np.asarray(model.n_features_in_)))
 
 
+class Decoding(Protocol):
+    """What ranks candidates: KernelAutoencoder, KernelPCA, DeepRKM."""
+
+    @property
+    def decode(self) -> Callable[..., Ranking]:
+        """From codes and candidates."""
+
+
 class BestCandidates:
     """The best candidates of every code among the chunks seen so far."""
 
@@ -93,7 +101,7 @@ class BestCandidates:
         self.seen = 0
         self.ranking: Ranking | None = None
 
-    def add(self, model: Any, codes: ArrayLike, chunk: Items, **options: Any) -> np.ndarray:
+    def add(self, model: Decoding, codes: ArrayLike, chunk: Items, **options: Any) -> np.ndarray:
         """Rank a chunk and keep the best; ties go to the earlier candidate."""
         check_methods(model, "model", ("decode",))
         found = model.decode(codes, chunk, n_best=self.n_best, **options)
@@ -110,7 +118,7 @@ class BestCandidates:
 
 
 def decode_chunks(
-    model: Any, codes: ArrayLike, chunks: Iterable[Items], *, n_best: int = 10, **options: Any
+    model: Decoding, codes: ArrayLike, chunks: Iterable[Items], *, n_best: int = 10, **options: Any
 ) -> Ranking:
     """Rank candidates that arrive in chunks, such as a library too large for memory."""
     best = BestCandidates(n_best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -378,14 +379,13 @@ class InputOutputKernelRegressor(KernelMachine):
         found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
-        vectors = self.output_kernel_.domain == "vectors"
-        read = _in_order if vectors else check_items
-        if per_sample and candidates is not None:
-            pools = [read(one) for one in candidates]
+        read = check_items if self.output_kernel_.domain == "objects" else _in_order
+        if candidates is None:
+            chosen = [own(self._outputs_given[i]) for i in found]
         else:
-            pools = [self._outputs_given if candidates is None else read(candidates)] * len(found)
-        chosen = [own(pool[i]) for pool, i in zip(pools, found, strict=True)]
-        return np.asarray(chosen) if vectors else chosen
+            sets = map(read, candidates) if per_sample else repeat(read(candidates))
+            chosen = [own(one[i]) for one, i in zip(sets, found, strict=False)]
+        return chosen if self.output_kernel_.domain == "objects" else np.asarray(chosen)
 
     def _labels(self, X: Any) -> np.ndarray:
         """The label vectors that are nearest to the predicted ones, or have as many labels as their entries sum to."""

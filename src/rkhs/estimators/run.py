@@ -25,7 +25,7 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory, readable
-from rkhs._core.stored import check_places, check_shape
+from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
     Block,
@@ -159,8 +159,9 @@ def check_fit_stored(estimator: BaseEstimator) -> None:
     check_shape("column means", estimator.column_means_, expected)
     check_shape("column scales", estimator.column_scales_, expected)
     if kernel.domain == "gram":
-        kept = getattr(estimator, "_kept_rows", None)
+        kept = estimator._kept_rows
         check_places("kept rows", kept, getattr(estimator, "n_features_in_", 0))
+        check_whole("number of training items", getattr(estimator, "_n_training", None), 1)
         expected = features.width if features.whole and kept is None else None
     if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
         raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")

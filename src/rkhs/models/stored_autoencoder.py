@@ -219,7 +219,10 @@ def check(model: AutoencoderLayers) -> None:
 
 
 def _check_codes(model: AutoencoderLayers, p: int) -> None:
-    check_shape("codes", model.codes, model.map.width if model.map.whole else None, p)
+    check_shape("codes", model.codes, None, p)
+    n = len(model.codes)
+    if model.map.whole and (n == 0 or model.map.width % n):  # noisy copies of an item share its code
+        raise InputError(f"codes in a model file must be of the {model.map.width} items; got {n}")
     check_shape("resting", model.resting, p)
     check_shape("code map", model.code_map, p, p)
     if model.code_map is not None and np.linalg.matrix_rank(model.code_map) < p:
