@@ -15,6 +15,7 @@ from rkhs import persistence
 from rkhs._core import containers
 from rkhs._core.containers import pack, read_container
 from rkhs._core.errors import ModelFileError
+from rkhs.features import Nystroem
 from rkhs.models import AutoencoderModel
 from rkhs.persistence import FORMAT
 from rkhs.spaces.features import base
@@ -52,6 +53,26 @@ def test_a_regressor_without_what_its_outputs_are_read_by_is_refused(name: str, 
     del found.content["state"][name]
     (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
     with pytest.raises(ModelFileError, match=f"must have {name}"):
+        rkhs.load(tmp_path / "m")
+
+
+def test_kernels_of_regressors_have_numbers(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    for model in (rkhs.OperatorKernelRegressor(), rkhs.OperatorKernelRegressor(storage=Nystroem(5))):
+        rkhs.save(model.fit(rows, rows), tmp_path / "m")
+        found = read_container(tmp_path / "m", FORMAT, 2**20)
+        found.content["state"]["model_"]["fields"]["kernel"]["params"]["kernel"]["params"]["gamma"] = None
+        (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+        with pytest.raises(ModelFileError, match="gamma"):
+            rkhs.load(tmp_path / "m")
+
+
+def test_kernels_of_codes_have_numbers(tmp_path: Path) -> None:
+    rkhs.save(rkhs.DeepRKM((2, 1)).fit(np.random.default_rng(0).normal(size=(12, 3))), tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    found.content["state"]["model_"]["fields"]["kernels"]["$tuple"][0]["params"]["gamma"] = None
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    with pytest.raises(ModelFileError, match="gamma"):
         rkhs.load(tmp_path / "m")
 
 

@@ -28,6 +28,8 @@ from rkhs.outputs import RKHS
 from rkhs.spaces.features.base import check_items_stored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.options.arguments import (
@@ -383,7 +385,7 @@ class InputOutputKernelRegressor(KernelMachine):
         if candidates is None:
             chosen = [own(self._outputs_given[i]) for i in found]
         else:
-            sets = map(read, candidates) if per_sample else repeat(read(candidates))
+            sets: Iterable[Any] = map(read, candidates) if per_sample else repeat(read(candidates))
             chosen = [own(one[i]) for one, i in zip(sets, found, strict=False)]
         return chosen if self.output_kernel_.domain == "objects" else np.asarray(chosen)
 

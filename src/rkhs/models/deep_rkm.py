@@ -18,7 +18,7 @@ from rkhs.problems.code_ridge import decoded_by_ridge, solve_psd
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import preimages
 from rkhs.spaces.features import FeatureMap
-from rkhs.spaces.features.base import check_kernel_stored
+from rkhs.spaces.features.base import check_kernel_stored, check_resolved
 
 __all__ = ["CodeEncoder", "DeepRKMModel", "DeepRKMQuality"]
 
@@ -192,6 +192,8 @@ class DeepRKMModel(Stored):
             check_shape("means", mean, w if self.directions is not None and mean is self.means[0] else n)
         for one, kernel, below in zip(self.upper, self.kernels, sizes, strict=False):
             one.check_width(kernel, below)
+        for kernel, codes in zip(self.kernels, self.layer_codes, strict=False):
+            check_resolved(kernel, codes)
         check_kernel_stored(self.kernel, self.map)
         check_shape("directions", self.directions, w, sizes[0])
         check_shape("mean weights", self.mean_weights, w)

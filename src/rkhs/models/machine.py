@@ -22,7 +22,7 @@ from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.problems.dual import dual_problem
 from rkhs.solvers import Direct
 from rkhs.spaces.features import FeatureMap, WholeMap
-from rkhs.spaces.features.base import check_items_stored
+from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
 
 __all__ = ["Certificates", "MachineModel", "path_values"]
 
@@ -121,11 +121,12 @@ class MachineModel(Stored):
         check_places("saturated", self.certificates.saturated, 2**31)
         for term in self.kernel.pairs:
             check_shape("operator", term.operator, self.output.dim, self.output.dim)
+            if self.map.whole and self.map.kept is not None:
+                WholeMap(term.kernel, self.map.kept, n).check_stored()
+            else:
+                check_kernel_stored(term.kernel, self.map)
         if self.gram_of_outputs is not None and isinstance(self.output, RKHS):
             check_items_stored(self.gram_of_outputs.kernel, self.gram_of_outputs.items, len(self.output.gram_mean))
-        if self.map.whole and self.map.kept is not None:
-            for term in self.kernel.pairs[1:]:
-                WholeMap(term.kernel, self.map.kept, n).check_stored()
 
     def from_file(self) -> Self:
         """The model, which computes what the file lacks when it is asked for."""
