@@ -329,8 +329,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         return np.concatenate([self._to_output(function(items[tile])) for tile in tiles(len(items), step)])
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
-        array = read_rows(self, X, reset=reset, ensure_min_samples=at_least)
-        check_squares(array, "X", self.dtype)
+        array = check_squares(read_rows(self, X, reset=reset, ensure_min_samples=at_least), "X", self.dtype)
         return self._check_spread(array, "X") if reset else array
 
     def _check_sparse(self, X: Any, *, reset: bool, at_least: int = 1) -> Any:
@@ -383,10 +382,9 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         storage: Storage | str | None = None,
     ) -> Training:
         """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file."""
-        finite = storage is not None and not isinstance(storage, str)
-        if finite and kernel.domain == "vectors" and is_stream(X):
-            items, drop = self._read_stream(X), False
-            n = int(items.shape[0])
+        if storage is not None and not isinstance(storage, str) and kernel.domain == "vectors" and is_stream(X):
+            items: Any = self._read_stream(X)
+            n, drop = int(items.shape[0]), False
         else:
             items = self._read_training(X, kernel, at_least=at_least, storage=storage)
             n = len(items)

@@ -242,8 +242,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             training = self._training(X, kernel, sample_weight, at_least=1, storage=self.storage)
             self._announce(run, kernel, training)
             space = open_space(run, self.storage, kernel, training)
-            found, robust = self._components(space)
-            self.model_ = self._model(space, found, robust)
+            self.model_ = self._model(space, *self._components(space))
         warn_of_edges(self)
         return self
 
@@ -275,11 +274,10 @@ class KernelPCA(FittedComponents, PreimageMixin):
         """What is kept of a space and its components."""
         diagonal, codes = space.diagonal(), self._to_output(found.scores)
         held = None if diagonal is None else diagonal.cpu().numpy().copy()
-        back, ends = None, None
-        if space.kernel.domain == "vectors" and self.preimage == "ridge":
-            back, ends = self._way_back(space, found, codes)
-        parts: dict[str, Any] = {"diagonal": held, "back": back, "open_ends": ends, "robust": robust}
-        return ComponentsModel.of(space.kernel, space.map, found, codes, space.n, **parts)
+        regresses = space.kernel.domain == "vectors" and self.preimage == "ridge"
+        back, ends = self._way_back(space, found, codes) if regresses else (None, None)
+        facts: dict[str, Any] = {"open_ends": ends, "robust": robust}
+        return ComponentsModel.of(space.kernel, space.map, found, codes, space.n, diagonal=held, back=back, **facts)
 
     def _way_back(
         self, space: Space, found: Components, codes: np.ndarray
