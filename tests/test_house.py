@@ -10,7 +10,6 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -281,39 +280,20 @@ def public_objects() -> Iterator[tuple[str, object]]:
     for module_name in ["rkhs", *public_modules()]:
         module = importlib.import_module(module_name)
         for name in getattr(module, "__all__", ()):
-            if module is rkhs and name in rkhs._NAMES and find_spec_or_none(rkhs._NAMES[name]) is None:
-                continue  # test_every_public_name_resolves decides about these
-            if module is rkhs and name in rkhs._SUBMODULES:
-                continue
             value = getattr(module, name)
             if inspect.isclass(value) or inspect.isroutine(value):
                 yield f"{module_name}.{name}", value
 
 
-def find_spec_or_none(module: str) -> object | None:
-    try:
-        return find_spec(module)
-    except ModuleNotFoundError:
-        return None
-
-
-def test_every_public_name_resolves() -> None:
-    for name, module in {**rkhs._NAMES, **{name: f"rkhs.{name}" for name in rkhs._SUBMODULES}}.items():
-        if find_spec_or_none(module) is None:
-            assert not (PACKAGE / "estimators").exists(), f"rkhs.{name} is promised and {module} does not exist"
-        else:
-            assert getattr(rkhs, name) is not None
-            assert name in dir(rkhs)
-
-
-def test_type_checkers_see_what_users_import() -> None:
-    tree = ast.parse((PACKAGE / "__init__.py").read_text())
-    guarded = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    imports = [node for block in guarded for node in block.body if isinstance(node, ast.ImportFrom)]
-    seen = {alias.asname or alias.name for node in imports for alias in node.names}
-    existing = {name for name, module in rkhs._NAMES.items() if find_spec_or_none(module) is not None}
-    existing |= {name for name in rkhs._SUBMODULES if find_spec_or_none(f"rkhs.{name}") is not None}
-    assert not existing - seen, "imported lazily and not under TYPE_CHECKING in rkhs/__init__.py"
+def test_every_public_name_resolves_and_is_listed() -> None:
+    for door in DOORS:
+        module = importlib.import_module(door)
+        missing = [name for name in module.__all__ if getattr(module, name, None) is None or name not in dir(module)]
+        assert not missing, f"{door} lists what it does not have: {missing}"
+        lazy = getattr(module, "__path__", ()) if hasattr(module, "__getattr__") else ()
+        modules = {info.name for info in pkgutil.iter_modules(lazy)}
+        taken = [name for name in modules & set(module.__all__) if not inspect.ismodule(getattr(module, name))]
+        assert not taken, f"{door}: the module of the name would hide {taken}"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:

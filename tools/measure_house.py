@@ -121,9 +121,23 @@ def private_doc_lines() -> int:
 
 
 @cache
+def stubs() -> dict[str, tuple[str, ast.Module]]:
+    """Text and tree of the stubs that list the names of packages, by the name of the package."""
+    paths = {".".join(path.parent.relative_to(ROOT.parent).parts): path for path in sorted(ROOT.rglob("*.pyi"))}
+    return {name: (path.read_text(), ast.parse(path.read_text())) for name, path in paths.items()}
+
+
+@cache
 def imports() -> dict[str, set[str]]:
-    """Modules of the package that each module names, annotations included."""
+    """Modules of the package that each module names, annotations included; what a package lists, by who defines it."""
     known = modules()
+    listed = {
+        f"{name}.{alias.name}": f"{node.module}"
+        for name, (_, tree) in stubs().items()
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
     graph: dict[str, set[str]] = {}
     for name, (_, _, tree) in known.items():
         found: set[str] = set()
@@ -132,7 +146,7 @@ def imports() -> dict[str, set[str]]:
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 longer = {f"{node.module}.{alias.name}" for alias in node.names}
-                found |= (longer & known.keys()) | ({node.module} if longer - known.keys() else set())
+                found |= {one if one in known else listed.get(one, node.module) for one in longer}
         graph[name] = {one for one in found if one in known and one != name}
     return graph
 
@@ -265,11 +279,12 @@ GOALS = {
 
 def measures() -> dict[str, int]:
     """Every measure by its name, in the order of the goals."""
-    sources, hard = modules().values(), [number for number, _ in hardest()]
+    sources = [*(found[1:] for found in modules().values()), *stubs().values()]
+    hard = [number for number, _ in hardest()]
     fit, transform, session, components = sessions()
     found = (
-        sum(code_lines(text, tree) for _, text, tree in sources),
-        sum(text.count("\n") for _, text, _ in sources),
+        sum(code_lines(text, tree) for text, tree in sources),
+        sum(text.count("\n") for text, _ in sources),
         private_doc_lines(),
         sum(number > 15 for number in hard),
         sum(number > 10 for number in hard),

@@ -48,7 +48,7 @@ def packages() -> list[str]:
 
 def names(module: ModuleType) -> tuple[list[str], list[str]]:
     """Public names of a module that have pages of its own, and those that have one at the top of the library."""
-    at_the_top = {id(getattr(rkhs, other)): other for other in rkhs._NAMES} if module is not rkhs else {}
+    at_the_top = {id(getattr(rkhs, other)): other for other in rkhs.__all__} if module is not rkhs else {}
     here, top = [], []
     for public in module.__all__:
         if public.startswith("__") or isinstance(value := getattr(module, public), ModuleType | int | str):

@@ -5,4 +5,4 @@ texts and gaps. The code stands in :mod:`rkhs.spaces.features`, with what else a
 """
 
 from rkhs.spaces.features import *  # noqa: F403
-from rkhs.spaces.features import __all__ as __all__
+from rkhs.spaces.features import __all__ as __all__  # type: ignore[attr-defined]  # its stub lists names

@@ -115,10 +115,7 @@ def constant_value(diagonal: np.ndarray) -> float | None:
 
 
 def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, float]:
-    """Lower Cholesky factor of a positive definite matrix, with a reported jitter when it is needed.
-
-    Tries ``A + j I`` with ``j = jitter``, then ``j = eps n mean(diag A) 10^k`` for ``k = 0..3``.
-    """
+    """Lower Cholesky factor of ``A + j I``, and ``j``: ``jitter``, or the first of four more that makes it definite."""
     unit = torch.finfo(A.dtype).eps * A.shape[0] * float(A.diagonal().mean().abs())
     for j in (jitter, *(jitter + unit * 10.0**k for k in range(4))):
         B = A

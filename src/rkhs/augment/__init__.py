@@ -4,20 +4,6 @@ An augmentation is called with an array (n, d) and a NumPy generator. :func:`aug
 pure function of ``(seed, step)``.
 """
 
-from rkhs.augment.base import Augmentation
-from rkhs.augment.images import RandomCrop, RandomFlip, RandomShift
-from rkhs.augment.registry import Compose, as_augmentation, augmented
-from rkhs.augment.vectors import BitDropout, GaussianNoise, TimeWarp
+from rkhs._core.lazy import names_in_stub
 
-__all__ = [
-    "Augmentation",
-    "BitDropout",
-    "Compose",
-    "GaussianNoise",
-    "RandomCrop",
-    "RandomFlip",
-    "RandomShift",
-    "TimeWarp",
-    "as_augmentation",
-    "augmented",
-]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
+from rkhs._core.lazy import ByName
 from rkhs._core.ownership import own
 from rkhs.augment.base import Augmentation
-from rkhs.augment.images import RandomCrop, RandomFlip, RandomShift
-from rkhs.augment.vectors import BitDropout, GaussianNoise, TimeWarp
 
 __all__ = ["Compose", "as_augmentation", "augmented"]
 
-_NAMES: dict[str, type[Augmentation]] = {
-    "gaussian_noise": GaussianNoise,
-    "jitter": GaussianNoise,
-    "random_crop": RandomCrop,
-    "random_shift": RandomShift,
-    "random_flip": RandomFlip,
-    "time_warp": TimeWarp,
-    "bit_dropout": BitDropout,
-}
+_NAMES = ByName(
+    "rkhs.augment",
+    gaussian_noise="GaussianNoise",
+    jitter="GaussianNoise",
+    random_crop="RandomCrop",
+    random_shift="RandomShift",
+    random_flip="RandomFlip",
+    time_warp="TimeWarp",
+    bit_dropout="BitDropout",
+)
 
 
 class Compose(Augmentation):

@@ -93,7 +93,7 @@ def find_estimator(name: str) -> type:
     """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca."""
     from rkhs import estimators
 
-    classes = [getattr(estimators, each) for each in estimators.__all__]
+    classes = [getattr(estimators, each) for each in dir(estimators)]
     fits = [c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")]
     table = {c.__name__: c for c in fits if "n_components" in c().get_params()}
     wanted = name.lower().replace("-", "").replace("_", "")

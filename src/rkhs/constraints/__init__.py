@@ -1,7 +1,5 @@
 """Sets that codes are kept on, written once for all solvers."""
 
-from rkhs.constraints.base import Constraint, Unconstrained
-from rkhs.constraints.sphere import Ball, SoftSphere, Sphere, Whitened, as_constraint
-from rkhs.constraints.stiefel import Stiefel
+from rkhs._core.lazy import names_in_stub
 
-__all__ = ["Ball", "Constraint", "SoftSphere", "Sphere", "Stiefel", "Unconstrained", "Whitened", "as_constraint"]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from rkhs._core.errors import InputError
-from rkhs.engines.base import Engine, Serial, Threads
-from rkhs.engines.distributed import Dask
+from rkhs._core.lazy import ByName
+from rkhs.engines.base import Engine
 
 __all__ = ["make_engine"]
+
+_NAMES = ByName("rkhs.engines", serial="Serial", threads="Threads", dask="Dask")
 
 
 def make_engine(engine: Any = "serial") -> Engine:
@@ -34,11 +36,10 @@ def make_engine(engine: Any = "serial") -> Engine:
     >>> make_engine("threads")
     Threads()
     """
-    names: dict[str, type[Engine]] = {"serial": Serial, "threads": Threads, "dask": Dask}
     if isinstance(engine, Engine):
         return engine
-    if isinstance(engine, str) and engine in names:
-        return names[engine]()
+    if isinstance(engine, str) and engine in _NAMES:
+        return _NAMES[engine]()
     raise InputError(
         "engine must be 'serial', 'threads', 'dask' or an object of rkhs.engines such as Threads(2) or "
         f"Dask('tcp://host:8786'); got {engine!r}"

@@ -112,7 +112,6 @@ class EngineThreads(LimitedThreads):
     """Base of estimators: their public methods compute with as many threads as an engine says, with one without."""
 
     def _threads(self) -> int | None:
-        """How many threads the user asked for by ``engine``."""
         engine = getattr(self, "engine", None)
         if isinstance(engine, Threads) or (isinstance(engine, str) and engine == "threads"):
             return make_engine(engine).width
@@ -228,7 +227,6 @@ def _open_journal(name: str, given: Mapping[str, Any], data: tuple[Any, ...]) ->
 
 
 def _version() -> str:
-    """Version of the library; the root package cannot be imported from here."""
     try:
         return metadata.version("rkhs")
     except metadata.PackageNotFoundError:  # run from its sources

@@ -14,6 +14,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, check_items, to_tensor
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs._core.lazy import ByName
 from rkhs._core.linalg import Outer
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Composite", "Kernel", "VectorKernel", "not_finite"]
 
-# What is made of kernels by modules that import this one: each enters its function here, so that no import goes up.
-MADE_OF_KERNELS: dict[str, Callable[..., Any]] = {}
+# What is made of kernels, by modules that import this one.
+_JOINED = ByName("rkhs.kernels.combined.sums_and_products", sum="added", product="multiplied", multiple="Scaled")
+_BRIDGES = ByName("rkhs.kernels.bridges.gaussian_process", process="to_process")
 
 
 @contextmanager
@@ -244,16 +246,16 @@ class Kernel(Configurable):
         >>> as_kernel(model.kernel_).nu
         2.5
         """
-        return MADE_OF_KERNELS["process"](self if X is None else self.resolve(self.read(X)), limits)
+        return _BRIDGES["process"](self if X is None else self.resolve(self.read(X)), limits)
 
     def __add__(self, other: object) -> Kernel:
-        return MADE_OF_KERNELS["sum"](self, other) if isinstance(other, Kernel) else NotImplemented
+        return _JOINED["sum"](self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: object) -> Kernel:
         if isinstance(other, Kernel):
-            return MADE_OF_KERNELS["product"](self, other)
+            return _JOINED["product"](self, other)
         if isinstance(other, (int, float)) and not isinstance(other, bool):
-            return MADE_OF_KERNELS["multiple"](self, float(other))
+            return _JOINED["multiple"](self, float(other))
         return NotImplemented
 
     __rmul__ = __mul__

@@ -3,72 +3,64 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import sys
+from importlib import import_module
 from typing import Any
 
-from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-
+from rkhs import kernels
 from rkhs._core.errors import InputError
-from rkhs._core.ownership import own
+from rkhs._core.lazy import ByName
+from rkhs._core.ownership import is_process_kernel, own
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.bridges.borrowed import FromSklearn
-from rkhs.kernels.bridges.custom import FromFunction, Precomputed
-from rkhs.kernels.bridges.gaussian_process import from_process
-from rkhs.kernels.combined.derived import Normalized
-from rkhs.kernels.objects.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
-from rkhs.kernels.objects.mixed import MixedTable
-from rkhs.kernels.objects.molecules import MoleculeTanimoto
-from rkhs.kernels.objects.series import ShiftInvariant
-from rkhs.kernels.objects.sets import MeanEmbedding
-from rkhs.kernels.objects.spectra import ProbabilityProduct
-from rkhs.kernels.objects.strings import Gappy, Mismatch, Spectrum
-from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
-from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
-from rkhs.kernels.vectors.dot_product import Linear, Polynomial
-from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian
-from rkhs.kernels.vectors.laplacian import Laplacian
-from rkhs.kernels.vectors.neural import NTK, ArcCosine
-from rkhs.kernels.vectors.radial import Gaussian, Matern
 
 __all__ = ["as_kernel", "kernel_from_name", "reads_gram"]
 
-_BY_NAME: dict[str, Callable[[], Kernel]] = {
-    "gaussian": Gaussian,
-    "rbf": Gaussian,
-    "laplacian": Laplacian,
-    "matern": Matern,
-    "linear": Linear,
-    "cosine": lambda: Normalized(Linear()),
-    "polynomial": Polynomial,
-    "poly": Polynomial,
-    "arccosine": ArcCosine,
-    "ntk": NTK,
-    "tanimoto": Tanimoto,
-    "minmax": MinMax,
-    "mean_embedding": MeanEmbedding,
-    "mixed_table": MixedTable,
-    "functional_gaussian": FunctionalGaussian,
-    "functional_laplacian": FunctionalLaplacian,
-    "weisfeiler_lehman": WeisfeilerLehman,
-    "wl": WeisfeilerLehman,
-    "shortest_path": ShortestPath,
-    "sp": ShortestPath,
-    "random_walk": RandomWalk,
-    "rw": RandomWalk,
-    "spectrum": Spectrum,
-    "mass_spectrum": lambda: Normalized(ProbabilityProduct()),
-    "mismatch": Mismatch,
-    "gappy": Gappy,
-    "shift_invariant": ShiftInvariant,
-    "sink": ShiftInvariant,
-    "global_alignment": GlobalAlignment,
-    "gak": GlobalAlignment,
-    "dynamic_time_warping": DynamicTimeWarping,
-    "dtw": DynamicTimeWarping,
-    "molecule_tanimoto": MoleculeTanimoto,
-    "precomputed": Precomputed,
-}
+
+def _cosine() -> Kernel:
+    return kernels.Normalized(kernels.Linear())
+
+
+def _mass_spectrum() -> Kernel:
+    return kernels.Normalized(kernels.ProbabilityProduct())
+
+
+_BY_NAME = ByName(
+    "rkhs.kernels",
+    gaussian="Gaussian",
+    rbf="Gaussian",
+    laplacian="Laplacian",
+    matern="Matern",
+    linear="Linear",
+    cosine=_cosine,
+    polynomial="Polynomial",
+    poly="Polynomial",
+    arccosine="ArcCosine",
+    ntk="NTK",
+    tanimoto="Tanimoto",
+    minmax="MinMax",
+    mean_embedding="MeanEmbedding",
+    mixed_table="MixedTable",
+    functional_gaussian="FunctionalGaussian",
+    functional_laplacian="FunctionalLaplacian",
+    weisfeiler_lehman="WeisfeilerLehman",
+    wl="WeisfeilerLehman",
+    shortest_path="ShortestPath",
+    sp="ShortestPath",
+    random_walk="RandomWalk",
+    rw="RandomWalk",
+    spectrum="Spectrum",
+    mass_spectrum=_mass_spectrum,
+    mismatch="Mismatch",
+    gappy="Gappy",
+    shift_invariant="ShiftInvariant",
+    sink="ShiftInvariant",
+    global_alignment="GlobalAlignment",
+    gak="GlobalAlignment",
+    dynamic_time_warping="DynamicTimeWarping",
+    dtw="DynamicTimeWarping",
+    molecule_tanimoto="MoleculeTanimoto",
+    precomputed="Precomputed",
+)
 
 
 def kernel_from_name(name: str) -> Kernel:
@@ -131,14 +123,16 @@ def as_kernel(kernel: Any) -> Kernel:
         return kernel_from_name(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
-    if isinstance(kernel, ProcessKernel):
-        made = from_process(kernel)
-        return FromSklearn(own(kernel)) if made is None else own(made)
+    if is_process_kernel(kernel):
+        made = import_module("rkhs.kernels.bridges.gaussian_process").from_process(kernel)
+        return kernels.FromSklearn(own(kernel)) if made is None else own(made)
     if isinstance(kernel, type):
         raise InputError(f"kernel must be a Kernel, a name or a function of two items; got the class {kernel.__name__}")
     if callable(kernel):
-        names = [name for name, function in PAIRWISE_KERNEL_FUNCTIONS.items() if function is kernel]
-        return FromSklearn(names[0]) if names else FromFunction(kernel)
+        pairwise = sys.modules.get("sklearn.metrics.pairwise")  # whoever has a function of it has imported it
+        known = {} if pairwise is None else pairwise.PAIRWISE_KERNEL_FUNCTIONS
+        names = [name for name, function in known.items() if function is kernel]
+        return kernels.FromSklearn(names[0]) if names else kernels.FromFunction(kernel)
     raise InputError(f"kernel must be a Kernel, a name or a function of two items; got {kernel!r}")
 
 

@@ -1,32 +1,5 @@
 """Convex losses of vector residuals, with conjugates and proximal maps."""
 
-from rkhs.losses.base import Loss
-from rkhs.losses.canonical import (
-    Ball,
-    Canonical,
-    EpsilonInsensitive,
-    Huber,
-    Norm,
-    Squared,
-    SquaredEpsilonInsensitive,
-)
-from rkhs.losses.convolution import InfimalConvolution
-from rkhs.losses.margin import MaximumMargin
-from rkhs.losses.radial import Power, Radial
-from rkhs.losses.registry import as_loss
+from rkhs._core.lazy import names_in_stub
 
-__all__ = [
-    "Ball",
-    "Canonical",
-    "EpsilonInsensitive",
-    "Huber",
-    "InfimalConvolution",
-    "Loss",
-    "MaximumMargin",
-    "Norm",
-    "Power",
-    "Radial",
-    "Squared",
-    "SquaredEpsilonInsensitive",
-    "as_loss",
-]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

@@ -1,8 +1,5 @@
 """Output spaces in isometric coordinates: what problems and solvers see of the targets."""
 
-from rkhs.outputs.base import OutputSpace
-from rkhs.outputs.euclidean import Euclidean
-from rkhs.outputs.functional import Functional, basis_functions
-from rkhs.outputs.rkhs import RKHS
+from rkhs._core.lazy import names_in_stub
 
-__all__ = ["RKHS", "Euclidean", "Functional", "OutputSpace", "basis_functions"]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import center_gram
 from rkhs._core.threads import within_limit
 from rkhs.kernels import Kernel, as_kernel
-from rkhs.selection.ridge_path import ridge_path
+from rkhs.selection.ridge import ridge_path
 from rkhs.spaces import training_gram
 
 __all__ = ["KernelChoice", "choose_kernel"]

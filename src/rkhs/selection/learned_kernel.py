@@ -22,7 +22,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 from rkhs._core.threads import within_limit
 from rkhs.kernels import Kernel, OnColumns, Product, Scaled, ScaledInputs, Stationary, Sum, as_kernel
-from rkhs.selection.ridge_path import ridge_path
+from rkhs.selection.ridge import ridge_path
 
 __all__ = ["LearnedKernel", "learn_kernel", "leave_one_out_gradient"]
 

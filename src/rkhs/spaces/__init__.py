@@ -1,26 +1,5 @@
 """Where functions of a kernel live: what a fit asks of its data, the same whatever the storage."""
 
-from rkhs.spaces.base import Components, Space, Targets
-from rkhs.spaces.held_items import HeldItems
-from rkhs.spaces.mapped import MappedSpace, fit_euclidean
-from rkhs.spaces.passes import Data, FeatureMoments
-from rkhs.spaces.source import BLOCK, Source, gather_rows, open_source, positive_rows
-from rkhs.spaces.whole import WholeSpace, training_gram
+from rkhs._core.lazy import names_in_stub
 
-__all__ = [
-    "BLOCK",
-    "Components",
-    "Data",
-    "FeatureMoments",
-    "HeldItems",
-    "MappedSpace",
-    "Source",
-    "Space",
-    "Targets",
-    "WholeSpace",
-    "fit_euclidean",
-    "gather_rows",
-    "open_source",
-    "positive_rows",
-    "training_gram",
-]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

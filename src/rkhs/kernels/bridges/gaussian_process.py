@@ -15,7 +15,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_number, check_numbers
 from rkhs._core.errors import InputError, shown
-from rkhs.kernels.base import MADE_OF_KERNELS, Kernel
+from rkhs.kernels.base import Kernel
 from rkhs.kernels.combined.derived import GaussianOf
 from rkhs.kernels.combined.scaled_inputs import ScaledInputs
 from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
@@ -256,6 +256,3 @@ def _number(kernel: Kernel, name: str) -> float:
 def _changed(kernel: Kernel, **params: Any) -> Kernel:
     """The kernel with other values of some parameters."""
     return type(kernel)(**{**kernel.get_params(deep=False), **params})
-
-
-MADE_OF_KERNELS["process"] = to_process

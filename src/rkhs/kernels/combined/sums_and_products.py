@@ -13,7 +13,7 @@ from torch import Tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.kernels.base import MADE_OF_KERNELS, Composite, Kernel
+from rkhs.kernels.base import Composite, Kernel
 from rkhs.kernels.vectors.mixture import Mixture
 from rkhs.kernels.vectors.radial import Radial
 
@@ -251,6 +251,4 @@ def _joined(left: Kernel, right: Kernel, kind: type[_Many]) -> Kernel:
     return kind((*terms[0], *terms[1]))
 
 
-MADE_OF_KERNELS["sum"] = partial(_joined, kind=Sum)
-MADE_OF_KERNELS["product"] = partial(_joined, kind=Product)
-MADE_OF_KERNELS["multiple"] = Scaled
+added, multiplied = partial(_joined, kind=Sum), partial(_joined, kind=Product)

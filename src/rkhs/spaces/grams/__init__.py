@@ -1,7 +1,5 @@
 """How a Gram matrix is stored: in memory, or as tiles that are computed again."""
 
-from rkhs.spaces.grams.base import Gram
-from rkhs.spaces.grams.blocked import Blocked
-from rkhs.spaces.grams.dense import Dense
+from rkhs._core.lazy import names_in_stub
 
-__all__ = ["Blocked", "Dense", "Gram"]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

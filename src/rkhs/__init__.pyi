@@ -1,0 +1,26 @@
+from rkhs import augment as augment
+from rkhs import errors as errors
+from rkhs import features as features
+from rkhs import kernels as kernels
+from rkhs import losses as losses
+from rkhs import metrics as metrics
+from rkhs import plots as plots
+from rkhs import testing as testing
+from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
+from rkhs.estimators.diagnostics import diagnose as diagnose
+from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
+from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
+from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
+from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
+from rkhs.estimators.kernel_autoencoder_cv import KernelAutoencoderCV as KernelAutoencoderCV
+from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
+from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
+from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
+from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
+from rkhs.estimators.robust_fit import fit_robust as fit_robust
+from rkhs.export import to_onnx as to_onnx
+from rkhs.persistence import load as load
+from rkhs.persistence import save as save
+from rkhs.reports import make_report as make_report
+
+__version__: str
