@@ -125,22 +125,35 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             check_flag(value, name)
         elif isinstance(value, (np.ndarray, Tensor)) and (name not in _LISTS or value.ndim == 0):
             raise InputError(f"{name} must be one value, not an array; got {shown(value)}")
-        elif name == "columns":
-            check_choice(value, "columns", ("raw", "scaled", "integral", "filled"))
-        elif name == "operators" and not (value is None or isinstance(value, (tuple, list))):
-            raise InputError(f"operators must be a list with one a layer, or None; got {shown(value)}")
-        elif name == "dtype":
-            resolve_dtype(value)
-        elif name == "device":
-            resolve_device(value)
-        elif name == "psd":
-            check_choice(value, "psd", ("clip", "raise"))
-        elif name == "verbose" and not isinstance(value, (bool, np.bool_)):
-            check_count(value, "verbose", at_least=0)
-        elif name == "random_state":
-            check_seed(value)
-        elif name == "checkpoint" and not (value is None or isinstance(value, (str, os.PathLike, Checkpoint))):
-            raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(value)}")
+        elif name in _CHECKS:
+            _CHECKS[name](value)
+
+
+def _check_operators(given: Any) -> None:
+    if not (given is None or isinstance(given, (tuple, list))):
+        raise InputError(f"operators must be a list with one a layer, or None; got {shown(given)}")
+
+
+def _check_verbose(given: Any) -> None:
+    if not isinstance(given, (bool, np.bool_)):
+        check_count(given, "verbose", at_least=0)
+
+
+def _check_checkpoint(given: Any) -> None:
+    if not (given is None or isinstance(given, (str, os.PathLike, Checkpoint))):
+        raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(given)}")
+
+
+_CHECKS: dict[str, Callable[[Any], object]] = {
+    "checkpoint": _check_checkpoint,
+    "columns": partial(check_choice, name="columns", choices=("raw", "scaled", "integral", "filled")),
+    "device": resolve_device,
+    "dtype": resolve_dtype,
+    "operators": _check_operators,
+    "psd": partial(check_choice, name="psd", choices=("clip", "raise")),
+    "random_state": check_seed,
+    "verbose": _check_verbose,
+}
 
 
 def check_fit_stored(estimator: BaseEstimator) -> None:
