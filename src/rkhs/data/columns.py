@@ -365,12 +365,13 @@ def _is_date(values: np.ndarray) -> bool:
 def _classes(columns: list[_Column]) -> Iterator[Remark]:
     """A column of few values that is named for a class, or the first or last of whole numbers beside measured ones."""
     others = [column for column in columns if column.kind in ("", "free") and not column.is_sparse]
-    few = sorted((column for column in others if column.is_few), key=lambda column: column.is_text)
-    at_ends = others[:1] + others[-1:] if len(others) > 2 and [one.is_text for one in few].count(False) == 1 else []
+    few = [column for column in others if column.is_few]
+    numbers = [column for column in few if not column.is_text]
+    alone = len(numbers) == 1 and len(others) > 2 and numbers[0] in (others[0], others[-1])
     for column in few:
-        if _CLASS_NAME.search(column.title) or (column in at_ends and not column.is_text):
-            what = "texts" if column.is_text else "whole numbers"
-            yield Remark(_class_sentence(column.title, f"{column.different} different {what}"), (column.title,))
+        if _CLASS_NAME.search(column.title) or (alone and column is numbers[0]):
+            values = f"{column.different} different {'texts' if column.is_text else 'whole numbers'}"
+            yield Remark(_class_sentence(column.title, values), (column.title,))
 
 
 def _are_classes(values: np.ndarray) -> bool:

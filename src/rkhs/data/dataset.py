@@ -295,5 +295,4 @@ def gram_names(table: Table, gram: Any, source: str) -> Table:
             f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
             f"{shown(row)} against column {shown(column)} at position {place}; reorder one of them"
         )
-    both = (rows if rows is not None else columns, columns if columns is not None else rows)
-    return Table(table.values, *both, table.row_title)
+    return Table(table.values, rows or columns, columns or rows, table.row_title)

@@ -142,18 +142,13 @@ def read_fingerprints(
     """As :func:`molecular_fingerprints`, but none of the molecules needs to be one that can be read."""
     from rkhs.kernels.objects.molecules import FINGERPRINTS, LARGEST_RADIUS, MOST_BITS, fingerprint_rows
 
-    if isinstance(molecules, str):
-        text = shown(molecules)
-        raise InputError(f"`smiles` must be a list of SMILES; got the single string {text}; write [{text}]")
-    if isinstance(molecules, bytes) or not hasattr(molecules, "__iter__"):
-        raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")
+    given = _listed(molecules)
     check_choice(on_error, "on_error", ("raise", "skip"))
     check_choice(fingerprint, "fingerprint", FINGERPRINTS)
     radius = check_count(radius, "radius", at_least=0, at_most=LARGEST_RADIUS)
     n_bits = check_count(n_bits, "n_bits", at_most=MOST_BITS)
     if check_flag(counts, "counts") and fingerprint == "maccs":
         raise InputError("counts must be False for MACCS keys, which are bits; got True")
-    given = check_items(molecules, "smiles", at_least=0) if hasattr(molecules, "__len__") else list(molecules)
     parts = f"{len(given)} fingerprints of n_bits={n_bits}"
     size = len(given) * n_bits * (4 if counts else 2)  # once as rows, once as a matrix
     check_memory(Estimate("a table of fingerprints", size, parts), "Take fewer bits, or read in chunks.")
@@ -163,3 +158,13 @@ def read_fingerprints(
         raise InputError(refusal(skipped, len(given)))
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))
+
+
+def _listed(molecules: Any) -> Any:
+    """Molecules that can be counted, and read more than once."""
+    if isinstance(molecules, str):
+        text = shown(molecules)
+        raise InputError(f"`smiles` must be a list of SMILES; got the single string {text}; write [{text}]")
+    if isinstance(molecules, bytes) or not hasattr(molecules, "__iter__"):
+        raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")
+    return check_items(molecules, "smiles", at_least=0) if hasattr(molecules, "__len__") else list(molecules)

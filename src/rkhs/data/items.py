@@ -81,13 +81,15 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         _refuse(options, ("key", "delimiter", "encoding"), found)
         series = read_series(file, **options)
         return Dataset(_objects(series.series), "series", series.names, None, series.source, classes=series.targets)
-    given: Any = "texts" if kind == "texts" else "sequences" if kind == "sequences" else None
+    return _strings(file, found, kind, options)
+
+
+def _strings(file: Path, found: str, kind: Any, options: dict[str, Any]) -> Dataset:
     columns = options.pop("columns", None)
     _refuse(options, ("index_column", "header", "delimiter", "encoding"), found)
     if columns is not None and len(columns) != 1:
         raise InputError(f"{file}: {found} stand in one column; got {len(columns)} in columns=; name one")
-    strings = read_strings(file, column=None if columns is None else columns[0], **options)
-    return sequence_dataset(strings, given)
+    return sequence_dataset(read_strings(file, column=(columns or [None])[0], **options), kind)
 
 
 def _kind_of(file: Path) -> str | None:

@@ -394,9 +394,13 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
     cells = [cell.strip() for row in body for cell in row]
     if any("." in cell and number_in(cell) is not None for cell in cells):
         return "."
-    with_comma = [cell for cell in cells if "," in cell and number_in(cell, ",") is not None]
-    sure = any(len(cell.partition(",")[2]) != 3 or cell.lstrip("+-").startswith("0,") for cell in with_comma)
-    return "," if sure else "."
+    with_comma = (cell for cell in cells if "," in cell and number_in(cell, ",") is not None)
+    return "," if any(map(_is_no_thousand, with_comma)) else "."
+
+
+def _is_no_thousand(cell: str) -> bool:
+    """Whether a comma can only be a decimal one: it has not three digits behind it, or a zero alone before."""
+    return len(cell.partition(",")[2]) != 3 or cell.lstrip("+-").startswith("0,")
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

@@ -83,12 +83,11 @@ def read_mixed(
     if raw:  # a column of texts may hold numbers alone in a new file
         found = next(open_columns(file, options, *raw))
     values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
-    labels = [j if found.names is None else found.names[j] for j in positions]
-    _refuse_dates({label: cells for label, cells, kind in zip(labels, values, known, strict=True) if not kind}, file)
+    titles = found.titles(positions)
+    columns_of = zip(titles or positions, values, known, strict=True)
+    _refuse_dates({label: cells for label, cells, kind in columns_of if not kind}, file)
     names, title = found.row_names(index)
-    titles = None if found.names is None else tuple(map(str, labels))
-    X = np.column_stack(values)
-    return Dataset(X, "table", names, titles, str(file), row_title=title, guessed=found.guessed)
+    return Dataset(np.column_stack(values), "table", names, titles, str(file), row_title=title, guessed=found.guessed)
 
 
 def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:

@@ -214,16 +214,21 @@ def _check_options(options: Options, extension: str) -> None:
     if unused:
         taken, named = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
         raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {named}; leave it out")
+    _check_together(given)
+    _check_layout(options)
+    _check_recipe(options, extension, [name for name in given if name in _PRINTS])
+
+
+def _check_together(given: list[str]) -> None:
+    """Refuse options that exclude each other."""
     others = [name for name in ("gram", "columns", "drop_columns") if name in given]
     if "smiles_column" in given and others:
         raise InputError(
             f"`smiles_column` makes fingerprints the only columns; got `{others[0]}` too; leave one out, and read "
             "other columns with a second call"
         )
-    if "columns" in given and "drop_columns" in given:
+    if {"columns", "drop_columns"} <= set(given):
         raise InputError("`columns` names what is read and `drop_columns` what is not; got both; leave one out")
-    _check_layout(options)
-    _check_recipe(options, extension, [name for name in given if name in _PRINTS])
 
 
 def _check_flag(value: Any, name: str, other: str | None) -> None:

@@ -79,8 +79,8 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
 def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
     """Texts as a data set; headers of FASTA name rows by their first words if these differ."""
     fasta, names = found.source.lower().endswith((".fasta", ".fa")), found.names
-    if fasta and names is not None:
-        names = tuple((name.split() or [""])[0] for name in names)
+    if fasta:
+        names = tuple((name.split() or [""])[0] for name in names or ())
         names = names if all(names) and len(set(names)) == len(names) else None
     items = np.empty(len(found.texts), dtype=object)
     items[:] = found.texts

@@ -96,6 +96,10 @@ class Columns:
         """The decimal mark, and the cells that stand for nothing."""
         return (".", ()) if self.layout is None else (self.layout.decimal, self.layout.missing)
 
+    def titles(self, positions: Sequence[int]) -> tuple[str, ...] | None:
+        """Names of some columns, if they have names."""
+        return None if self.names is None else tuple(self.names[j] for j in positions)
+
     def row_names(self, index: int | None) -> tuple[tuple[str, ...] | None, str | None]:
         """Names of the rows and the title of their column."""
         if index is None:
@@ -167,12 +171,7 @@ class Columns:
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
-        return Table(
-            np.ascontiguousarray(values),
-            names,
-            None if self.names is None else tuple(self.names[j] for j in positions),
-            title,
-        )
+        return Table(np.ascontiguousarray(values), names, self.titles(positions), title)
 
     def odd_cells(self, position: int) -> list[int]:
         """Rows of a column of texts whose cells are neither numbers nor gaps."""
@@ -343,9 +342,9 @@ def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
 
 def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
     """Texts as numbers where all of them are numbers or gaps."""
-    gaps = {cell for cell in set(texts) if cell in missing or is_gap(cell)}
-    known = [cell for cell in set(texts) - gaps if cell is not None]
-    numbers = {cell: number_in(cell, decimal) for cell in known if cell.lower() not in WEAK}
-    if None in numbers.values() or (known and not numbers):
+    different: set[Any] = set(texts)
+    gaps = {cell for cell in different if is_gap(cell)} | different.intersection(missing)
+    numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}
+    if None in numbers.values() or not (numbers or different == gaps):
         return np.array([None if cell in gaps else cell for cell in texts], dtype=object)
     return np.array([numbers.get(cell or "", np.nan) for cell in texts], dtype=np.float64)
