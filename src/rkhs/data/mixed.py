@@ -84,8 +84,8 @@ def read_mixed(
         found = next(open_columns(file, options, *raw))
     values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
     titles = found.titles(positions)
-    columns_of = zip(titles or positions, values, known, strict=True)
-    _refuse_dates({label: cells for label, cells, kind in columns_of if not kind}, file)
+    labels: Sequence[str | int] = titles or positions
+    _refuse_dates({label: cells for label, cells, kind in zip(labels, values, known, strict=True) if not kind}, file)
     names, title = found.row_names(index)
     return Dataset(np.column_stack(values), "table", names, titles, str(file), row_title=title, guessed=found.guessed)
 
