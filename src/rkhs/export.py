@@ -145,7 +145,6 @@ def _encoder(graph: Graph, model: KernelEstimator) -> Any:
 
 
 def _layer(graph: Graph, layer: Layer, codes: Any) -> Any:
-    """What a layer says of codes."""
     said = graph.gram(layer.kernel, codes, layer.anchors) @ layer.coefficients
     return said if layer.linear is None else said + (codes @ layer.linear[:-1] + layer.linear[-1])
 

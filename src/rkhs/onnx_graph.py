@@ -81,7 +81,6 @@ class Graph:
 
 
 def _of_parts(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
-    """Sums and products."""
     return reduce(add if isinstance(kernel, Sum) else mul, [graph.gram(part, x, supports) for part in kernel.parts])
 
 

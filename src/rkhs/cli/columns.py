@@ -64,12 +64,10 @@ def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) ->
 
 
 def _in_memory(data: Dataset) -> bool:
-    """Whether rows of numbers are in memory."""
     return data.kind == "vectors" and hasattr(data.X, "std")
 
 
 def _names(data: Dataset) -> Sequence[str]:
-    """Names of columns, or their positions."""
     return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
 
 
@@ -126,7 +124,6 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
 
 
 def _filling_sentence(data: Dataset) -> str:
-    """What was made of a table with texts and gaps."""
     texts = [name for name, c in zip(_names(data), data.X.T, strict=True) if any(isinstance(cell, str) for cell in c)]
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
@@ -178,7 +175,6 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 
 def _matrix_sentence(X: np.ndarray) -> str:
-    """What a symmetric table looks like."""
     import numpy as np
 
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():

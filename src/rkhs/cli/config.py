@@ -60,7 +60,6 @@ def _settings(path: str, command: str, commands: Collection[str]) -> dict[str, A
 
 
 def _table(path: str) -> dict[str, Any]:
-    """The content of a TOML file."""
     import tomllib
 
     from rkhs._core.files import check_readable  # which takes 10 ms, also of rkhs --help
@@ -76,7 +75,6 @@ def _table(path: str) -> dict[str, Any]:
 
 
 def _as_words(key: str, value: Any, action: argparse.Action, path: str) -> list[str]:
-    """One setting as words of the command line."""
     if action.nargs == 0:
         if not isinstance(value, bool):
             raise InputError(f"{path}: {key} must be true or false; got {value!r}")

@@ -55,7 +55,6 @@ def _key(name: str) -> str:
 
 
 def _parse(text: str, what: str) -> ast.expr | None:
-    """The syntax tree of a text; None if it has none."""
     if len(text) > _MAX_LENGTH:
         raise InputError(f"{what} must have at most {_MAX_LENGTH} characters; got {len(text)}; write a script instead")
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -136,7 +135,6 @@ def _kernel(name: str) -> Any:
 
 
 def _combined(node: ast.BinOp, what: str) -> Any:
-    """A sum or a product."""
     left, right = _build(node.left, what), _build(node.right, what)
     # Of lists and texts a product would be as long as the number says.
     known = all(isinstance(part, (Configurable, int, float)) for part in (left, right))

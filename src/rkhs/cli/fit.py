@@ -204,7 +204,6 @@ def _comparison(choice: KernelChoice) -> str:
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
-    """Look at everything that will be written."""
     refuse_flags(
         args, ("targets", "loss"), "goes with --predict COLUMN; got it without; name a column, or leave it out"
     )

@@ -97,7 +97,6 @@ def _numbers(file: ModelFile, data: Dataset) -> _Predicted:
 
 
 def _classes(file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:
-    """Classes of the rows and their probabilities."""
     codes = file.estimator.transform(data.items)
     found, shares = head.predict(codes), head.predict_proba(codes)
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()

@@ -93,7 +93,6 @@ def _measured(args: argparse.Namespace, path: str) -> _Measured:
 
 
 def _texts(row: dict[str, Any]) -> dict[str, str]:
-    """Numbers as they are printed."""
     shares = ("variance rebuilt", "top ")
     forms = {name: "{:.1%}" if name.startswith(shares) else "{:.5g}" for name in row}
     return {name: forms[name].format(value) if isinstance(value, float) else str(value) for name, value in row.items()}

@@ -121,7 +121,6 @@ def _say(what: str) -> None:
 
 
 def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
-    """A model that is fitted to the file now."""
     if args.model.lower().endswith(".rkhs"):
         said = f"rkhs report {shlex.quote(args.model)} DATA"
         raise InputError(f"a report on a model needs items too: {said}; got the model alone")

@@ -86,7 +86,6 @@ def _check(args: argparse.Namespace, model: KernelEstimator) -> None:
 
 
 def _stream(args: argparse.Namespace, model: KernelEstimator) -> int:
-    """Encode a file that need not fit into memory."""
     from rkhs.engines import as_rows
     from rkhs.estimators.encode_files import transform_file
 

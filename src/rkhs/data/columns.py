@@ -400,7 +400,6 @@ def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
 
 
 def _correlations(X: np.ndarray) -> np.ndarray:
-    """Shape (d, d); zero beside constant columns."""
     Z = X - X.mean(0)
     norms = np.sqrt((Z * Z).sum(0))
     Z /= np.where(norms > 0.0, norms, 1.0)

@@ -203,7 +203,6 @@ def _with_points(layout: Layout, rows: list[Row], decimal: str | None, guessed: 
 def _split_names(
     rows: list[Row], over: Row, header: bool | None, path: Path, guessed: list[str]
 ) -> tuple[list[str] | None, list[Row]]:
-    """Names of the columns, and the rows below them."""
     (first, *body), width = rows, Counter(len(row) for row in rows if row).most_common(1)[0][0]
     names = _names_behind_mark(over, first, width) if header is None else None
     if names is not None:

@@ -102,7 +102,6 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
 
 
 def _refuse_dates(columns: Mapping[str | int, Iterable[object]], file: Path) -> None:
-    """Refuse all columns of dates in one sentence."""
     texts = {name: list(dict.fromkeys(c for c in cells if isinstance(c, str))) for name, cells in columns.items()}
     dates = [name for name, found in texts.items() if are_dates(found)]
     if dates:

@@ -220,7 +220,6 @@ def _check_options(options: Options, extension: str) -> None:
 
 
 def _check_together(given: list[str]) -> None:
-    """Refuse options that exclude each other."""
     others = [name for name in ("gram", "columns", "drop_columns") if name in given]
     if "smiles_column" in given and others:
         raise InputError(

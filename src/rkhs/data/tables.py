@@ -261,7 +261,6 @@ def open_parquet(path: Path, missing: Collection[str] = ()) -> Columns:
 
 
 def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
-    """One column of a parquet file."""
     from pandas.api.types import is_numeric_dtype
 
     gone = series.isna().to_numpy()
@@ -296,7 +295,6 @@ def parts_of_text(
 
 
 def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterator[Any]:
-    """The file as pandas splits it."""
     import pandas
 
     # Later versions round correctly by default, and warn if they are asked to.
@@ -333,7 +331,6 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
 
 
 def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
-    """One column of a frame."""
     if series.dtype.kind in "iuf" and series.dtype != object:
         return np.asarray(series.to_numpy(dtype=np.float64))
     cells = [None if cell != cell else str(cell).strip() for cell in series.tolist()]

@@ -214,7 +214,6 @@ def _open_session(engine: Dask) -> _Session:
 
 
 def _start_cluster(engine: Dask) -> Any:
-    """Start worker processes on this machine."""
     from distributed import LocalCluster
 
     if engine.n_workers is not None:

@@ -206,7 +206,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         return rows
 
     def _check_columns(self, domain: str) -> None:
-        """Refuse to scale what has no columns."""
         asked = getattr(self, "columns", "raw")
         if asked != "raw" and domain != "vectors":
             what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
@@ -244,7 +243,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         return self._scaled(array)
 
     def _warn_of_columns(self, rows: Any, kernel: Kernel | OperatorKernel) -> None:
-        """Warn where the kernel sees one column alone."""
         scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
         if all(one.rotation_invariant for one in scalar):
             advice = "standardise the columns, or leave that one out"
@@ -424,7 +422,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         return support
 
     def _own_items(self) -> Any:
-        """The training items as candidates."""
         if not self.map_.whole:
             raise InputError("candidates must be given: a model in finite features keeps no training items")
         return self._support()

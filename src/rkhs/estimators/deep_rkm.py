@@ -397,7 +397,6 @@ class DeepRKM(FittedComponents, KernelEstimator):
         return give_back(self._to_output(self._feature_weights(Z, index)), codes)
 
     def _decoded(self, Z: Tensor, layer: int | None) -> Tensor:
-        """Vectors from codes of a layer, or of all."""
         if self.preimage == "ridge":
             return self.model_.regressed(Z, layer)
         weights = self._feature_weights(Z, 0 if layer is None else layer - 1)

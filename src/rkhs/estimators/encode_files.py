@@ -99,7 +99,6 @@ def _check_manifest(folder: Path, task: str) -> None:
 
 
 def _encode_block(items: np.ndarray, block: Block, model: KernelEstimator) -> np.ndarray:
-    """Codes of a block."""
     return np.ascontiguousarray(model.transform(items))
 
 

@@ -367,7 +367,6 @@ def _has_gaps(regression: Regression) -> bool:
 
 
 def _given_weights(training: Training) -> np.ndarray:
-    """The weights as they were given, one a row."""
     weights = np.zeros(training.n_given)
     kept = slice(None) if training.kept is None else training.kept
     weights[kept] = 1.0 if training.row_weights is None else training.row_weights * training.total

@@ -488,7 +488,6 @@ class KernelAutoencoder(BaseAutoencoder):
         return training
 
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
-        """The targets in the form that the output reads."""
         output = settings.output_kernel
         if self.column_scales_ is not None or self.filling_ is not None:
             raise InputError(

@@ -254,7 +254,6 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         return self.cv_errors_ @ (shares / shares.sum())
 
     def _folds(self, y: Any, weights: Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Rows that train and rows that are held out."""
         asked = min(_FOLDS, len(weights)) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
         folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state)
         for number, (train, _) in enumerate(folds):

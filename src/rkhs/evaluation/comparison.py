@@ -395,7 +395,6 @@ def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str
 
 
 def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
-    """Use the codes, or do not, and why."""
     tried = {row.method for row in rows}
     said = _against_raw(rows, measure, p, columns)
     for simpler in ("PCA", "kernel PCA"):

@@ -199,7 +199,6 @@ def _labels(y: Any) -> np.ndarray:
 
 
 def _read_both(model: BaseEstimator, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and targets of a fit."""
     X, y = as_numpy(X), as_numpy(y, "y")
     if hasattr(y, "toarray"):  # scikit-learn takes several sparse columns
         real_array(y, "y")

@@ -183,7 +183,6 @@ class Separable(OperatorKernel):
         return Separable(self.kernel, operators[0])
 
     def _times(self, Phi: Tensor) -> Tensor:
-        """``Phi A``."""
         if self.operator is None:
             return Phi
         if isinstance(self.operator, str):

@@ -276,7 +276,6 @@ class ErrorDisplay(Display):
 
 
 def _image_shape(shape: Sequence[int] | None, d: int) -> tuple[int, ...] | None:
-    """The sides of an image of d values."""
     sides = None if shape is None else tuple(int(side) for side in shape)
     if sides is not None and (len(sides) not in (2, 3) or int(np.prod(sides)) != d):
         raise InputError(f"shape must be (height, width) with a product of {d}, the columns; got {sides}")

@@ -52,7 +52,6 @@ class CodeRefinement:
         return Z if self.onto is None else self.onto.project(Z)
 
     def _free(self, U: Tensor) -> Tensor:
-        """Codes before they are put on the set."""
         return self.start + self.radius[:, None] * U
 
     def rows(self, index: Tensor) -> CodeRefinement:

@@ -89,7 +89,6 @@ def _hash(text: str) -> str:
 
 
 def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
-    """What the map can be coloured by."""
     fields = [] if content.target is None else [content.target]
     if isinstance(content.rebuilt, Rebuilt):
         fields.append(("reconstruction error", content.rebuilt.errors))

@@ -135,7 +135,6 @@ def _along_gradient(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> t
 
 
 def _rows(state: State, index: Tensor) -> State:
-    """The state of some rows."""
     return tuple(None if part is None else part[index] for part in state)
 
 

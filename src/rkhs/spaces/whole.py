@@ -96,7 +96,6 @@ class WholeSpace(Space):
         return Components(dual, shift, scores, values, variance, mean if center else None, gram_mean, norm)
 
     def _leading(self, count: int | float | None, variance: float, *, center: bool) -> tuple[Tensor, Tensor]:
-        """As many eigenpairs as were asked for."""
         n = self.n
         if not isinstance(count, float):
             return self.gram.top_eigenpairs(n if count is None else count, self.weights, center=center)

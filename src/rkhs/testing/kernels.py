@@ -242,5 +242,4 @@ def _pick(X: Any, rows: Any) -> Any:
 
 
 def _snapshot(X: Any) -> str:
-    """What the items are, to see whether they change."""
     return repr([item.tolist() if isinstance(item, (Tensor, np.ndarray)) else item for item in X])

@@ -182,7 +182,6 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         return self._finite(self.model_.rebuilt.spread(self._own_goal(items, self._cross_gram(items), diag)))
 
     def _own_goal(self, items: Items, raw: Tensor, diag: ArrayLike | None) -> Goal:
-        """Items as their own targets."""
         rebuilt = self.model_.rebuilt
         if not rebuilt.own:
             raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")

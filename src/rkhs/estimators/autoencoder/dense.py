@@ -231,7 +231,6 @@ def _with_loss_parameter(
 
 
 def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> AutoencoderModel:
-    """The model of layers that were solved."""
     training, kernel, factor = opened.training, opened.kernel, opened.priced(settings.reg[0])
     decoder, weights, linear = found.decoder, training.weights, None
     if not bool(torch.isfinite(decoder.coefficients).all()):
@@ -293,7 +292,6 @@ def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor
 
 
 def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
-    """The objective in the parameters of the encoder."""
     U, weights, space, factor = (
         opened.target,
         opened.training.weights,

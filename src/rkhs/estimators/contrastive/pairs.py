@@ -179,7 +179,6 @@ def _smallest(D: Tensor, count: int) -> Tensor:
 
 
 def _read_labels(y: Any, n: int) -> np.ndarray:
-    """Class numbers; -1 stays -1."""
     if y is None:
         raise InputError(
             "pairs='class' requires y to be passed, but the target y is None; pass the labels, -1 for rows without one"

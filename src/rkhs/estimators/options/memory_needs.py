@@ -71,7 +71,6 @@ def _seconds(name: str, n: int, m: int, columns: int, components: int) -> float:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds in the unit that one says."""
     if seconds < 90.0:
         return f"some {max(1.0, seconds):.0f} s"
     return f"some {seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"some {seconds / 3600.0:.0f} hours"

@@ -82,7 +82,6 @@ class KernelMachine(KernelEstimator):
         return tags
 
     def _read_options(self) -> MachineOptions:
-        """How the machine is fitted."""
         loss, reg = as_loss(self.loss), check_number(self._regulariser, "reg", above=0.0)
         return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
 
@@ -92,7 +91,6 @@ class KernelMachine(KernelEstimator):
         return self.reg
 
     def _solve(self, regression: Regression) -> Self:
-        """Fit the machine of what was read."""
         self.model_, solution = regression.solve(self._read_options())
         self._record(solution)
         bound = self.model_.certificates.output_bound

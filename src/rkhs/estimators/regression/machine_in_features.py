@@ -37,7 +37,6 @@ def fit_in_features(rows: FeatureRows) -> tuple[MachineModel, Solution]:
 
 
 def _ridge(rows: FeatureRows) -> tuple[MachineModel, Solution]:
-    """The machine of the squared loss."""
     A = rows.operator()
     V = _solved(rows, A)
     value = 0.5 * (rows.total - float((rows.c * (V if A is None else V @ A)).sum()))

@@ -254,5 +254,4 @@ def _number(kernel: Kernel, name: str) -> float:
 
 
 def _changed(kernel: Kernel, **params: Any) -> Kernel:
-    """The kernel with other values of some parameters."""
     return type(kernel)(**{**kernel.get_params(deep=False), **params})

@@ -196,7 +196,6 @@ def _agreement(centred: list[Tensor], w: np.ndarray | None) -> np.ndarray:
 
 
 def _products(matrices: list[Tensor]) -> np.ndarray:
-    """Frobenius inner products, shape (v, v)."""
     v = len(matrices)
     M = np.empty((v, v))
     for i in range(v):

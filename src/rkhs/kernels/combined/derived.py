@@ -326,7 +326,6 @@ class Centered(_Derived):
         return pull.sub_(self._mean_pullback(X, dense.sum(0) + dense.sum(1)))
 
     def _mean_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        """Gradient of ``sum_i s_i m(x_i)``."""
         return self.base._cross_pullback(X, self._support(X), torch.outer(s, self._known(X)[0]))
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:

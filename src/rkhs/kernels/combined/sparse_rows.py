@@ -132,7 +132,6 @@ class SparseRows(Kernel):
         return base if offset is base.offset else Linear(base.scale, offset)
 
     def _bandwidth(self, rule: str, rows: scipy.sparse.csr_array, weights: Tensor | None) -> float:
-        """See :meth:`Stationary.resolve`."""
         base = self._checked
         if rule == "scale":
             w = _shares(rows.shape[0], weights)
@@ -149,7 +148,6 @@ class SparseRows(Kernel):
 
     @property
     def _offset(self) -> np.ndarray | None:
-        """What is subtracted from every row."""
         if not isinstance(self.base, Linear) or self.base.offset is None:
             return None
         shift = real_array(self.base.offset, "Linear.offset")
@@ -159,7 +157,6 @@ class SparseRows(Kernel):
 
     @property
     def _l1(self) -> bool:
-        """Whether the base reads L1 distances."""
         return not self._checked.rotation_invariant
 
     def _products(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array) -> tuple[Tensor, Tensor, Tensor]:

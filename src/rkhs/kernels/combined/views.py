@@ -150,7 +150,6 @@ def _rows(part: Any) -> list[Any]:
 
 
 def _cells(item: Any, i: int, keys: list[Any]) -> list[Any]:
-    """The parts of an item, one a view."""
     if isinstance(item, Mapping):
         cells = [item[key] for key in keys if key in item]
     else:

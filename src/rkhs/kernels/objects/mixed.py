@@ -270,7 +270,6 @@ def _self_mean(column: dict[str, Any], rate: float) -> float:
 
 
 def _column_kernel(x: np.ndarray, z: np.ndarray, kind: str, rate: float) -> np.ndarray:
-    """Kernel values of one column, shape (n, m)."""
     if kind == "category":
         return np.where(x[:, None] == z[None, :], 1.0, math.exp(-rate))
     return np.exp(-rate * (x[:, None] - z[None, :]) ** 2)

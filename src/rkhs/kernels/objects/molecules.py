@@ -55,7 +55,6 @@ def fingerprint_rows(
 
 
 def _read_molecule(item: Any) -> Any:
-    """A molecule of RDKit, or why there is none."""
     from rdkit import Chem
 
     if isinstance(item, str):

@@ -111,7 +111,6 @@ class ProbabilityProduct(Kernel):
         return positions[order], np.concatenate([w for _, w in spectra])[order], owners[order]
 
     def _spectrum(self, item: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and weights of one spectrum."""
         try:
             positions, intensities = (real_array(part, "spectrum") for part in item)
         except (TypeError, ValueError):

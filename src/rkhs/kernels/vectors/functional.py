@@ -217,7 +217,6 @@ def _by_blocks(X: Tensor, Y: Tensor, reduce: Any) -> Tensor:
 
 
 def _functional_parts(kernel: Any) -> list[_Functional]:
-    """The functional kernels that a kernel is made of."""
     if isinstance(kernel, _Functional):
         return [kernel]
     inner = [term.kernel for term in getattr(kernel, "pairs", ())]

@@ -97,7 +97,6 @@ class Radial(Stationary):
         return self._profile(D)
 
     def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
-        """Both; may overwrite ``D``."""
         return self._profile(D.clone()), self._slope(D.clone())
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
