@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from rkhs._core.errors import MissingExtraError
 from rkhs.data import Molecules, load_molecules, write_codes
 from rkhs.estimators import KernelAutoencoder, KernelPCA
-from rkhs.evaluation.reconstruction import reconstruction
+from rkhs.evaluation import reconstruction
 from rkhs.kernels import Tanimoto
 from rkhs.persistence import load, save
 
