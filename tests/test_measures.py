@@ -6,20 +6,20 @@ from tools.measure_house import GOALS, measures
 
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
 CEILINGS = {
-    "lines of code": 35_860,
-    "all lines": 56_200,
+    "lines of code": 34_730,
+    "all lines": 54_620,
     "docstring lines behind no door": 2_254,
-    "functions of complexity above 15": 59,
-    "functions of complexity above 10": 200,
-    "import circles": 2,
-    "modules behind kernel_autoencoder": 194,
-    "files that name an option": 23,
-    "constants written twice": 11,
-    "lines run by a session of KernelAutoencoder": 1_840,
-    "deepest own chain of fit": 29,
-    "deepest own chain of transform": 19,
-    "check_ calls of a fit": 90,
-    "lines run by a session of KernelPCA": 800,
+    "functions of complexity above 15": 7,
+    "functions of complexity above 10": 118,
+    "import circles": 0,
+    "modules behind kernel_autoencoder": 137,
+    "files that name an option": 22,
+    "constants written twice": 7,
+    "lines run by a session of KernelAutoencoder": 1_832,
+    "deepest own chain of fit": 18,
+    "deepest own chain of transform": 15,
+    "check_ calls of a fit": 43,
+    "lines run by a session of KernelPCA": 792,
 }
 
 

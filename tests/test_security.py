@@ -11,8 +11,8 @@ import pytest
 import rkhs
 from rkhs import persistence
 from rkhs._core import containers
-from rkhs.cli import info
 from rkhs.cli.main import command_parsers
+from rkhs.reports import findings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {name: (ROOT / name).read_text() for name in ("SECURITY.md", "docs/user/model_files.md")}
@@ -25,7 +25,7 @@ def test_limits_are_those_of_the_code(name: str) -> None:
     assert f"{containers.LARGEST / 2**30:g} GiB, and at most {small:g} MiB more than {times} times the file" in text
     assert len(re.findall(r"MiB more than", text)) == 1
     if "at most 5,000 items" in text:
-        assert info._MOST_DIAGNOSED == 5_000
+        assert findings.MOST_DIAGNOSED == 5_000
 
 
 @pytest.mark.parametrize("name", PAGES)

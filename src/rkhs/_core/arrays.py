@@ -261,32 +261,36 @@ def is_frame(X: Any) -> bool:
 def table_rows(X: Any) -> list[tuple[Any, ...]]:
     """Rows of a frame, an array, or a list of rows or dicts, as tuples; categories of pandas become texts."""
     X = as_numpy(X)
-    if hasattr(X, "iloc") and is_frame(X):
-        columns = [X.iloc[:, j] for j in range(X.shape[1])]
-        lists = [
-            [None if missing else str(v) for v, missing in zip(c, c.isna(), strict=True)]
-            if str(c.dtype) == "category"
-            else c.tolist()
-            for c in columns
-        ]
-        return list(zip(*lists, strict=True))
     if is_frame(X):
-        return list(X.iter_rows())
+        return _frame_rows(X) if hasattr(X, "iloc") else list(X.iter_rows())
     if isinstance(X, np.ndarray) and X.dtype == object:
         X = X.tolist()
     if isinstance(X, (str, bytes, dict, type)) or not hasattr(X, "__len__") or getattr(X, "ndim", 2) != 2:
         raise InputError(f"expected a table: a frame, an array (n, d) or a list of rows; got a {type(X).__name__}")
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if rows and isinstance(rows[0], dict):
-        keys = list(rows[0])
-        for i, row in enumerate(rows):
-            if not isinstance(row, dict) or row.keys() != rows[0].keys():
-                raise InputError(f"rows given as dicts must have the same keys; row {i} has others than row 0, {keys}")
-        return [tuple(row[key] for key in keys) for row in rows]
+        return _dict_rows(rows)
     for i, row in enumerate(rows):
         if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
             raise InputError(f"expected rows of cells; row {i} is a {type(row).__name__}")
     return [tuple(row) for row in rows]
+
+
+def _frame_rows(X: Any) -> list[tuple[Any, ...]]:
+    def cells(column: Any) -> list[Any]:
+        if str(column.dtype) != "category":
+            return list(column.tolist())
+        return [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+
+    return list(zip(*(cells(X.iloc[:, j]) for j in range(X.shape[1])), strict=True))
+
+
+def _dict_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
+    keys = list(rows[0])
+    for i, row in enumerate(rows):
+        if not isinstance(row, dict) or row.keys() != rows[0].keys():
+            raise InputError(f"rows given as dicts must have the same keys; row {i} has others than row 0, {keys}")
+    return [tuple(row[key] for key in keys) for row in rows]
 
 
 @dataclass(frozen=True, eq=False)

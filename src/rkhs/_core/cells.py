@@ -23,22 +23,30 @@ def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ..
     for i, row in enumerate(rows):
         if len(row) != width or not width:
             raise InputError(f"{reader} reads rows of one length, not empty; row {i} has {len(row)} cells")
+    names = _positions(categorical, width, reader)
+    cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
+    return list(zip(*(_of_one_kind(column, j, reader) for j, column in enumerate(cells)), strict=True))
+
+
+def _positions(categorical: Any, width: int, reader: str) -> set[int]:
     if isinstance(categorical, (str, bytes)) or not hasattr(categorical, "__iter__"):
         raise InputError(f"{reader}.categorical must be a list of positions; got {categorical!r}")
     names = {check_count(j, f"{reader}.categorical", at_least=0) for j in categorical}
-    if names and (min(names) < 0 or max(names) >= width):
+    if names and max(names) >= width:
         raise InputError(f"{reader}.categorical must be positions from 0 to {width - 1}; got {categorical!r}")
-    cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
-    for j, column in enumerate(cells):
-        texts = any(isinstance(value, str) for value in column)
-        if texts and any(isinstance(value, float) for value in column):
-            advice = ", or name it in MixedTable.categorical" if reader == "MixedTable" else ""
-            raise InputError(
-                f"{reader} reads columns of numbers or of texts; column {j} holds both. Make its numbers texts{advice}"
-            )
-        if not texts:
-            cells[j] = [math.nan if value is None else value for value in column]
-    return list(zip(*cells, strict=True))
+    return names
+
+
+def _of_one_kind(column: list[Any], position: int, reader: str) -> list[Any]:
+    """The column with NaN in place of None, if it holds numbers."""
+    texts = any(isinstance(value, str) for value in column)
+    if texts and any(isinstance(value, float) for value in column):
+        advice = ", or name it in MixedTable.categorical" if reader == "MixedTable" else ""
+        raise InputError(
+            f"{reader} reads columns of numbers or of texts; column {position} holds both. "
+            f"Make its numbers texts{advice}"
+        )
+    return column if texts else [math.nan if value is None else value for value in column]
 
 
 def _cell(value: Any, row: int, column: int, name: bool, reader: str) -> Any:

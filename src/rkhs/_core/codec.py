@@ -79,6 +79,9 @@ class Encoder:
             return self._known[id(value)][1]
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             return self._mapping(value, where)
+        return self._object(value, where)
+
+    def _object(self, value: Any, where: str) -> Any:
         if isinstance(value, np.random.RandomState):
             return {"$random_state": self.encode(dict(value.get_state(legacy=False)), where)}
         if isinstance(value, Stored):
@@ -161,15 +164,7 @@ def _encode_scalar(value: Any, where: str) -> Any:
 def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray], where: str) -> Any:
     native = value.astype(value.dtype.newbyteorder("="), copy=False)
     if native.dtype.name in _DTYPES:
-        if value.ndim == 0:
-            return {"$scalar": _encode_scalar(native[()], where), "dtype": native.dtype.name}
-        if _are_bits(native):
-            packed = np.packbits(native != 0, axis=1)
-            return {"$bits": _add(packed, arrays), "columns": native.shape[1], "dtype": native.dtype.name}
-        # Column order is kept: the same product of matrices may round differently in the other order.
-        columns = native.ndim > 1 and native.flags.f_contiguous and not native.flags.c_contiguous
-        reference = {"$array": _add(native.T if columns else native, arrays)}
-        return {**reference, "order": "F"} if columns else reference
+        return _encode_numbers(native, arrays, where)
     if value.dtype.kind in "UO" and all(isinstance(item, str) for item in value.flat):
         flat = [str(item) for item in value.flat]
         texts = _pack(flat, arrays) if len(flat) >= _LONG else None
@@ -177,6 +172,18 @@ def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray], where: str) 
     if value.dtype.kind == "O":
         raise InputError(_refusal(next(item for item in value.flat if not isinstance(item, str)), where))
     raise InputError(f"a model file holds real arrays; got dtype {value.dtype}{f' ({where})' if where else ''}")
+
+
+def _encode_numbers(native: np.ndarray, arrays: dict[str, np.ndarray], where: str) -> Any:
+    if native.ndim == 0:
+        return {"$scalar": _encode_scalar(native[()], where), "dtype": native.dtype.name}
+    if _are_bits(native):
+        packed = np.packbits(native != 0, axis=1)
+        return {"$bits": _add(packed, arrays), "columns": native.shape[1], "dtype": native.dtype.name}
+    # Column order is kept: the same product of matrices may round differently in the other order.
+    columns = native.ndim > 1 and native.flags.f_contiguous and not native.flags.c_contiguous
+    reference = {"$array": _add(native.T if columns else native, arrays)}
+    return {**reference, "order": "F"} if columns else reference
 
 
 def _are_bits(array: np.ndarray) -> bool:
@@ -198,32 +205,43 @@ def _are_rows(items: Sequence[Any]) -> bool:
 
 def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
     """Long lists of one kind as arrays: numbers, texts, arrays that differ in their first axis, rows of a table."""
-    if all(type(item) is float for item in items):
+    kinds = {type(item) for item in items}
+    if kinds == {float}:
         return {"$numbers": _add(np.array(items, dtype=np.float64), arrays)}
-    if all(type(item) is str or item is None for item in items):
-        parts = [b"" if item is None else item.encode("utf-8", "surrogatepass") for item in items]
-        stops = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        texts = {"$texts": _add(np.frombuffer(b"".join(parts), dtype=np.uint8), arrays), "stops": _add(stops, arrays)}
-        absent = np.array([item is None for item in items])
-        return {**texts, "absent": _add(absent, arrays)} if absent.any() else texts
-    if all(type(item) is np.ndarray for item in items):
-        alike = {(item.dtype, item.shape[1:]) for item in items if item.ndim}
-        plain = all(item.ndim and item.flags.c_contiguous and item.dtype.name in _DTYPES for item in items)
-        if plain and len(alike) == 1 and items[0].dtype.isnative:
-            stops = np.cumsum([len(item) for item in items], dtype=np.int64)
-            return {"$arrays": _add(np.concatenate(items), arrays), "stops": _add(stops, arrays)}
-    if all(type(item) is dict for item in items):
-        keys = list(items[0])
-        if all(list(item) == keys and all(isinstance(key, str) for key in keys) for item in items):
-            trial: dict[str, np.ndarray] = {}  # so that nothing is left behind if one column cannot be packed
-            columns = [_pack_column([item[key] for item in items], arrays, trial) for key in keys]
-            if all(column is not None for column in columns):
-                arrays.update(trial)
-                return {
-                    "$table": [[key, column] for key, column in zip(keys, columns, strict=True)],
-                    "rows": len(items),
-                }
-    return None
+    if kinds <= {str, type(None)}:
+        return _pack_texts(items, arrays)
+    if kinds == {np.ndarray}:
+        return _pack_arrays(items, arrays)
+    return _pack_table(items, arrays) if kinds == {dict} else None
+
+
+def _pack_texts(items: Sequence[str | None], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    parts = [b"" if item is None else item.encode("utf-8", "surrogatepass") for item in items]
+    stops = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    texts = {"$texts": _add(np.frombuffer(b"".join(parts), dtype=np.uint8), arrays), "stops": _add(stops, arrays)}
+    absent = np.array([item is None for item in items])
+    return {**texts, "absent": _add(absent, arrays)} if absent.any() else texts
+
+
+def _pack_arrays(items: Sequence[np.ndarray], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    alike = {(item.dtype, item.shape[1:]) for item in items if item.ndim}
+    plain = all(item.ndim and item.flags.c_contiguous and item.dtype.name in _DTYPES for item in items)
+    if not plain or len(alike) > 1 or not items[0].dtype.isnative:
+        return None
+    stops = np.cumsum([len(item) for item in items], dtype=np.int64)
+    return {"$arrays": _add(np.concatenate(items), arrays), "stops": _add(stops, arrays)}
+
+
+def _pack_table(items: Sequence[dict[Any, Any]], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    keys = list(items[0])
+    if not all(isinstance(key, str) for key in keys) or any(list(item) != keys for item in items):
+        return None
+    trial: dict[str, np.ndarray] = {}  # so that nothing is left behind if one column cannot be packed
+    columns = [_pack_column([item[key] for item in items], arrays, trial) for key in keys]
+    if any(column is None for column in columns):
+        return None
+    arrays.update(trial)
+    return {"$table": [list(pair) for pair in zip(keys, columns, strict=True)], "rows": len(items)}
 
 
 def _pack_column(values: list[Any], arrays: Mapping[str, np.ndarray], trial: dict[str, np.ndarray]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
@@ -56,27 +56,47 @@ def check_types(cls: type, values: Mapping[str, Any]) -> None:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    origin, inside = get_origin(hint), get_args(hint)
-    if hint is Any or origin is ClassVar:
-        return True
-    if hint is None or hint is type(None):
-        return value is None
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, one) for one in inside)
-    if origin is Literal:
-        return type(value) is str and value in inside
-    if hint is float:
-        return isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if origin is dict:
-        pairs = [*value.items()] if isinstance(value, dict) else [(None, None)]
-        return all(_fits(key, inside[0]) and _fits(one, inside[1]) for key, one in pairs)
-    if origin is list or (origin is tuple and inside[-1] is Ellipsis):
-        return type(value) is origin and all(_fits(one, inside[0]) for one in value)
-    if origin is tuple:
-        return type(value) is tuple and len(value) == len(inside) and all(map(_fits, value, inside))
+    origin = get_origin(hint)
+    if origin in _OF_PARTS:
+        return _OF_PARTS[origin](value, get_args(hint))
+    if hint in _NUMBERS:
+        return isinstance(value, _NUMBERS[hint]) and not isinstance(value, bool)
+    if hint is Any or hint is None:
+        return hint is Any or value is None
     return isinstance(hint, type) and isinstance(value, hint)
+
+
+def _is_list_of(value: Any, inside: tuple[Any, ...]) -> bool:
+    return type(value) is list and all(_fits(one, inside[0]) for one in value)
+
+
+def _is_dict_of(value: Any, inside: tuple[Any, ...]) -> bool:
+    of_key, of_value = inside
+    return isinstance(value, dict) and all(_fits(key, of_key) and _fits(one, of_value) for key, one in value.items())
+
+
+def _is_tuple_of(value: Any, inside: tuple[Any, ...]) -> bool:
+    if type(value) is not tuple:
+        return False
+    if inside[-1] is Ellipsis:
+        return all(_fits(one, inside[0]) for one in value)
+    return len(value) == len(inside) and all(map(_fits, value, inside))
+
+
+def _is_one_of(value: Any, inside: tuple[Any, ...]) -> bool:
+    return any(_fits(value, one) for one in inside)
+
+
+_NUMBERS: dict[Any, Any] = {float: (int, float, np.floating), int: (int, np.integer)}
+_OF_PARTS: dict[Any, Callable[[Any, tuple[Any, ...]], bool]] = {
+    ClassVar: lambda value, inside: True,
+    Literal: lambda value, inside: type(value) is str and value in inside,
+    Union: _is_one_of,
+    types.UnionType: _is_one_of,
+    dict: _is_dict_of,
+    list: _is_list_of,
+    tuple: _is_tuple_of,
+}
 
 
 def check_shape(name: str, array: Any, *sizes: int | None, kinds: str = "f") -> None:

@@ -223,12 +223,11 @@ def path_errors(
     path = Path(training.weights_of(test), len(candidates), backwards=backwards)
     assert part.kept is not None
     measure = partial(_errors_of, settings=compared, run=run, training=training, test=test, train=part.kept)
-    try:
-        opened = open_items(compared, part, run)
-    except InputError:
-        return np.full_like(path.errors, np.inf)
-    _walk(path, opened, compared, candidates, run, measure, [None] * len(candidates))
-    return path.errors
+    errors = np.full_like(path.errors, np.inf)  # where no fit of these rows can be begun
+    with measured():
+        _walk(path, open_items(compared, part, run), compared, candidates, run, measure, [None] * len(candidates))
+        errors = path.errors
+    return errors
 
 
 def _walk(
