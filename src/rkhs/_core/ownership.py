@@ -44,8 +44,8 @@ def own(value: Any) -> Any:
 
 def is_process_kernel(value: Any) -> bool:
     """Whether this is a kernel of scikit-learn's Gaussian processes, which are not imported to know it."""
-    module = sys.modules.get("sklearn.gaussian_process.kernels")
-    return module is not None and isinstance(value, module.Kernel)
+    # Another thread may be importing the module at this moment: until it has the class, nothing is such a kernel.
+    return isinstance(value, getattr(sys.modules.get("sklearn.gaussian_process.kernels"), "Kernel", ()))
 
 
 def _own_array(array: np.ndarray) -> np.ndarray:
