@@ -65,7 +65,7 @@ class Adam(Solver):
         rate, beta1, beta2 = self.learning_rate, self.beta1, self.beta2
         x, best, best_value = start.clone(), start, math.inf
         first, second = torch.zeros_like(x), torch.zeros_like(x)
-        reason, iteration, stalled, reference = Reason.MAX_ITER, 0, 0, math.inf
+        iteration, stalled, reference = 0, 0, math.inf
         while True:
             value, grad = problem.value_and_grad(x)
             measure = float(grad.norm())
@@ -74,21 +74,14 @@ class Adam(Solver):
                 break
             if value < best_value:
                 best, best_value = x.clone(), value
-            if monitor.row(iteration, value, measure, evaluations=iteration + 1):
-                reason = Reason.TIME
-                break
-            if measure <= self.tol * max(1.0, abs(value)):
-                best, best_value, reason = x, value, Reason.GRADIENT
-                break
             # Compared with the best value at the last real decrease, so that many small ones still count.
-            if reference - best_value > self.tol * abs(best_value):
-                reference, stalled = best_value, 0
-            else:
-                stalled += 1
-            if stalled >= self.patience:
-                reason = Reason.DECREASE
-                break
-            if iteration >= self.max_iter:
+            falls = reference - best_value > self.tol * abs(best_value)
+            reference, stalled = (best_value, 0) if falls else (reference, stalled + 1)
+            facts = {"stalled": stalled >= self.patience, "evaluations": iteration + 1}
+            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
+            if reason is Reason.GRADIENT:
+                best, best_value = x, value
+            if reason is not None:
                 break
             iteration += 1
             first.lerp_(grad, 1.0 - beta1)

@@ -70,7 +70,7 @@ class Alternating(Solver):
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         x, best, best_value, last_value = start.clone(), start, math.inf, math.inf
         length = 1.0 if self.learning_rate is None else self.learning_rate
-        evaluations, iteration, stalled, reason = 0, 0, 0, Reason.MAX_ITER
+        evaluations, iteration, stalled = 0, 0, 0
         bound, farthest = math.inf, 1e6 * DIVERGED * (1.0 + float(start.norm()))
         while True:
             if not float(x.norm()) <= farthest:
@@ -86,18 +86,11 @@ class Alternating(Solver):
             if at.value < best_value:
                 best, best_value = x, at.value
             measure = math.sqrt(at.squared_norm)
-            if monitor.row(iteration, at.value, measure, evaluations=evaluations, step=length):
-                reason = Reason.TIME
-                break
-            if measure <= self.tol * abs(at.value):
-                reason = Reason.GRADIENT
-                break
             change = abs(last_value - at.value) / max(1e-300, abs(at.value))
             stalled = stalled + 1 if change <= 1e-2 * self.tol else 0
-            if stalled >= 3:
-                reason = Reason.DECREASE
-                break
-            if iteration >= self.max_iter:
+            facts = {"stalled": stalled >= 3, "evaluations": evaluations, "step": length}
+            reason = self._stop(monitor, iteration, at.value, measure, abs(at.value), **facts)
+            if reason is not None:
                 break
             last_value = at.value
             step = self._encode(held, Step(length, x, at, 0))

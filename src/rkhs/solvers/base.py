@@ -16,9 +16,11 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError, shown
 from rkhs.constraints.base import Unconstrained
-from rkhs.protocols import HasValueAndGrad, Monitor, Solution
+from rkhs.protocols import HasValueAndGrad, Monitor, Reason, Solution
 
-__all__ = ["Solver", "as_solver", "check_options", "rounding"]
+__all__ = ["ARMIJO", "Solver", "as_solver", "check_options", "rounding"]
+
+ARMIJO = 1e-4  # share of the decrease that the slope promises, which a step must reach
 
 _share = partial(check_number, at_least=0.0, at_most=1.0 - 1e-12)
 _OPTIONS: dict[str, Callable[..., Any]] = {
@@ -156,6 +158,26 @@ class Solver(Configurable):
     @abstractmethod
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         """Solve a problem that fits."""
+
+    def _stop(
+        self,
+        monitor: Monitor,
+        iteration: int,
+        value: float,
+        measure: float,
+        size: float,
+        *,
+        stalled: bool = False,
+        **facts: Any,
+    ) -> Reason | None:
+        """Why to end at a point: time, a gradient that is small beside ``size``, no decrease, or the last iteration."""
+        if monitor.row(iteration, value, measure, **facts):
+            return Reason.TIME
+        if measure <= self.tol * size:
+            return Reason.GRADIENT
+        if stalled:
+            return Reason.DECREASE
+        return Reason.MAX_ITER if iteration >= self.max_iter else None
 
 
 def as_solver(

@@ -71,7 +71,7 @@ class CayleyAdam(Solver):
         H = constraint.project(start)
         momentum, second = torch.zeros_like(H), 0.0
         best, best_value = H, math.inf
-        reason, iteration = Reason.MAX_ITER, 0
+        iteration = 0
         while True:
             value, grad = problem.value_and_grad(H)
             measure = float(constraint.tangent(H, grad).norm())
@@ -80,13 +80,11 @@ class CayleyAdam(Solver):
                 break
             if value < best_value:
                 best, best_value = H, value
-            if monitor.row(iteration, value, measure, evaluations=iteration + 1, infeasibility=constraint.violation(H)):
-                reason = Reason.TIME
-                break
-            if measure <= self.tol * max(1.0, abs(value)):
-                best, best_value, reason = H, value, Reason.GRADIENT
-                break
-            if iteration >= self.max_iter:
+            facts = {"evaluations": iteration + 1, "infeasibility": constraint.violation(H)}
+            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
+            if reason is Reason.GRADIENT:
+                best, best_value = H, value
+            if reason is not None:
                 break
             iteration += 1
             momentum = self.beta1 * momentum + (1.0 - self.beta1) * grad

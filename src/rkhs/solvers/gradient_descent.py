@@ -11,11 +11,10 @@ from torch import Tensor
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.solvers.base import ARMIJO, Solver
 
 __all__ = ["GradientDescent", "Gradients", "Step", "backtrack", "gradients"]
 
-_ARMIJO = 1e-4
 _HALVINGS = 60
 DIVERGED = 1e6  # an objective this many times the first one will not come back
 
@@ -68,7 +67,7 @@ def backtrack(evaluate: Callable[[Tensor], Gradients], x: Tensor, at: Gradients,
         point = x - length * at.direction
         new = evaluate(point)
         # Strictly less: at steps that rounding swallows the two values are equal.
-        if new.finite and new.value < at.value and new.value <= at.value - _ARMIJO * length * squared:
+        if new.finite and new.value < at.value and new.value <= at.value - ARMIJO * length * squared:
             return Step(length, point, new, trial)
         length *= 0.5
     return Step(0.0, x, at, _HALVINGS)
@@ -118,19 +117,12 @@ class GradientDescent(Solver):
         x, at = start.clone(), gradients(problem, start, self.metric)
         length = 1.0 if rate is None else rate
         bound = DIVERGED * (1.0 + abs(at.value))
-        evaluations, iteration, stalled, reason = 1, 0, 0, Reason.MAX_ITER
+        evaluations, iteration, stalled = 1, 0, 0
         while True:
             measure = math.sqrt(at.squared_norm)
-            if monitor.row(iteration, at.value, measure, evaluations=evaluations, step=length):
-                reason = Reason.TIME
-                break
-            if measure <= self.tol * abs(at.value):
-                reason = Reason.GRADIENT
-                break
-            if stalled >= 3:
-                reason = Reason.DECREASE
-                break
-            if iteration >= self.max_iter:
+            facts = {"stalled": stalled >= 3, "evaluations": evaluations, "step": length}
+            reason = self._stop(monitor, iteration, at.value, measure, abs(at.value), **facts)
+            if reason is not None:
                 break
             step = self._step(problem, x, at, length)
             evaluations += step.trials

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from rkhs.protocols import CanDiverge, HasCurvature, HasMetric, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver, rounding
+from rkhs.solvers.base import ARMIJO, Solver, rounding
 
-__all__ = ["LBFGS"]
+__all__ = ["LBFGS", "two_loop"]
 
-_ARMIJO, _CURVATURE = 1e-4, 0.9
+_CURVATURE = 0.9
 _MAX_TRIALS = 25
 _PROMISED, _FARTHEST = 0.02, 16.0
 
@@ -58,21 +58,15 @@ class LBFGS(Solver):
             pairs.append(s, y)
         has_metric, can_diverge = isinstance(problem, HasMetric), isinstance(problem, CanDiverge)
         evaluations, stalled, iteration = 1, 0, 0
-        reason = Reason.MAX_ITER
         while True:
             metric = problem.metric(x) if has_metric else None
             steepest = grad if metric is None else metric(grad)
             measure = math.sqrt(max(float((grad * steepest).sum()), 0.0))
-            if monitor.row(iteration, value, measure, evaluations=evaluations):
-                reason = Reason.TIME
-                break
-            if can_diverge and problem.diverged(x, value):
+            facts = {"stalled": stalled >= 3, "evaluations": evaluations}
+            reason = self._stop(monitor, iteration, value, measure, abs(value), **facts)
+            if can_diverge and reason is not Reason.TIME and problem.diverged(x, value):
                 reason = Reason.DIVERGED
-                break
-            if measure <= self.tol * abs(value):
-                reason = Reason.GRADIENT
-                break
-            if iteration >= self.max_iter:
+            if reason is not None:
                 break
             direction = pairs.direction(grad, metric, steepest)
             slope = float((grad * direction).sum())
@@ -88,18 +82,11 @@ class LBFGS(Solver):
             if step.length == 0.0:
                 reason = Reason.ROUNDING if measure <= rounding(x) * abs(value) else Reason.LINE_SEARCH
                 break
-            s, y = step.length * direction, step.grad - grad
-            curvature = float((s * y).sum())
-            if curvature > 1e-14 * float(s.norm()) * float(y.norm()):
-                pairs.append(s, y)
+            pairs.learn(step.length * direction, step.grad - grad)
             decrease = (value - step.value) / max(1e-300, abs(value), abs(step.value))
             stalled = stalled + 1 if decrease <= self.tol else 0
             x, value, grad = step.point, step.value, step.grad
             iteration += 1
-            if stalled >= 3:
-                monitor.row(iteration, value, measure, evaluations=evaluations)
-                reason = Reason.DECREASE
-                break
         return Solution(x, value, reason, max(1, iteration), evaluations, None, monitor.finish(), pairs.all())
 
 
@@ -124,6 +111,11 @@ class _Pairs:
     def clear(self) -> None:
         """Forget all pairs."""
         self._places.clear()
+
+    def learn(self, s: Tensor, y: Tensor) -> None:
+        """Keep a pair along which the gradient grows."""
+        if float((s * y).sum()) > 1e-14 * float(s.norm()) * float(y.norm()):
+            self.append(s, y)
 
     def append(self, s: Tensor, y: Tensor) -> None:
         """Keep a pair, in place of the oldest if there are too many."""
@@ -156,7 +148,7 @@ class _Pairs:
         if k == 0:
             return -steepest
         if metric is not None:
-            return _two_loop(grad, self.all(), metric)
+            return two_loop(grad, self.all(), metric)
         R, Y = self._sy[:k, :k], self._yy[:k, :k]  # of R the upper triangle
         scale = float(R[-1, -1] / max(Y[-1, -1], 1e-300))
         steps, changes = self._products(grad)
@@ -174,9 +166,10 @@ class _Pairs:
         return products.reshape(2, -1)[:, self._places]
 
 
-def _two_loop(
-    grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...], metric: Callable[[Tensor], Tensor]
+def two_loop(
+    grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...], metric: Callable[[Tensor], Tensor] = torch.clone
 ) -> Tensor:
+    """Minus the inverse Hessian guess of pairs ``(s, y, 1 / <s, y>)`` times the gradient."""
     q = grad.clone()
     weights = []
     for s, y, rho in reversed(pairs):
@@ -187,8 +180,8 @@ def _two_loop(
     scale = 1.0 / (rho * max(float((y * metric(y)).sum()), 1e-300))
     r = metric(q) * scale
     for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
-        r = r + s * (weight - rho * float((y * r).sum()))
-    return -r
+        r.add_(s, alpha=weight - rho * float((y * r).sum()))
+    return r.neg_()
 
 
 class _Step:
@@ -208,7 +201,7 @@ def _line_search(problem: Any, x: Tensor, value: float, direction: Tensor, slope
         f, grad = problem.value_and_grad(point)
         s = float((grad * direction).sum())
         finite = math.isfinite(f) and math.isfinite(s)
-        if finite and f <= value + _ARMIJO * step * slope:
+        if finite and f <= value + ARMIJO * step * slope:
             if f < best.value:
                 best = _Step(step, point, f, grad, trial)
             if s >= _CURVATURE * slope:

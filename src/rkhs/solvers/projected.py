@@ -63,19 +63,12 @@ class ProjectedGradient(Solver):
         growth = check_number(self.growth, "ProjectedGradient.growth", at_least=1.0)
         x = constraint.project(start)
         value, grad = problem.value_and_grad(x)
-        evaluations, iteration, reason = 1, 0, Reason.MAX_ITER
+        evaluations, iteration = 1, 0
         while True:
             measure = float(constraint.tangent(x, grad).norm())
-            stop = monitor.row(
-                iteration, value, measure, evaluations=evaluations, infeasibility=constraint.violation(x), step=step
-            )
-            if stop:
-                reason = Reason.TIME
-                break
-            if measure <= self.tol * max(1.0, abs(value)):
-                reason = Reason.GRADIENT
-                break
-            if iteration >= self.max_iter:
+            facts = {"evaluations": evaluations, "infeasibility": constraint.violation(x), "step": step}
+            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
+            if reason is not None:
                 break
             for _ in range(_MAX_TRIALS):
                 point = constraint.project(x - step * grad)

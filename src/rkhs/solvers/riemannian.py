@@ -13,11 +13,11 @@ from torch import Tensor
 
 from rkhs.constraints.base import Constraint
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver, rounding
+from rkhs.solvers.base import ARMIJO, Solver, rounding
+from rkhs.solvers.lbfgs import two_loop
 
 __all__ = ["RiemannianCG", "RiemannianLBFGS"]
 
-_ARMIJO = 1e-4
 _MAX_TRIALS = 30
 
 
@@ -37,16 +37,11 @@ class _Riemannian(Solver):
         riemannian = constraint.tangent(x, grad)
         memory = self._fresh()
         evaluations, stalled, iteration, restarted = 1, 0, 0, False
-        reason = Reason.MAX_ITER
         while True:
             measure = float(riemannian.norm())
-            if monitor.row(iteration, value, measure, evaluations=evaluations, infeasibility=constraint.violation(x)):
-                reason = Reason.TIME
-                break
-            if measure <= self.tol * max(1.0, abs(value)):
-                reason = Reason.GRADIENT
-                break
-            if iteration >= self.max_iter:
+            facts = {"evaluations": evaluations, "infeasibility": constraint.violation(x)}
+            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), stalled=stalled >= 5, **facts)
+            if reason is not None:
                 break
             direction = memory.direction(constraint, x, riemannian)
             slope = float((riemannian * direction).sum())
@@ -70,10 +65,6 @@ class _Riemannian(Solver):
             stalled = stalled + 1 if decrease <= _rounding(x) else 0
             x, value, riemannian = step.point, step.value, new
             iteration += 1
-            if stalled >= 5:
-                monitor.row(iteration, value, float(new.norm()), evaluations=evaluations)
-                reason = Reason.DECREASE
-                break
         return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
 
     @abstractmethod
@@ -167,16 +158,7 @@ class _Pairs:
         return 1.0 if self.pairs else 1.0 / max(measure, 1e-300)
 
     def direction(self, constraint: Any, x: Tensor, gradient: Tensor) -> Tensor:
-        q, weights = gradient.clone(), []
-        for s, y, rho in reversed(self.pairs):
-            weights.append(rho * float((s * q).sum()))
-            q.sub_(y, alpha=weights[-1])
-        if self.pairs:
-            _, y, rho = self.pairs[-1]
-            q.mul_(1.0 / (rho * float((y * y).sum())))
-        for (s, y, rho), weight in zip(self.pairs, reversed(weights), strict=True):
-            q.add_(s, alpha=weight - rho * float((y * q).sum()))
-        return -constraint.tangent(x, q) if self.pairs else -q
+        return constraint.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
 
     def push(self, constraint: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
         carried = [(constraint.tangent(x, a), constraint.tangent(x, b)) for a, b, _ in self.pairs]
@@ -217,7 +199,7 @@ def _backtrack(problem: Any, x: Tensor, value: float, direction: Tensor, slope: 
     for trial in range(1, _MAX_TRIALS + 1):
         point = problem.constraint.retract(x, step * direction)
         f, grad = problem.value_and_grad(point)
-        good = math.isfinite(f) and f <= value + _ARMIJO * step * slope + _rounding(x) * abs(value)
+        good = math.isfinite(f) and f <= value + ARMIJO * step * slope + _rounding(x) * abs(value)
         if good and (best.length == 0.0 or f < best.value):
             best = _Step(step, point, f, grad, slope, trial)
         best.trials = trial

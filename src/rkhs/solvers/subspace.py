@@ -84,22 +84,12 @@ class Subspace(Solver):
             R = constraint.tangent(H, model.grad)
             measure = float(R.norm())
             state.point, state.value = H, model.value
-            stop = monitor.row(
-                state.iteration,
-                model.value,
-                measure,
-                evaluations=state.evaluations,
-                infeasibility=constraint.violation(H),
-                route=route,
-            )
-            if stop:
-                return Reason.TIME
+            facts = {"evaluations": state.evaluations, "infeasibility": constraint.violation(H), "route": route}
+            reason = self._stop(monitor, state.iteration, model.value, measure, max(1.0, abs(model.value)), **facts)
+            if reason is not None:
+                return reason
             if not math.isfinite(measure):
                 return Reason.DIVERGED
-            if measure <= self.tol * max(1.0, abs(model.value)):
-                return Reason.GRADIENT
-            if state.iteration >= self.max_iter:
-                return Reason.MAX_ITER
             Q, fixed_Q = _basis(problem, H, fixed, R, previous)
             small = [(lambda A: (A + A.mT) / 2)(Q.mT @ apply(Q, fixed_Q)) for apply in model.maps]
             Y = _maximise(small, Q.mT @ H, problem.spans, constraint.blocks is None)
