@@ -47,7 +47,7 @@ CASES: dict[str, tuple[KernelAutoencoder, Any, dict[str, Any], tuple[bool, bool,
     "wide rows": (features(kernel="gaussian"), RNG.normal(size=(120, 400)), {}, (True, True, False)),
     "texts": (features(kernel="spectrum"), WORDS, {}, (True, True, False)),
     "another loss": (features(kernel="tanimoto", loss=Huber(0.02)), BITS, {}, (True, True, False)),
-    "kernel alone": (features(kernel="tanimoto", linear_part="kernel"), BITS, {}, (True, True, False)),
+    "kernel alone": (features(kernel="tanimoto", linear_part="kernel"), BITS, {}, ALL),
     "vectors rebuilt": (features(output_kernel=None), ROWS, {}, (True, False, False)),
     "Gram matrix": (features(kernel="precomputed"), BITS @ BITS.T, {}, (False, True, False)),
 }

@@ -6,16 +6,16 @@ from tools.measure_house import GOALS, measures
 
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
 CEILINGS = {
-    "lines of code": 34_730,
-    "all lines": 54_620,
-    "docstring lines behind no door": 2_254,
+    "lines of code": 34_410,
+    "all lines": 54_210,
+    "docstring lines behind no door": 2_230,
     "functions of complexity above 15": 7,
     "functions of complexity above 10": 118,
     "import circles": 0,
-    "modules behind kernel_autoencoder": 137,
+    "modules behind kernel_autoencoder": 135,
     "files that name an option": 22,
     "constants written twice": 7,
-    "lines run by a session of KernelAutoencoder": 1_832,
+    "lines run by a session of KernelAutoencoder": 1_830,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 15,
     "check_ calls of a fit": 43,

@@ -15,6 +15,7 @@ import pytest
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import ClusterError, InputError
 from rkhs.engines import Dask, Journal, Serial, as_rows, row_blocks
+from rkhs.estimators.autoencoder import streams
 from rkhs.features import Nystroem
 from tests.engines.blockwork import bits, deadly_once, describe, failing, greedy, moments, refusing, slow_moments
 from tests.engines.processes import Cluster, Killer, assert_gone, environment, free_port
@@ -30,7 +31,7 @@ BLOCKS = row_blocks(3000, 64)
 Y = np.random.default_rng(5).normal(size=(9000, 4))
 FITS = (
     lambda **o: KernelPCA(2, storage=Nystroem(20), **o).fit(Y),
-    lambda **o: KernelAutoencoder(2, storage=Nystroem(20), linear_part="kernel", max_iter=2, **o).fit(Y),
+    lambda **o: KernelAutoencoder(2, storage=Nystroem(20), reg=1e-3, max_iter=2, **o).fit(as_rows(Y)),
 )
 
 
@@ -63,7 +64,8 @@ def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_workers_killed_every_second_change_no_bit(tmp_path: Path) -> None:
+def test_workers_killed_every_second_change_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MOST", 2000)  # the other rows are coded by the cluster
     with Dask(n_workers=3, patience=250.0) as engine:
         rows = engine.place(as_rows(X))
         client = engine._connect().client

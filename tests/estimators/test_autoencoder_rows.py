@@ -182,9 +182,7 @@ def share_of(model: Any, rows: np.ndarray) -> float:
         ({"noise": GaussianNoise(), "constraint": "sphere"}, "noise with constraint='sphere' needs storage='dense'"),
         ({"kernel": "precomputed"}, "linear_part='free' of a Gram matrix needs storage='dense'"),
         ({"output_kernel": "laplacian"}, "an output_kernel that is not the input kernel needs storage='dense'"),
-        ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
         ({"loss": Power(3.0)}, "needs storage='dense'; use loss='huber'"),
-        ({"n_components": (3, 2), "linear_part": "kernel"}, "a deep autoencoder beside linear_part='kernel' needs"),
         ({"constraint": "sphere", "linear_part": "kernel"}, "constraint='sphere' beside linear_part='kernel' needs"),
         ({"constraint": "sphere", "n_components": (3, 2)}, "needs one hidden layer"),
     ],
@@ -305,11 +303,10 @@ def test_rows_of_weight_two_are_two_rows_under_a_robust_loss() -> None:
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=0.1)
 
 
-def test_a_loss_that_nothing_lies_above_and_a_penalised_linear_part_are_refused() -> None:
+def test_a_loss_that_nothing_lies_above_is_refused() -> None:
     for options, said in (
         ({"loss": Power(3.0)}, "use loss='huber'"),
         ({"loss": Ball(1.0)}, "use loss='huber'"),
-        ({"loss": "huber", "linear_part": "kernel"}, "leave it free"),
     ):
         with pytest.raises(InputError, match=said):
             KernelAutoencoder(2, storage=Nystroem(40), **options).fit(X)
@@ -463,3 +460,29 @@ def test_the_strongest_candidate_is_given_up_after_a_look(monkeypatch: pytest.Mo
         assert tried == expected
     assert found[0].reg_ == found[1].reg_ != (1.0, 1.0)
     np.testing.assert_array_equal(found[0].codes_, found[1].codes_)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_components": (3, 2)}, {"loss": "huber"}, {"reg": "auto"}], ids=repr)
+def test_kernel_parts_alone_have_depth_losses_and_chosen_regularisers(options: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"n_components": 2, "storage": Nystroem(40), "linear_part": "kernel", **options}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KernelAutoencoder(**given).fit(X)
+    assert model.model_.linear is None
+    assert model.model_.last.linear is None
+    assert model.reconstruction_error(NEW).mean() < 0.5 * NEW.var(0).sum()
+    if "reg" in options:
+        assert model.reg_ in [tuple(one) for one in model.candidates_]
+
+
+@pytest.mark.parametrize("options", [{"n_components": (3, 2)}, {"n_components": 2, "linear_part": "kernel"}], ids=repr)
+def test_codes_that_are_not_refined_are_those_of_new_rows_in_files_too(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "x.npy", X)
+    rows = np.load(tmp_path / "x.npy", mmap_mode="r")
+    monkeypatch.setattr(autoencoder_streams, "MOST", 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KernelAutoencoder(storage=Nystroem(20), reg=1e-3, max_iter=5, **options).fit(rows)
+    np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-8)

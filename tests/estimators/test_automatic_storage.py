@@ -132,8 +132,8 @@ def test_rows_of_files_need_blocks_and_threads_do_not(tmp_path: Path) -> None:
     model = fitted(as_rows(tmp_path / "x.npy"))
     assert model.storage_ == Nystroem(20)
     assert fitted(np.load(tmp_path / "x.npy", mmap_mode="r")).storage_ == "dense"
-    with pytest.raises(InputError, match="a deep autoencoder beside linear_part='kernel' needs"):
-        fitted(as_rows(tmp_path / "x.npy"), n_components=(3, 2), linear_part="kernel")
+    with pytest.raises(InputError, match="constraint='sphere' beside linear_part='kernel' needs"):
+        fitted(as_rows(tmp_path / "x.npy"), constraint="sphere", linear_part="kernel")
 
 
 @pytest.mark.usefixtures("soon")

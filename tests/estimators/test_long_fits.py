@@ -109,7 +109,7 @@ def test_an_autoencoder_goes_on_from_its_checkpoint(sums: int, tmp_path: Path) -
     expected = digest(model(engine="serial").fit(X))
     with pytest.raises(Crash):
         model(engine=Fragile(sums)).fit(X)
-    assert (tmp_path / "c").exists() == (sums == 26)  # before the first evaluation there is nothing to go on from
+    assert (tmp_path / "c").exists() == (sums >= 9)  # before the first evaluation there is nothing to go on from
     if sums == 26:
         with pytest.raises(CheckpointError, match="belongs to other data, other parameters"):
             model(engine="serial", reg=0.5).fit(X)
@@ -123,7 +123,7 @@ def test_an_autoencoder_goes_on_from_its_checkpoint(sums: int, tmp_path: Path) -
         == expected
     )
     if sums == 26:  # evaluations that were kept are not computed again
-        assert counted.sums >= whole.sums + 10
+        assert counted.sums >= whole.sums + 15
 
 
 def test_a_dense_fit_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

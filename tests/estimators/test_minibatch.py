@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.engines import ArrayRows, Journal, Serial, Threads, as_rows
+from rkhs.engines import Journal, Threads, as_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
-from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
+from rkhs.problems.batches import BatchedAutoencoder
 from rkhs.solvers import DoublyStochastic, MiniBatch
 
 
@@ -125,15 +124,15 @@ def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(
 ) -> None:
     expected = fit(solver=solver)
     monkeypatch.setattr(Journal, "is_due", lambda self: True)
-    read, steps = Batches.read, []
+    read, steps = BatchedAutoencoder.batch, []
 
-    def counted(self: Batches, step: int) -> Any:
+    def counted(self: BatchedAutoencoder, step: int) -> Any:
         if len(steps) == 7:
             raise Stopping
         steps.append(step)
         return read(self, step)
 
-    monkeypatch.setattr(Batches, "read", counted)
+    monkeypatch.setattr(BatchedAutoencoder, "batch", counted)
     with pytest.raises(Stopping):
         fit(checkpoint=tmp_path / "c", solver=solver)
     steps.append(-1)
@@ -142,77 +141,6 @@ def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(
     np.testing.assert_array_equal(model.codes_, expected.codes_)
     assert (model.objective_, model.n_iter_) == (expected.objective_, 20)
     assert not (tmp_path / "c").exists()
-
-
-def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
-    """The reduced objective that a model was fitted on."""
-    from rkhs.estimators.autoencoder.landmarks import _problem
-    from rkhs.estimators.autoencoder.settings import read_settings
-    from rkhs.estimators.run import Run
-    from rkhs.spaces import open_source
-
-    settings = read_settings(model, model.kernel_, model.storage, own=False)
-    source = open_source(model._options, model.storage, model.kernel_, torch.as_tensor(rows), None)
-    return _problem(settings, source, Run("KernelAutoencoder", model._options, "clip", 0, Serial()))[0]
-
-
-@pytest.mark.slow
-def test_a_batch_of_all_rows_is_the_whole_problem_and_batches_are_unbiased() -> None:
-    model = fit(X[:96])
-    problem = problem_of(model, X[:96])
-    V = problem.sweep.features.unwhiten(torch.as_tensor(model.encoder_coefs_[0]))
-    value, grad = problem.value_and_grad(V)
-    axes = torch.linalg.eigh(problem.moments().covariance)[1]
-    scales = torch.linspace(0.5, 2.0, problem.dim, dtype=torch.float64)
-    whole = MiniBatchAutoencoder(problem, Batches(problem.data.rows, 96, 0), Serial(), scales, axes)
-    np.testing.assert_allclose(whole.parameters(whole.point(V)), V, atol=1e-12)
-    grad = axes.mT @ grad / scales[:, None]  # chain rule
-    V = whole.point(V)
-    there, other, rows = whole.batch_value_and_grad(V, 3)
-    assert rows == slice(None)
-    assert there == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(other, grad, atol=1e-12)
-    few = MiniBatchAutoencoder(problem, Batches(problem.data.rows, 32, 0), Serial(), scales, axes, share=0.0)
-    few._means = [m.copy() for m in whole._means]  # the decoder of all rows
-    draws = [few.batch_value_and_grad(V, 10**9 + i)[1].numpy() for i in range(100)]
-    mean, error = np.mean(draws, 0), np.std(draws, 0) / 10.0
-    assert (np.abs(mean - grad.numpy()) < 5.0 * error + 1e-12).all()
-
-
-def test_the_gradient_of_drawn_coefficients_is_a_part_of_the_gradient_of_all() -> None:
-    model = fit(X[:96])
-    problem = problem_of(model, X[:96])
-    scales = torch.linspace(0.5, 2.0, problem.dim, dtype=torch.float64)
-    axes = torch.linalg.eigh(problem.moments().covariance)[1]
-    batches = Batches(problem.data.rows, 96, 0)
-    whole = MiniBatchAutoencoder(problem, batches, Serial(), scales, axes)
-    few = MiniBatchAutoencoder(problem, batches, Serial(), scales, axes, part=0.23)
-    V = problem.sweep.features.unwhiten(torch.as_tensor(model.encoder_coefs_[0]))
-    grad = axes.mT @ problem.value_and_grad(V)[1] / scales[:, None]
-    V = whole.point(V)
-    value, _, _ = whole.batch_value_and_grad(V, 5)
-    there, part, rows = few.batch_value_and_grad(V, 5)
-    assert there == value
-    assert part.shape == (10, 2)  # a quarter of 40, rounded up
-    np.testing.assert_allclose(part, grad[rows], atol=1e-12)
-    assert MiniBatchAutoencoder(problem, batches, Serial(), scales, axes, part=1e-9).drawn(0).shape == (1,)  # type: ignore[union-attr]
-
-
-def test_drawn_coefficients_are_functions_of_seed_and_step_and_unbiased() -> None:
-    problem: Any = SimpleNamespace(dim=24)
-
-    def drawn(seed: int, step: int) -> list[int]:
-        batches = Batches(ArrayRows(np.zeros((9, 1))), 4, seed)
-        none = torch.zeros(0)
-        few = MiniBatchAutoencoder(problem, batches, Serial(), none, none, part=0.25)
-        return np.arange(24)[few.drawn(step)].tolist()
-
-    assert drawn(3, 5) == drawn(3, 5) == sorted(set(drawn(3, 5)))
-    assert drawn(3, 5) != drawn(3, 6) != drawn(4, 5) != drawn(3, 5)
-    counts = np.bincount(np.concatenate([drawn(0, step) for step in range(2000)]), minlength=24)
-    grad = np.linspace(-1.0, 1.0, 24)
-    mean = 4.0 * counts / 2000.0 * grad  # of gradients that are zero where nothing is drawn, times 1 / part
-    np.testing.assert_allclose(mean, grad, rtol=5.0 * (3.0 / 2000.0) ** 0.5)
 
 
 class Quadratic:
@@ -268,18 +196,6 @@ def test_doubly_stochastic_steps_come_near_batches_with_more_steps() -> None:
     np.testing.assert_array_equal(again, fit(**few).codes_)
     np.testing.assert_array_equal(again, fit(**few, engine=Threads(2)).codes_)
     assert not np.array_equal(again, fit(**few, random_state=1).codes_)
-
-
-def test_batches_are_functions_of_seed_and_step() -> None:
-    rows, w = ArrayRows(np.arange(200.0)[:, None]), np.arange(200.0) / 19900.0
-    a, weights = Batches(rows, 64, 3, w).read(5)
-    np.testing.assert_array_equal(a, Batches(rows, 64, 3).read(5)[0])
-    assert not np.array_equal(a, Batches(rows, 64, 3).read(6)[0])
-    assert not np.array_equal(a, Batches(rows, 64, 4).read(5)[0])
-    assert weights is not None
-    np.testing.assert_allclose(weights, w[a[:, 0].astype(int)] * 200 / 64)
-    counts = np.bincount(np.concatenate([Batches(rows, 64, 0).read(s)[0][:, 0] for s in range(2000)]).astype(int))
-    assert counts.max() / counts.min() < 1.5  # the first and the last row as often as others
 
 
 def test_weights_count() -> None:

@@ -49,7 +49,7 @@ def rows(n: int, d: int, folder: Path) -> np.ndarray:
 
 
 def autoencoder(**options: Any) -> KernelAutoencoder:
-    return KernelAutoencoder(3, storage=Nystroem(100), linear_part="kernel", max_iter=8, **options)
+    return KernelAutoencoder(3, storage=Nystroem(100), max_iter=8, **options)
 
 
 class Score:

@@ -17,7 +17,6 @@ from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import choose_items
 from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.autoencoder.fit import Choice, Opened
-from rkhs.estimators.autoencoder.landmarks import choose_nothing, open_landmarks
 from rkhs.estimators.autoencoder.row_sample import sample_of_parts
 from rkhs.estimators.autoencoder.rows import choose_rows
 from rkhs.estimators.autoencoder.settings import (
@@ -117,8 +116,8 @@ class KernelAutoencoder(BaseAutoencoder):
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n and read
         memory maps and files without holding all rows. ``"auto"`` is dense below 1,000 rows and landmarks beyond, where
-        these have all that the dense model has (see Notes). With ``linear_part="kernel"`` features have two layers, the
-        squared loss, no constraint, and codes that are not refined.
+        these have all that the dense model has (see Notes). With ``linear_part="kernel"`` features have no constraint,
+        and codes that are not refined.
     random_state : int, RandomState or None, default=None
         Seed of the random starts.
     verbose : int, default=0
@@ -127,8 +126,7 @@ class KernelAutoencoder(BaseAutoencoder):
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; dense storage needs one hidden layer, the squared loss and no constraint for it. ``"kernel"``:
         linear parts are those of the kernels and are penalised. ``"auto"``: free for vectors if both kernels are
-        ``"auto"``, for features on landmarks if ``decoder_kernel`` is, and if no other parameter forbids it; if the
-        storage is not dense ``engine`` must not be Dask.
+        ``"auto"``, for features on landmarks if ``decoder_kernel`` is, and if no other parameter forbids it.
     operators : sequence of (array or None), default=None
         Positive semi-definite matrices ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one for each layer. None
         is the identity. The last one acts on the outputs and needs vectors there.
@@ -186,7 +184,7 @@ class KernelAutoencoder(BaseAutoencoder):
     encoder_coefs_, decoder_coef_ : list of ndarray of shape (n, p_l), and ndarray of shape (n, q)
         Coefficients of the kernels at the training items, the maps of the representer theorem (theorem 6 of the paper).
     layer_codes_ : list of ndarray of shape (n, p_l)
-        Codes of every hidden layer, as the layers exchange them. With landmarks: those of the landmarks.
+        Codes of every hidden layer, as the layers exchange them. With landmarks: those of the anchors (see Notes).
     code_price_ : {"power", "diagonal"}
         Which ``s^2`` the refining of codes uses (see Notes).
     code_map_ : ndarray of shape (p, p) or None
@@ -268,8 +266,9 @@ class KernelAutoencoder(BaseAutoencoder):
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is ``z
     = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
-    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. The fit goes in
-    stages of 1,000 rows, twice as many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is
+    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. With
+    ``linear_part="kernel"`` there is no ``u``. The fit goes in stages of 1,000 rows, twice as many and so on: 30
+    iterations, then 15 each, at most ``max_iter``, or to ``tol`` with ``linear_part="kernel"``. The encoder is
     fitted to at most 32,768 rows; the codes of the others are found with it, and the last decoder is that of all rows.
     Of rows that are read from a file a random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values
     of ``reg`` are compared on at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later
@@ -507,6 +506,4 @@ class KernelAutoencoder(BaseAutoencoder):
 
 def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[Opened, Choice]]]:
     """How items are opened in their storage, and what is chosen there."""
-    if isinstance(settings.storage, str):
-        return open_items, choose_items
-    return (open_any_rows, choose_rows) if settings.linear_part == "free" else (open_landmarks, choose_nothing)
+    return (open_items, choose_items) if isinstance(settings.storage, str) else (open_any_rows, choose_rows)

@@ -108,6 +108,7 @@ class LayerOnLandmarks(ComputedAgain):
     output: RKHS  # of targets in their span
     reg: float
     components: int  # of the widest layer
+    free: bool  # whether the layer has a free linear part
     weights: np.ndarray | None = None  # (n,): of the items in their own order
 
     @cached_property
@@ -120,8 +121,8 @@ class LayerOnLandmarks(ComputedAgain):
             )
             target = torch.cat([self.output.encode(tile) for tile in raw.split(STRIP)])[order]
             w = None if self.weights is None else torch.as_tensor(self.weights)[order]
-            leading = leading_directions(target, w, self.components)
-            decoder = AnchorsLayer.of(target, self.kernel, len(target), self.reg, w, None)
+            leading = leading_directions(target, w, self.components) if self.free else None
+            decoder = AnchorsLayer.of(target, self.kernel, len(target), self.reg, w, None, linear=self.free)
             layer = decoder.solve(torch.as_tensor(self.codes))
         found = (layer.coefficients, layer.linear, leading)
         return tuple(None if part is None else part.contiguous().numpy() for part in found)  # type: ignore[return-value]

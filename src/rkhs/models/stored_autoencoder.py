@@ -190,7 +190,7 @@ def _layer_on_landmarks(model: AutoencoderLayers, features: FeatureMap, output: 
     items, reg = model.items, model.reg[-1]
     assert items is not None
     kept = (layer.kernel, layer.anchors, model.support, items, features, output)
-    return LayerOnLandmarks(*kept, reg, components, model.row_weights)
+    return LayerOnLandmarks(*kept, reg, components, layer.held_linear is not None, model.row_weights)
 
 
 def check(model: AutoencoderLayers) -> None:

@@ -7,7 +7,8 @@ free, and for every other loss by its dual. On anchors (:class:`AnchorsLayer`), 
                                                 + slope / 2 ||b_lin||^2,   G = k(Z_a, Z_a),
 
 it solves normal equations, in two passes over strips of rows; the n x a arrays of a pass are never held at once. The
-anchors move with the codes. Other losses are squared ones that touch them.
+anchors move with the codes. Without the linear part ``[z, 1] b`` that is the decoder of Laforgue et al. (2019) in the
+span of the anchors. Other losses are squared ones that touch them.
 
 Envelope theorem: the derivative at the optimal layer is that with the layer held fixed.
 """
@@ -74,7 +75,9 @@ class ItemsLayer:
         return found.value, G
 
 
-_RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
+# Penalty of the coefficients of the decoder, for targets of variance one: beside a linear part, and of kernel parts
+# alone, where it is what rounding needs.
+_RIDGE, _LEAST_RIDGE = 1e-7, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +86,14 @@ class AnchoredDecoder:
 
     anchors: Tensor  # (a, p): codes of the first rows
     coefficients: Tensor  # (a, r): ``C``
-    linear: Tensor  # (p + 1, r): ``b``, the constant last
+    linear: Tensor | None  # (p + 1, r): ``b``, the constant last; None without a linear part
     value: float  # loss and penalties of the layer
     gram: Tensor  # (a, a): ``G``
+
+    def of(self, Z: Tensor, K: Tensor) -> Tensor:
+        """``g`` at codes of shape (m, p) with kernel values ``K`` at the anchors, shape (m, r)."""
+        said = K @ self.coefficients
+        return said if self.linear is None else said.addmm_(Z, self.linear[:-1]).add_(self.linear[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,26 +110,45 @@ class AnchorsLayer:
     engine: Engine | None = None  # who computes the strips; None: one after another
     strip: int = STRIP  # rows of a strip
     offset: float = 0.0  # constant that is added to the value
+    linear: bool = True  # whether there is a linear part
+    fitted: int = 0  # number of the first row that is fitted; those before it are anchors alone
 
     @classmethod
     def of(
-        cls, target: Tensor, kernel: Kernel, anchors: int, reg: float, weights: Tensor | None, engine: Engine | None
+        cls,
+        target: Tensor,
+        kernel: Kernel,
+        anchors: int,
+        reg: float,
+        weights: Tensor | None,
+        engine: Engine | None,
+        *,
+        linear: bool = True,
     ) -> Self:
         """The last layer of a fit: penalties beside ``reg`` follow from the targets; at most so many anchors."""
-        slope, anchors = slope_penalty(target, weights), min(anchors, len(target))
-        return cls(target, kernel, anchors, reg, slope, _RIDGE, weights, engine)
+        slope, anchors, ridge = (
+            slope_penalty(target, weights),
+            min(anchors, len(target)),
+            _RIDGE if linear else _LEAST_RIDGE,
+        )
+        return cls(target, kernel, anchors, reg, slope, ridge, weights, engine, linear=linear)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Of the rows."""
-        return row_blocks(len(self.target), self.strip)
+        """Of the rows that are fitted."""
+        blocks = row_blocks(len(self.target) - self.fitted, self.strip)
+        return tuple(Block(one.index, one.start + self.fitted, one.stop + self.fitted) for one in blocks)
 
-    def solve(self, Z: Tensor) -> AnchoredDecoder:
-        """The best layer at codes ``Z`` of shape (n, p). O(n a (a + r) + a^3)."""
-        kernel, A = self.kernel.radial or self.kernel, Z[: self.anchors]
+    def sums(self, Z: Tensor) -> tuple[np.ndarray, ...]:
+        """Of the normal equations at codes ``Z`` of shape (n, p). O(n a (a + r))."""
         engine = Serial() if self.engine is None else self.engine
-        sums = engine.sum(_normal, self.blocks, None, _Pass(self, Z, None))
-        N, c, total = (torch.from_numpy(np.asarray(part)).to(Z) for part in sums)
+        return engine.sum(_normal, self.blocks, None, _Pass(self, Z, None))
+
+    def solve(self, Z: Tensor, sums: tuple[np.ndarray, ...] | None = None) -> AnchoredDecoder:
+        """The best layer at codes ``Z`` of shape (n, p), or that of other sums at these anchors. O(a^3) after them."""
+        kernel, A = self.kernel.radial or self.kernel, Z[: self.anchors]
+        sums = self.sums(Z) if sums is None else sums
+        N, c, total = (torch.from_numpy(np.array(part)).to(Z) for part in sums)  # copies: sums may be used again
         G = kernel._gram(A)
         a, p = A.shape
         N[:a, :a].add_(G, alpha=self.reg)
@@ -131,7 +158,8 @@ class AnchorsLayer:
         if int(info) != 0:
             raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
         B = torch.cholesky_solve(c, L)
-        return AnchoredDecoder(A, B[:a], B[a:], 0.5 * (float(total) - float((c * B).sum())) + self.offset, G)
+        value = 0.5 * (float(total) - float((c * B).sum())) + self.offset
+        return AnchoredDecoder(A, B[:a], B[a:] if self.linear else None, value, G)
 
     def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
@@ -173,7 +201,7 @@ class AnchorsLayer:
         for own, anchors in engine.map(_gradient, self.blocks, None, _Pass(self, Z, layer)):
             dZ.append(own)
             dA += anchors
-        G = torch.cat(dZ)
+        G = torch.cat([Z.new_zeros(self.fitted, Z.shape[1]), *dZ]) if self.fitted else torch.cat(dZ)
         dA += kernel._pullback(layer.anchors, Outer(C, C), layer.gram).mul_(0.5 * self.reg)
         G[: len(dA)] += dA
         return G
@@ -211,7 +239,8 @@ def _normal(items: Any, block: Block, seen: _Pass) -> tuple[np.ndarray, ...]:
     """``w d d^T``, ``w d t^T`` and ``w |t|^2`` of a strip, with the columns ``d = [k(z, Z_a), z, 1]``."""
     decoder, rows = seen.decoder, slice(block.start, block.stop)
     kernel, Z, T = decoder.kernel.radial or decoder.kernel, seen.codes[rows], decoder.target[rows]
-    D = torch.cat([kernel._gram(Z, seen.codes[: decoder.anchors]), Z, torch.ones_like(Z[:, :1])], 1)
+    D = kernel._gram(Z, seen.codes[: decoder.anchors])
+    D = torch.cat([D, Z, torch.ones_like(Z[:, :1])], 1) if decoder.linear else D
     if decoder.weights is None:
         scale = 1.0 / len(decoder.target)
     else:
@@ -227,17 +256,16 @@ def _residual(items: Any, block: Block, seen: _Pass) -> Tensor:
     """Targets of a strip less what the layer says there."""
     decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
     assert layer is not None
-    said = (decoder.kernel._gram(seen.codes[rows], layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
-    return decoder.target[rows] - said.addmm_(seen.codes[rows], layer.linear[:-1])
+    return decoder.target[rows] - layer.of(seen.codes[rows], decoder.kernel._gram(seen.codes[rows], layer.anchors))
 
 
 def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
     """Derivative of the loss of a strip with the layer held fixed, in its codes and in those of the anchors."""
     decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
     assert layer is not None
-    Z, A, C, b = seen.codes[rows], layer.anchors, layer.coefficients, layer.linear
-    K, pulls = gram_and_pulls(decoder.kernel, Z, A)
-    R = torch.addmm(K @ C, Z, b[:-1]).add_(b[-1]).sub_(decoder.target[rows])
+    Z, b = seen.codes[rows], layer.linear
+    K, pulls = gram_and_pulls(decoder.kernel, Z, layer.anchors)
+    R = layer.of(Z, K).sub_(decoder.target[rows])
     R.mul_(1.0 / len(decoder.target) if decoder.weights is None else decoder.weights[rows, None])
-    dZ, dA = pulls(R @ C.mT)
-    return dZ.addmm_(R, b[:-1].mT), dA
+    dZ, dA = pulls(R @ layer.coefficients.mT)
+    return dZ if b is None else dZ.addmm_(R, b[:-1].mT), dA

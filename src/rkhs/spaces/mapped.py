@@ -11,13 +11,13 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count
 from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import sample_rows
-from rkhs.spaces.normal_equations import least_ridge, solve_normal
 from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.source import Source
 from rkhs.spaces.sums import Sweep, block_moments, block_normal
@@ -95,8 +95,13 @@ class MappedSpace(Space):
         anchors = self._anchors(found)
         sweep = self.sweep.in_double().cast(maps=found.coefficients, shift=found.shift, anchors=anchors)
         sums = self.passes.sum(block_normal, replace(sweep, kernel=kernel, space=targets.output))
-        layer, _ = solve_normal(kernel, anchors, sums, reg, least_ridge(sweep.dtype, len(anchors)))
-        return anchors, layer.coefficients
+        N, c, _ = (torch.as_tensor(part) for part in sums)
+        G = kernel._gram(anchors)
+        N.add_(G, alpha=reg).diagonal().add_(_least_ridge(sweep.dtype, len(anchors)) * float(G.diagonal().max()))
+        L, info = torch.linalg.cholesky_ex(N)
+        if int(info) != 0:
+            raise InputError("the normal equations of the way back must be positive definite; use a larger reg")
+        return anchors, torch.cholesky_solve(c, L)
 
     def _anchors(self, found: Components) -> Tensor:
         raw = self.map.kept_raw()
@@ -107,6 +112,11 @@ class MappedSpace(Space):
         chosen = sample_rows(self.n, min(self.anchors, self.n), rng)
         scores = found.scores.to(torch.float64)
         return scores if chosen is None else scores[torch.as_tensor(chosen)]
+
+
+def _least_ridge(dtype: torch.dtype, anchors: int) -> float:
+    """What keeps normal equations positive definite in spite of rounding."""
+    return max(1e-12, 4.0 * torch.finfo(dtype).eps * anchors**0.5)
 
 
 def with_signs(found: Components, scores: Tensor) -> Components:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,17 +23,14 @@ class Data:
     rows: Rows
     blocks: tuple[Block, ...]
     engine: Engine
-    progress: Callable[[int, int], None] | None = None  # called with the number of blocks done and of all blocks
     journal: Journal | None = None  # keeps the sums, so that a fit that was cut off goes on from them
 
     def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
         """Sum of a block function."""
         if self.journal is None:
-            return self.engine.sum(function, self.blocks, self.rows, sweep, progress=self.progress)
+            return self.engine.sum(function, self.blocks, self.rows, sweep)
         stage = f"{function.__name__} {sweep.digest()}"
-        return self.engine.sum(
-            function, self.blocks, self.rows, sweep, journal=self.journal, stage=stage, progress=self.progress
-        )
+        return self.engine.sum(function, self.blocks, self.rows, sweep, journal=self.journal, stage=stage)
 
     def codes(self, sweep: Sweep) -> Tensor:
         """Codes of all rows, shape (n, p)."""

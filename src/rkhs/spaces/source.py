@@ -39,7 +39,6 @@ class Source:
     features: FeatureMap  # of the model
     evaluated: FeatureMap  # the same on ``rows``, which hold raw features where the kernel is evaluated once
     diag: float  # mean of ``k(x, x)`` over (a sample of) the rows
-    sampled: np.ndarray | None  # (s,): their numbers; None: all
     blocks: tuple[Block, ...]
 
     def sweep(self, options: Options) -> Sweep:
@@ -75,7 +74,7 @@ def open_source(
         columns = inputs.shape[1]
         joined = inputs if goal is None else torch.cat([inputs, goal.to(inputs)], 1)
         rows = ArrayRows(joined.cpu().numpy())
-    return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, sampled, row_blocks(n, BLOCK))
+    return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, row_blocks(n, BLOCK))
 
 
 def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Sums over blocks of rows that models in finite features are made of: moments, normal equations, gradients.
+"""Sums over blocks of rows that models in finite features are made of: moments, normal equations, adjoints.
 
 Each function has the form that engines map over blocks; what all blocks share is a :class:`Sweep`. Blocks are computed
 in the dtype of the sweep and summed in float64: sums of a million products in float32 are not positive definite.
 Moments and the normal equations of one layer, which a fit needs once and then divides by small numbers, are products in
-float64 too; those of a last layer, which every step needs, are in the dtype of the sweep.
+float64 too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ __all__ = [
     "block_adjoint",
     "block_codes",
     "block_features",
-    "block_gradient",
     "block_lengths",
     "block_moments",
     "block_normal",
@@ -52,10 +51,7 @@ class Sweep:
     shift: Tensor | None = None  # (p,)
     kernel: Kernel | None = None  # on codes
     anchors: Tensor | None = None  # (a, p): codes that the last layer is spread over
-    coefficients: Tensor | None = None  # (a, q): of the last layer
     space: OutputSpace | None = None  # puts targets in coordinates
-    output_map: FeatureMap | None = None  # landmarks of the output kernel; None: vectors, or features of the input map
-    own_features: bool = False  # targets are the features of ``features`` itself
     side: Tensor | None = None  # (n, p): A row beside every row
 
     def cast(self, **parts: Tensor | None) -> Sweep:
@@ -82,15 +78,10 @@ class Sweep:
         """The inputs among the columns of a block."""
         return rows if rows.shape[1] == self.columns else rows[:, : self.columns]
 
-    def targets(self, rows: Tensor, raw: Tensor) -> Tensor:
+    def targets(self, rows: Tensor) -> Tensor:
         """Coordinates of the targets of a block, shape (b, q)."""
-        given = rows if rows.shape[1] == self.columns else rows[:, self.columns :]
-        if self.own_features:
-            given = raw
-        elif self.output_map is not None:
-            given = self.output_map.raw(given)
         assert self.space is not None
-        return self.space.encode(given)
+        return self.space.encode(rows if rows.shape[1] == self.columns else rows[:, self.columns :])
 
     def root_weights(self, block: Block) -> Tensor | None:
         """Roots of the weights of a block, a column; None for equal weights."""
@@ -101,7 +92,7 @@ class Sweep:
 
     def digest(self) -> str:
         """What tells this sweep from the others of one fit: its parameters."""
-        parts = (self.maps, self.shift, self.anchors, self.coefficients)
+        parts = (self.maps, self.shift, self.anchors)
         return fingerprint(self.n, *(None if part is None else part.cpu().numpy() for part in parts))
 
     def codes(self, raw: Tensor) -> Tensor:
@@ -167,7 +158,7 @@ def _ridge(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...
     raw = sweep.features.raw(sweep.inputs(rows))
     wide = None if root is None else root.to(sweep.wide)
     features = sweep.features.whiten_adjoint(raw.to(sweep.wide).mT).mT
-    return _normal(features, sweep.targets(rows, raw).to(sweep.wide), wide)
+    return _normal(features, sweep.targets(rows).to(sweep.wide), wide)
 
 
 def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:
@@ -211,27 +202,9 @@ def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ..
 def _last_layer(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
     assert sweep.kernel is not None
     raw = sweep.features.raw(sweep.inputs(rows))
-    return _normal(sweep.kernel._gram(sweep.codes(raw), sweep.anchors), sweep.targets(rows, raw), root)
+    return _normal(sweep.kernel._gram(sweep.codes(raw), sweep.anchors), sweep.targets(rows), root)
 
 
 def _square(T: Tensor) -> Tensor:
     dtype = torch.float64 if T.device.type != "mps" else T.dtype
     return torch.linalg.vector_norm(T, dtype=dtype).square()
-
-
-def block_gradient(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Derivative of the loss of a block with the last layer fixed, with respect to ``B`` and to the anchors."""
-    return _by_strips(_gradient, items, block, sweep)
-
-
-def _gradient(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
-    assert sweep.kernel is not None
-    assert sweep.coefficients is not None
-    assert sweep.anchors is not None
-    raw = sweep.features.raw(sweep.inputs(rows))
-    Z = sweep.codes(raw)
-    psi = sweep.kernel._gram(Z, sweep.anchors)
-    residual = torch.addmm(sweep.targets(rows, raw), psi, sweep.coefficients, beta=-1.0)
-    S = _times(_times(residual, root), root) @ sweep.coefficients.mT
-    dZ, dA = sweep.kernel._pair_pullback(Z, sweep.anchors, S, psi)
-    return raw.mT @ dZ, dA

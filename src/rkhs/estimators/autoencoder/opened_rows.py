@@ -74,7 +74,7 @@ def open_vectors(
     kernel, features, p = source.kernel, source.features, max(settings.widths)
     X = X.to(torch.float64)
     room = torch.cat([kernel._diag(tile) for tile in X.split(TILE)])
-    axes = PrincipalCoordinates.of_vectors(X, p, w)
+    axes = PrincipalCoordinates.of_vectors(X, p, w) if settings.linear_part == "free" else None
     n_copies = settings.n_copies
     rows = ordered_rows(X, T, room, features, axes, p, w, total, own=own, fitted=MOST, copies=n_copies)
     return Opened(rows, Rebuilt(output, None, training.own), kernel, features, source.diag)
@@ -82,10 +82,11 @@ def open_vectors(
 
 def open_features(settings: Settings, training: Training, options: Options, w: Tensor | None, *, own: bool) -> Opened:
     """Items whose features are rebuilt; the kernel is evaluated once. Parameters as of :func:`open_vectors`."""
-    items, p, center = training.items, max(settings.widths), bool(settings.center)
+    items, p, center, axes = training.items, max(settings.widths), bool(settings.center), None
     source = open_source(options, settings.feature_storage, settings.kernel, items, training.row_weights)
     kernel, features = source.kernel, source.features
-    tiles = [items[start : start + TILE] for start in range(0, len(items), TILE)]
+    # A Gram matrix knows its diagonal as a whole.
+    tiles = [items] if training.gram else [items[start : start + TILE] for start in range(0, len(items), TILE)]
     raw = torch.cat([features.raw(tile).to(torch.float64) for tile in tiles])
     room = torch.cat([kernel._diag(tile).to(raw) for tile in tiles])
     mean, diag = (raw.mean(0), room.mean()) if w is None else (w @ raw, w @ room)
@@ -93,10 +94,12 @@ def open_features(settings: Settings, training: Training, options: Options, w: T
     T = torch.cat([output.encode(tile) for tile in raw.split(TILE)])
     norms = torch.cat([output.squared_norms(*tile) for tile in zip(raw.split(TILE), room.split(TILE), strict=True)])
     outside = (norms / output.factor**2 - (T * T).sum(1)).clamp_min_(0.0)
-    axes = PrincipalCoordinates.of_vectors(features.whiten_adjoint(raw.mT).mT, p, w)
-    assert axes.center is not None
-    offset = axes.offset + axes.center @ axes.directions
-    axes = PrincipalCoordinates(features.whiten(axes.directions), offset, None, axes.scale)  # of raw features
+    if settings.linear_part == "free":
+        axes = PrincipalCoordinates.of_vectors(features.whiten_adjoint(raw.mT).mT, p, w)
+        assert axes.center is not None
+        offset = axes.offset + axes.center @ axes.directions
+        axes = PrincipalCoordinates(features.whiten(axes.directions), offset, None, axes.scale)  # of raw features
     read, total = EvaluatedMap(features), training.total
     rows = ordered_rows(raw, T, room, read, axes, p, w, total, own=own, fitted=MOST, outside=outside)
-    return Opened(rows, Rebuilt(output, kernel, training.own), kernel, features, source.diag)
+    rebuilt = Rebuilt(output, kernel, training.own, diagonal=room.cpu().numpy() if training.gram else None)
+    return Opened(rows, rebuilt, kernel, features, source.diag)

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs.engines import Block, row_blocks
 from rkhs.estimators.options.memory_needs import MOST
 from rkhs.outputs import Euclidean
-from rkhs.problems.coordinates import STRIP, OwnCodes
+from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class OrderedRows:
     """Training rows in the order in which stages take them."""
 
     order: Tensor  # (n,): numbers of the rows
-    linear: Tensor  # (n, k): principal coordinates of unit variance
-    axes: PrincipalCoordinates  # of these coordinates
+    linear: Tensor  # (n, k): principal coordinates of unit variance; no columns without free linear parts
+    axes: PrincipalCoordinates | None  # of these coordinates; None: linear parts are those of the kernels
     features: Tensor  # (f, m): of the rows that are descended on
     room: Tensor  # (n,): ``s^2 = k(x, x)``
     target: Tensor  # (n, q)
@@ -80,6 +80,19 @@ class OrderedRows:
             spread = (self.room[:size] / (self.share(size) * (1.0 / size if w is None else w))).sqrt()
         return OwnCodes(self.linear[:size] * linear_unit(reg), self.features[:size], spread)
 
+    def principal(self, factor: Coordinates, p: int) -> Tensor:
+        """Parameters (dim, p) of principal component scores: of the rows, or without free linear parts of features."""
+        assert isinstance(factor, OwnCodes)
+        W, F = self.linear.new_zeros(factor.dim, p), factor.features
+        if self.axes is not None:
+            k = min(p, self.linear.shape[1])
+            W[:k, :k] = torch.diag(self.axes.scale[:k])
+            return W
+        axes = PrincipalCoordinates.of_vectors(F, p, self.part(len(F)))
+        found = factor.solve(axes.of(F) * axes.scale)
+        W[:, : found.shape[1]] = found
+        return W
+
     def encoded(self, W: Tensor, rows: slice, reg: float) -> Tensor:
         """What an encoder with the parameters ``[A; V]`` says of some rows."""
         k = self.linear.shape[1]
@@ -93,7 +106,7 @@ def ordered_rows(
     target: Tensor,
     room: Tensor,
     features: FeatureMap,
-    axes: PrincipalCoordinates,
+    axes: PrincipalCoordinates | None,
     p: int,
     weights: Tensor | None,
     total: float,
@@ -111,8 +124,9 @@ def ordered_rows(
     for start in range(0, len(kept), TILE):
         kept[start : start + TILE] = features.features(X[order[start : start + TILE]])[: len(kept) - start]
     target, w = target[order], None if weights is None else weights[order]
-    leading = leading_directions(target, w, p)
-    linear, beside = axes.of(X)[order], None if outside is None else outside[order]
+    leading = None if axes is None else leading_directions(target, w, p)
+    linear = X.new_empty(len(X), 0) if axes is None else axes.of(X)[order]
+    beside = None if outside is None else outside[order]
     return OrderedRows(order, linear, axes, kept, room[order], target, leading, w, total, own, X, features, beside)
 
 

@@ -1,8 +1,8 @@
-"""Fitting an autoencoder in finite features with free linear parts: rows of one hidden layer have codes of their own.
+"""Fitting an autoencoder in finite features: beside free linear parts rows of one hidden layer have their own codes.
 
 Rows are vectors, or features of a kernel in the span of landmarks, of items of any kind, in memory (``opened_rows``).
-The problem is that of :mod:`rkhs.problems.anchored_autoencoder`, its stages those of ``staged_rows``; in the end the
-decoder is solved once more, with more anchors.
+The problem is that of :mod:`rkhs.problems.autoencoder`, its stages those of ``staged_rows``, or steps on batches
+(``batched_rows``); in the end the decoder is solved once more, with more anchors.
 
 Regularisers are chosen on the rows of later stages: a stage has not seen the rows that the next one adds, so they say
 at no further price how well it does on new rows. On two thousand rows at most a path of candidates is compared, each
@@ -27,6 +27,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Serial, Threads, thread_limit
+from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layer_of, with_codes
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
 from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
@@ -84,7 +85,8 @@ class OpenedRows:
         """Space of the vectors that are rebuilt, and their coordinates."""
         settings, goal = self.settings, self.training.goal.to(torch.float64)
         centred = bool(settings.center), bool(settings.scale)
-        return row_outputs(goal, max(settings.widths), self.weights, *centred, finer=not settings.robust)
+        finer = settings.linear_part == "free" and not settings.robust
+        return row_outputs(goal, max(settings.widths), self.weights, *centred, finer=finer)
 
     @property
     def weights(self) -> Tensor | None:
@@ -100,7 +102,8 @@ class OpenedRows:
     @property
     def own(self) -> bool:
         """Whether rows have codes of their own."""
-        return self.alone and (bool(self.settings.refine) or self.settings.constraint is not None)
+        free = self.alone and self.settings.linear_part == "free"
+        return free and (bool(self.settings.refine) or self.settings.constraint is not None)
 
     def stages(self, settings: Settings, part: Tensor | None = None) -> RowStages:
         """How fits in stages are solved, on all rows or a sample."""
@@ -128,7 +131,8 @@ def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
     n = len(training) * settings.n_copies
     announce_rows(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
     engine = run.engine_for(strips(n))
-    assert isinstance(engine, (Serial, Threads))
+    if not isinstance(engine, (Serial, Threads)):  # a cluster codes rows of files; strips stay on this machine
+        engine = replace(run, engine=None).engine_for(strips(n))
     return OpenedRows(settings, training, settings.noisy_copies(training), run, engine)
 
 
@@ -185,8 +189,10 @@ def _sample_errors(stages: RowStages) -> np.ndarray:
 
 
 def _last_stage(stages: RowStages, stage: Stage | None, previous: Tensor | None) -> Stage:
-    """Go through the stages, from that of a choice or from ``previous`` codes, if there are any."""
+    """Go through the stages, from that of a choice or from ``previous`` codes, if there are any; or through batches."""
     reg, sizes = stages.settings.reg, stage_sizes(len(stages.rows))
+    if isinstance(stages.settings.solver, BATCHED):
+        return stepped(stages, sizes[-1], _starts(stages.settings), previous)
     if stage is None and previous is not None:
         problem = stages.problem(len(previous), reg)
         stage = stages.descend(problem, reg, problem.encoder.resume(previous, []), 2 * _STEPS, "resumed")
@@ -308,7 +314,9 @@ def _row_errors(stages: RowStages, stage: Stage) -> Tensor:
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
     """Codes of the rows that are descended on, of a model of as many rows."""
-    if model is None or model.codes.shape != (len(stages.rows), stages.p) or model.last.linear is None:
+    if model is None or model.codes.shape != (len(stages.rows), stages.p):
+        return None
+    if (model.last.linear is None) != (stages.rows.axes is None):
         return None
     if len(model.layers) > 1 or stages.settings.of_a_row != model.pricing.onto:
         return None
@@ -331,7 +339,7 @@ def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared)
     model = AutoencoderModel(
         opened.kernel,
         Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
-        LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
+        None if rows.axes is None else LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
         (*between, layer_of(kernels[-1], layer.anchors, layer.coefficients, layer.linear)),
         opened.rebuilt,
         stage.reg,

@@ -239,7 +239,7 @@ def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, spa
     automatic, plain = (isinstance(given, str) and given == "auto" for given in kernels)
     plain = plain and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     if isinstance(storage, Storage):  # with other losses, sets of codes and depth too
-        known = _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
+        known = kind_of_solver(estimator.solver) == "lbfgs"
         known = known and estimator.operators is None and (estimator.noise is None or estimator.constraint == "none")
         if _asked_outputs(estimator) == "vectors":
             known = known and automatic and not sparse

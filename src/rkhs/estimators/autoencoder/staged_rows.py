@@ -98,6 +98,11 @@ class RowStages:
         return self.settings.decoder_kernels[-1]
 
     @property
+    def steps(self) -> tuple[int, int]:
+        """Iterations of the first stage and of the others; kernel parts alone are solved to the tolerance."""
+        return (_FIRST_STEPS, _STEPS) if self.rows.axes is not None else (self.settings.max_iter,) * 2
+
+    @property
     def anchors(self) -> int:
         """Number of anchors of the decoder during descent: half of the landmarks where there are many components."""
         m = self.settings.feature_storage.m
@@ -120,17 +125,19 @@ class RowStages:
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchorsLayer:
         """The last layer for targets of the first rows."""
-        return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine)
+        free = self.rows.axes is not None
+        return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine, linear=free)
 
     def first(self, problem: Autoencoder, rng: np.random.RandomState | None) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
-        encoder, widths, linear = problem.encoder, self.settings.widths, self.rows.linear
-        factor, width = encoder.factor, linear.shape[1] + self.rows.features.shape[1]
-        W = linear.new_zeros(factor.dim, max(widths))
-        k = min(W.shape[1], linear.shape[1])
+        encoder, widths, factor = problem.encoder, self.settings.widths, problem.encoder.factor
         if rng is None:
-            W[:k, :k] = torch.diag(self.rows.axes.scale[:k])
+            W = self.rows.principal(factor, max(widths))
         else:
+            W, width = (
+                self.rows.linear.new_zeros(factor.dim, max(widths)),
+                self.rows.linear.shape[1] + self.rows.map.dim,
+            )
             W[:width] = torch.as_tensor(rng.standard_normal((width, W.shape[1]))).to(W)
         Z = factor.codes(W)
         unit = normalise_scale(Z, self.rows.part(len(Z)))
@@ -146,13 +153,13 @@ class RowStages:
         problem, found = self.problem(size, reg), []
         for number, rng in enumerate(rngs):
             label = f"start {number + 1}/{len(rngs)}"
-            found.append(self.descend(problem, reg, self.first(problem, rng), _FIRST_STEPS, label))
+            found.append(self.descend(problem, reg, self.first(problem, rng), self.steps[0], label))
         return min(found, key=lambda stage: stage.solution.value)
 
-    def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int = _STEPS) -> Stage:
+    def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
         """The next stage: on more rows, or with other regularisers."""
         codes, problem = self.coded(stage, size)[0], self.problem(size, reg)
-        return self.descend(problem, reg, problem.encoder.resume(codes, stage.hidden), steps, "")
+        return self.descend(problem, reg, problem.encoder.resume(codes, stage.hidden), steps or self.steps[1], "")
 
     def descend(self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int, label: str) -> Stage:
         """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
@@ -219,10 +226,8 @@ class RowStages:
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
         codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes)))[-1], stage.layer
-        decoded = (self.kernel._gram(codes, layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
-        decoded.addmm_(codes, layer.linear[:-1])
-        goal = self.rows.goal(rows)
-        return ((goal - decoded) ** 2).sum(1) + self.rows.beside(rows)
+        decoded = layer.of(codes, self.kernel._gram(codes, layer.anchors))
+        return ((self.rows.goal(rows) - decoded) ** 2).sum(1) + self.rows.beside(rows)
 
     def losses(self, errors: Tensor) -> Tensor:
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""

@@ -1,4 +1,4 @@
-"""Free linear parts for rows that are read from where they are: the model of a sample, and then the codes of all.
+"""Rows that are read from where they are: the model of a sample, and then the codes of all.
 
 The sample holds as many rows as the encoder is ever fitted to, so that rows in memory and rows of a file have the same
 model up to that number, with the same bits. Beyond it the sample is random, and all that is ever in memory of the other
@@ -52,7 +52,8 @@ class _Sampled(OpenedRows):
         found, n = super().fit(choice, run, previous), len(self.whole)
         model = found.model
         codes = np.empty((n, model.codes.shape[1]))
-        task, blocks = _Coding(model, run.options, choice.settings.refinement), row_blocks(n, BLOCK)
+        refine = choice.settings.refinement if model.refinable else None
+        task, blocks = _Coding(model, run.options, refine), row_blocks(n, BLOCK)
         with one_thread(run):
             for block, part in zip(
                 blocks, run.engine_for(blocks).map(_coded, blocks, self.whole.items, task), strict=True

@@ -84,7 +84,6 @@ def _dense(needs: str, what: str, instead: str, given: str = "") -> Rule:
     return _rule("storage: finite" + given, needs, sentence)
 
 
-_PENALISED = ", linear_part: kernel"
 _ENGINE = _rule(
     "engine: a cluster",
     "storage: blocked | finite",
@@ -108,6 +107,8 @@ _ROBUST = "fit_robust needs a model with {}: there is no closed leave-one-out el
 RULES: dict[str, tuple[Rule, ...]] = {
     "KernelAutoencoder": (
         _ENGINE,
+        _rule("solver: batched", "layers: one", "solver={solver!r} needs one hidden layer; got {n_components}"),
+        _rule("solver: batched", "reg: number", "solver={solver!r} needs numbers as reg; got reg={reg!r}"),
         _rule(
             "solver: batched",
             "storage: finite",
@@ -134,9 +135,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "targets: given",
             "output_kernel reads {output_domain}, kernel reads {input}; pass fit(X, targets=...) that it can read",
         ),
-        _dense("layers: one", "a deep autoencoder beside linear_part='kernel'", "leave it free", _PENALISED),
         _dense(
-            "constraint: none", "constraint={constraint!r} beside linear_part='kernel'", "leave it free", _PENALISED
+            "constraint: none",
+            "constraint={constraint!r} beside linear_part='kernel'",
+            "leave it free",
+            ", linear_part: kernel",
         ),
         _rule(
             "constraint: other, storage: finite, linear_part: free",
@@ -148,7 +151,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "a loss that is not isotropic, or has no majorizer, such as {loss!r},",
             "use loss='huber' or another of rkhs.losses",
         ),
-        _dense("loss: squared", "loss={loss!r} beside linear_part='kernel'", "leave it free", _PENALISED),
         _dense("operators: none", "operators", "use operators=None"),
         _rule("linear_part: free, storage: finite", "input: vectors | objects", _OF_A_GRAM),
         _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),
@@ -156,11 +158,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "constraint: other, storage: finite, linear_part: free",
             "noise: none",
             "noise with constraint={constraint!r} needs storage='dense'; use noise=None with storage={storage!r}",
-        ),
-        _rule(
-            "linear_part: free, storage: finite",
-            "engine: none | this machine",
-            "linear_part='free' needs one machine; use linear_part='kernel' with this engine",
         ),
         _dense(
             "solver: lbfgs | batched",
@@ -170,7 +167,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         _rule("storage: finite, rows: from a file", "targets: none", _IN_MEMORY),
         _rule("storage: finite, rows: from a file", "noise: none", _IN_MEMORY),
-        _dense("reg: number", "reg='auto'", "use reg=None or numbers", ", linear_part: kernel"),
         _rule(
             "storage: random features",
             "outputs: vectors",

@@ -80,7 +80,7 @@ def landmark_advice(m: int, n: int, columns: int, components: int) -> str:
     """Sentence for a refusal of a fit in stages with so many landmarks or features."""
     found, n_bytes = _fitting("KernelAutoencoder", [one for one in _COUNTS if one < m], n, columns, components)
     if found is None:
-        return "Use fewer rows, or linear_part='kernel'"
+        return "Use fewer rows"
     return f"Use storage=Nystroem({found}) of rkhs.features, which needs about {readable(n_bytes)}"
 
 
