@@ -191,9 +191,9 @@ MISTAKES = (
     # ---------------------------------------------------------------- solvers
     Mistake(
         "a tolerance too lax: the solver stops early",
-        "solvers/lbfgs.py",
-        "if measure <= self.tol * abs(value):",
-        "if measure <= 1e4 * self.tol * abs(value):",
+        "solvers/base.py",
+        "if measure <= self.tol * size:",
+        "if measure <= 1e4 * self.tol * size:",
         ("solvers/test_lbfgs.py",),
     ),
     Mistake(

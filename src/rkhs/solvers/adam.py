@@ -66,6 +66,7 @@ class Adam(Solver):
         x, best, best_value = start.clone(), start, math.inf
         first, second = torch.zeros_like(x), torch.zeros_like(x)
         iteration, stalled, reference = 0, 0, math.inf
+        reason: Reason | None = None
         while True:
             value, grad = problem.value_and_grad(x)
             measure = float(grad.norm())
@@ -77,7 +78,7 @@ class Adam(Solver):
             # Compared with the best value at the last real decrease, so that many small ones still count.
             falls = reference - best_value > self.tol * abs(best_value)
             reference, stalled = (best_value, 0) if falls else (reference, stalled + 1)
-            facts = {"stalled": stalled >= self.patience, "evaluations": iteration + 1}
+            facts: dict[str, Any] = {"stalled": stalled >= self.patience, "evaluations": iteration + 1}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
             if reason is Reason.GRADIENT:
                 best, best_value = x, value

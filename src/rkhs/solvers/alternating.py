@@ -72,6 +72,7 @@ class Alternating(Solver):
         length = 1.0 if self.learning_rate is None else self.learning_rate
         evaluations, iteration, stalled = 0, 0, 0
         bound, farthest = math.inf, 1e6 * DIVERGED * (1.0 + float(start.norm()))
+        reason: Reason | None = None
         while True:
             if not float(x.norm()) <= farthest:
                 reason = Reason.DIVERGED
@@ -88,7 +89,7 @@ class Alternating(Solver):
             measure = math.sqrt(at.squared_norm)
             change = abs(last_value - at.value) / max(1e-300, abs(at.value))
             stalled = stalled + 1 if change <= 1e-2 * self.tol else 0
-            facts = {"stalled": stalled >= 3, "evaluations": evaluations, "step": length}
+            facts: dict[str, Any] = {"stalled": stalled >= 3, "evaluations": evaluations, "step": length}
             reason = self._stop(monitor, iteration, at.value, measure, abs(at.value), **facts)
             if reason is not None:
                 break

@@ -72,6 +72,7 @@ class CayleyAdam(Solver):
         momentum, second = torch.zeros_like(H), 0.0
         best, best_value = H, math.inf
         iteration = 0
+        reason: Reason | None = None
         while True:
             value, grad = problem.value_and_grad(H)
             measure = float(constraint.tangent(H, grad).norm())
@@ -80,7 +81,7 @@ class CayleyAdam(Solver):
                 break
             if value < best_value:
                 best, best_value = H, value
-            facts = {"evaluations": iteration + 1, "infeasibility": constraint.violation(H)}
+            facts: dict[str, Any] = {"evaluations": iteration + 1, "infeasibility": constraint.violation(H)}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
             if reason is Reason.GRADIENT:
                 best, best_value = H, value

@@ -120,7 +120,7 @@ class GradientDescent(Solver):
         evaluations, iteration, stalled = 1, 0, 0
         while True:
             measure = math.sqrt(at.squared_norm)
-            facts = {"stalled": stalled >= 3, "evaluations": evaluations, "step": length}
+            facts: dict[str, Any] = {"stalled": stalled >= 3, "evaluations": evaluations, "step": length}
             reason = self._stop(monitor, iteration, at.value, measure, abs(at.value), **facts)
             if reason is not None:
                 break

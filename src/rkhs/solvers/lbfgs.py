@@ -62,7 +62,7 @@ class LBFGS(Solver):
             metric = problem.metric(x) if has_metric else None
             steepest = grad if metric is None else metric(grad)
             measure = math.sqrt(max(float((grad * steepest).sum()), 0.0))
-            facts = {"stalled": stalled >= 3, "evaluations": evaluations}
+            facts: dict[str, Any] = {"stalled": stalled >= 3, "evaluations": evaluations}
             reason = self._stop(monitor, iteration, value, measure, abs(value), **facts)
             if can_diverge and reason is not Reason.TIME and problem.diverged(x, value):
                 reason = Reason.DIVERGED

@@ -66,7 +66,7 @@ class ProjectedGradient(Solver):
         evaluations, iteration = 1, 0
         while True:
             measure = float(constraint.tangent(x, grad).norm())
-            facts = {"evaluations": evaluations, "infeasibility": constraint.violation(x), "step": step}
+            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": constraint.violation(x), "step": step}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
             if reason is not None:
                 break

@@ -39,7 +39,7 @@ class _Riemannian(Solver):
         evaluations, stalled, iteration, restarted = 1, 0, 0, False
         while True:
             measure = float(riemannian.norm())
-            facts = {"evaluations": evaluations, "infeasibility": constraint.violation(x)}
+            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": constraint.violation(x)}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), stalled=stalled >= 5, **facts)
             if reason is not None:
                 break

@@ -84,7 +84,11 @@ class Subspace(Solver):
             R = constraint.tangent(H, model.grad)
             measure = float(R.norm())
             state.point, state.value = H, model.value
-            facts = {"evaluations": state.evaluations, "infeasibility": constraint.violation(H), "route": route}
+            facts: dict[str, Any] = {
+                "evaluations": state.evaluations,
+                "infeasibility": constraint.violation(H),
+                "route": route,
+            }
             reason = self._stop(monitor, state.iteration, model.value, measure, max(1.0, abs(model.value)), **facts)
             if reason is not None:
                 return reason
