@@ -218,7 +218,7 @@ BOMBS: dict[str, tuple[Bomb, str]] = {
 def with_bomb(honest: Container, where: str, make: Bomb) -> bytes:
     arrays = dict(honest.arrays)
     bomb = make(arrays)
-    part = {"$dict": [["bomb", bomb]]} if where == "notes" else {**honest.content[where], "bomb": bomb}
+    part = {"$dict": [["bomb_", bomb]]} if where == "notes" else {**honest.content[where], "bomb_": bomb}
     return pack({**honest.content, where: part}, arrays, FORMAT)
 
 

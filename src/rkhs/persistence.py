@@ -10,10 +10,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,6 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from rkhs import __version__
 from rkhs._core.codec import Decoder, Encoder, SizeError
 from rkhs._core.config import is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
@@ -158,7 +157,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[
         _stored_name(type(estimator))
         check_is_fitted(estimator)
         content = encoder.estimator(estimator)
-    content |= {"library": _library_version(), "notes": encoder.encode(dict(notes or {}), "notes")}
+    content |= {"library": __version__, "notes": encoder.encode(dict(notes or {}), "notes")}
     write_container(path, content, arrays, FORMAT)
 
 
@@ -218,7 +217,7 @@ def read_model(
         wrote = container.content.get("library", "unknown")
         reason = str(error) if isinstance(error, RkhsError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(
-            f"{os.fspath(path)}: the model of rkhs {wrote} cannot be built by rkhs {_library_version()} ({reason})"
+            f"{os.fspath(path)}: the model of rkhs {wrote} cannot be built by rkhs {__version__} ({reason})"
         ) from error
 
 
@@ -246,10 +245,3 @@ def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
         return None
     sizes = [recipe.get("radius"), recipe.get("n_bits")]
     return recipe if all(type(size) is int for size in sizes) else None
-
-
-def _library_version() -> str:
-    try:
-        return metadata.version("rkhs")
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return str(sys.modules["rkhs"].__version__)

@@ -52,9 +52,12 @@ def fit(*words: str) -> int:
 
 def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fit("all.csv", "--predict", "size,price", "--seed", "3") == 0
-    model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds(3)).fit(X, Y[:, ::-1])
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y[:, ::-1])
     said = capsys.readouterr().out
-    assert f"held-out error: {-model.best_score_:.4g} (mean squared norm of the residuals, 5 folds)" in said
+    assert (
+        f"held-out error: {-model.best_score_:.4g} (mean squared norm of the residuals, each of 30 left out in turn)"
+        in said
+    )
     assert f"reg {model.reg_:.3g}, loss Squared()" in said
     assert "times the median: r7 (" in said
     assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
@@ -76,7 +79,7 @@ def test_many_columns_are_said_in_short_and_in_the_units_of_one(
     assert main(["fit", "curves.csv", *flags]) == 0
     said = capsys.readouterr().out
     assert "60 items, predicts column8, column9, ..., column15 (8 columns) (" in said
-    one = float(said.partition("held-out error of one column, root mean square: ")[2].split(";")[0])
+    one = float(said.partition("held-out error of one column, root mean square of 5 folds: ")[2].split(";")[0])
     model, left_out = rkhs.load("m.rkhs"), np.empty((60, 8))
     for train, test in folds().split(curves):
         fitted = clone(model).fit(curves[train, :8], curves[train, 8:])
@@ -120,7 +123,7 @@ def test_columns_left_out_by_position_are_left_out_of_new_files_too(folder: Path
 
 def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--quiet") == 0
-    expected = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(X, Y[:, 1]).predict(X[:5] + 0.1)
+    expected = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y[:, 1]).predict(X[:5] + 0.1)
     assert capsys.readouterr().out == ""
     assert main(["predict", "m.rkhs", "new.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -142,7 +145,9 @@ def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.Captur
     assert found["suspicious rows"][0]["row"] == "r7"
     assert found["rows where the loss is linear"] == [ROWS[i] for i in model.estimator_.saturated_]
     assert fit("all.csv", "--predict", "price", "--loss", "auto", "--set", "tol=1e-3") == 0
-    assert "loss Huber(kappa=" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "loss Huber(kappa=" in said
+    assert "(mean norm of the residuals, 5 folds)" in said  # the same for both losses
 
 
 def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +157,7 @@ def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, capsys: 
     assert found["rows left out"] == 1
     Z = np.hstack([X, Y[:, 1:]])
     good = np.array([row != "r7" for row in ROWS])
-    model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(Z[good], Y[good, 0])
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(Z[good], Y[good, 0])
     assert found["held-out error"] == pytest.approx(-model.best_score_)
     assert main(["predict", "m.rkhs", "all.csv", "-o", "p.npy"]) == 0
     np.testing.assert_allclose(np.load("p.npy")[:, 0], model.predict(Z), rtol=1e-6)
@@ -172,11 +177,11 @@ def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.Captu
     np.save("plain.npy", np.hstack([Y[:, 1:], X]))
     assert fit("K.npy", "--gram", "--predict", "size", "--targets", "y.csv") == 0
     assert main(["predict", "m.rkhs", "new.npy", "-o", "p.npy"]) == 0
-    model = rkhs.OperatorKernelRegressorCV("precomputed", regs=REGS, cv=folds()).fit(K, Y[:, 1])
+    model = rkhs.OperatorKernelRegressorCV("precomputed", regs=REGS).fit(K, Y[:, 1])
     np.testing.assert_array_equal(np.load("p.npy")[:, 0], model.predict(K[:4]))
     capsys.readouterr()
     assert fit("plain.npy", "--predict", "0", "--json") == 0
-    plain = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(X, Y[:, 1])
+    plain = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y[:, 1])
     assert json.loads(capsys.readouterr().out)["held-out error"] == -plain.best_score_
 
 
@@ -188,9 +193,7 @@ def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str]
     assert fit("mol.csv", "--smiles", "s", "--index-column", "id", "--predict", "size", "--skip-bad-smiles") == 0
     assert main(["predict", "m.rkhs", "mol.csv", "--index-column", "id", "--skip-bad-smiles", "-o", "p.csv"]) == 0
     prints = molecular_fingerprints(smiles).bits
-    model = rkhs.OperatorKernelRegressorCV(Tanimoto(), regs=REGS, cv=folds()).fit(
-        prints, [len(s) + 0.5 for s in smiles]
-    )
+    model = rkhs.OperatorKernelRegressorCV(Tanimoto(), regs=REGS).fit(prints, [len(s) + 0.5 for s in smiles])
     _, rows, values = table("p.csv")
     assert rows == [f"m{i}" for i in range(14)]
     np.testing.assert_allclose(values[:, 0], model.predict(prints))
@@ -202,7 +205,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
     assert fit("mixed.csv", "--mixed", "--index-column", "id", "--predict", "size", "--quiet") == 0
     assert main(["predict", "m.rkhs", "mixed.csv", "--index-column", "id", "-o", "p.csv"]) == 0
     cells = [["xy"[i % 2], float(a)] for i, a in enumerate(X[:, 0])]
-    model = rkhs.OperatorKernelRegressorCV(columns="filled", regs=REGS, cv=folds()).fit(cells, Y[:, 1])
+    model = rkhs.OperatorKernelRegressorCV(columns="filled", regs=REGS).fit(cells, Y[:, 1])
     np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(cells))
 
 
@@ -254,7 +257,7 @@ def test_empty_cells_of_what_is_predicted(folder: Path, capsys: pytest.CaptureFi
     assert fit("gaps.csv", "--drop-columns", "price", "--predict", "size") == 0
     assert "28 items, predicts size" in (said := capsys.readouterr().out)
     assert "2 rows without a value: left out" in said
-    model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(X[known], Y[known, 1])
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X[known], Y[known, 1])
     assert f"held-out error: {-model.best_score_:.4g} " in said
     assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
     np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(X[:5] + 0.1), rtol=1e-6)
@@ -263,7 +266,7 @@ def test_empty_cells_of_what_is_predicted(folder: Path, capsys: pytest.CaptureFi
     assert "y has 1 gaps" in warned
     assert "row 8 (" in said  # the wrong row, by its number in the file
     with pytest.warns(rkhs.errors.GapWarning):
-        model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(
+        model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(
             X[known], np.where(known[:, None] == [10, -1], np.nan, Y[known])
         )
     assert f"held-out error: {-model.best_score_:.4g} " in said

@@ -40,6 +40,7 @@ from sklearn.pipeline import Pipeline
 from rkhs._core.containers import Container, pack, unpack
 from rkhs._core.errors import CheckpointError, InputError, ModelFileError, RkhsError
 from rkhs._core.stored import hints_of
+from rkhs.data import molecular_fingerprints
 from rkhs.engines import Journal
 from rkhs.persistence import FORMAT, load, registry, save
 from tests.reliability.file_kinds import CASES, answers, made
@@ -397,6 +398,7 @@ def campaign(n_damaged: int, n_forged: int, seed: int = 0, names: Iterable[str] 
 def _start_watching() -> None:
     for cls in registry().values():
         hints_of(cls)  # evaluates annotations of the library
+    molecular_fingerprints(["C"])  # a forged kernel may read molecules
     sys.addaudithook(_watch)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 import rkhs
 from rkhs import persistence
 from rkhs._core import containers
-from rkhs._core.containers import pack, read_container
+from rkhs._core.containers import Container, pack, read_container
 from rkhs._core.errors import ModelFileError
 from rkhs.features import Nystroem
 from rkhs.models import AutoencoderModel
@@ -96,6 +97,62 @@ def test_an_output_kernel_without_a_number_is_refused(tmp_path: Path) -> None:
     found.content["state"]["output_kernel_"]["params"]["gamma"] = None
     (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
     with pytest.raises(ModelFileError, match="gamma"):
+        rkhs.load(tmp_path / "m")
+
+
+def _without_outputs(found: Container) -> None:
+    found.arrays[found.content["state"]["_outputs_given"]["$array"]] = np.empty((0, 2))
+
+
+def _in(*path: str, **changes: Any) -> Callable[[Container], None]:
+    """Give parts of the description another value; what has none is left out."""
+
+    def change(found: Container) -> None:
+        part = found.content["state"]
+        for name in path:
+            part = part[int(name) if name.isdigit() else name]
+        for name, value in changes.items():
+            part.pop(name)
+            part |= {} if value is None and path[-1] != "params" else {name: value}
+
+    return change
+
+
+_REBUILT = ("model_", "fields", "rebuilt", "fields", "kernel", "params")
+_TERM = (*_REBUILT, "terms", "$tuple", "0", "params")
+_LAYER = ("model_", "fields", "layers", "$tuple", "0", "fields")
+_TABLE = ("filling_", "$estimator", "state")
+
+
+@pytest.mark.parametrize(
+    ("case", "change", "message"),
+    [
+        ("kernel_autoencoder_strings", _in(*_REBUILT, k=None), "k must be"),
+        ("kernel_autoencoder_strings", _in(*_REBUILT, k=0), "k must be"),
+        ("kernel_autoencoder_strings", _in(*_REBUILT, alphabet=True), "alphabet"),
+        ("kernel_autoencoder_sparse", _in(*_REBUILT, width=None), "width|NoneType"),
+        ("kernel_autoencoder_sparse", _in(*_REBUILT, width=0.5), "width|float"),
+        ("kernel_autoencoder_spanned", _in(*_TERM, gamma=None), "gamma"),
+        ("kernel_autoencoder_deep", _in(*_LAYER, held=None), "layer"),
+        ("kernel_autoencoder_filled", _in(*_TABLE, columns_=None), "columns_|not fitted"),
+        ("kernel_autoencoder_filled", _in(*_TABLE, rows_=None), "rows_|not fitted"),
+        ("kernel_autoencoder_filled", _in(*_TABLE, columns_={"$tuple": [{"$dict": []}] * 3}), "known kind"),
+        ("kernel_autoencoder_filled", _in(*_TABLE, columns_={"$tuple": []}), "rows"),
+        ("io_regressor", _without_outputs, "20 outputs"),
+        ("operator_regressor_cv", _in("model_", "fields", loss=None), "must have loss_"),
+        ("deep_rkm", _in("model_", "fields", items=None), "items"),
+        ("kernel_pca_linear", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
+        ("operator_regressor", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
+    ],
+)
+def test_what_a_model_is_used_by_is_checked_when_it_is_read(
+    case: str, change: Callable[[Container], None], message: str, tmp_path: Path
+) -> None:
+    rkhs.save(made(0, case)[0], tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    change(found)
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    with pytest.raises(ModelFileError, match=message):
         rkhs.load(tmp_path / "m")
 
 

@@ -36,6 +36,7 @@ _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
 # What CPython takes, at most: a number in a list; a text, tuple or array without its content; a dict; a place in one.
 _NUMBER, _OBJECT, _DICT, _ENTRY = 40, 144, 240, 40
 _SHARED = frozenset({"$array", "$bits", "$strings", "$texts", "$numbers", "$arrays", "$table", "$rows"})
+_ATTRIBUTE = re.compile(r"(?!__)(_\w+|[^\W\d]\w*_)")
 _TEXT_DTYPE = re.compile(r"\|O|[<>]U\d{1,9}")
 
 
@@ -306,7 +307,7 @@ class Decoder:
         for key in description["state"]:
             # An attribute must not take the place of a method or of a parameter.
             taken = key in vars(estimator) or callable(getattr(cls, key, None))
-            if not key.isidentifier() or key.startswith("__") or taken:
+            if taken or not _ATTRIBUTE.fullmatch(key):
                 raise InputError(f"{key!r} is not the name of a fitted attribute")
         state = self._named(description["state"])
         check_types(cls, state)

@@ -74,14 +74,11 @@ def unshared(tensor: Tensor, source: Any) -> Tensor:
     if tensor.device.type != "cpu" or isinstance(source, (list, tuple)):
         return tensor
     if isinstance(source, Tensor):
-        shared = source.device.type == "cpu" and _overlap(tensor, source.detach())
+        places = {one.untyped_storage().data_ptr() for one in (tensor, source)}
+        shared = source.device.type == "cpu" and len(places) == 1
     else:  # frames do not say whose memory they hold
         shared = not isinstance(source, np.ndarray) or np.may_share_memory(tensor.detach().numpy(), source)
     return tensor.clone() if shared else tensor
-
-
-def _overlap(a: Tensor, b: Tensor) -> bool:
-    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 class WholeFits:

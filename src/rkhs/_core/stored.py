@@ -104,6 +104,7 @@ def check_shape(name: str, array: Any, *sizes: int | None, kinds: str = "f") -> 
     if array is None:
         return
     fits = isinstance(array, np.ndarray) and array.dtype.kind in kinds and array.ndim == len(sizes)
+    fits = fits and array.dtype != np.float16  # nothing is computed with so few digits
     if not fits or any(size not in (None, found) for size, found in zip(sizes, array.shape, strict=True)):
         expected, got = ", ".join("any" if size is None else str(size) for size in sizes), np.shape(array)
         raise InputError(f"{name} in a model file must be numbers of shape ({expected}); got shape {got}")
@@ -111,7 +112,7 @@ def check_shape(name: str, array: Any, *sizes: int | None, kinds: str = "f") -> 
 
 def check_places(name: str, array: Any, n: int) -> None:
     """Refuse what is not a row of numbers of n things, from 0."""
-    check_shape(name, array, None, kinds="iu")
+    check_shape(name, array, None, kinds="i")
     if array is not None and not ((array >= 0) & (array < n)).all():
         raise InputError(f"{name} in a model file must be whole numbers from 0 to {n - 1}")
 

@@ -94,10 +94,7 @@ def as_toml(parser: argparse.ArgumentParser, command: str, args: argparse.Namesp
     for key, action in _actions(parser).items():
         value = getattr(args, action.dest, action.default)
         if value != action.default:
-            lines.append(f"{key} = {_as_text(value)}")
+            # Strings and numbers of JSON are those of TOML, but for one control character.
+            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            lines.append(f"{key} = {text}")
     return "\n".join(lines)
-
-
-def _as_text(value: Any) -> str:
-    # Strings and numbers of JSON are those of TOML, but for one control character.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

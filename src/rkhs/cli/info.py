@@ -180,14 +180,10 @@ def _tuple(value: dict[str, Any]) -> str:
     return f"({written},)" if len(parts) == 1 else f"({written})"
 
 
-def _dict(value: dict[str, Any]) -> str:
-    return f"{{{', '.join(f'{key!r}: {_described(part)}' for key, part in value['$dict'])}}}"
-
-
 _FORMS: dict[str, Callable[[dict[str, Any]], str]] = {
     "$object": _object,
     "$tuple": _tuple,
-    "$dict": _dict,
+    "$dict": lambda value: f"{{{', '.join(f'{key!r}: {_described(part)}' for key, part in value['$dict'])}}}",
     "$float": lambda value: str(value["$float"]),
     "$scalar": lambda value: _described(value["$scalar"]),
 }

@@ -86,17 +86,12 @@ def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorK
 
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKernelRegressorCV:
-    from sklearn.model_selection import KFold
-
     from rkhs.cli.build import build_estimator
     from rkhs.estimators import OperatorKernelRegressorCV
 
-    folds = KFold(min(_FOLDS, data.n_samples), shuffle=True, random_state=args.seed or 0)
-    defaults = {"loss": loss, "criterion": "norm" if args.loss == "auto" else "auto", "cv": folds}
-    model = build_estimator(args, data, OperatorKernelRegressorCV, defaults)
+    alike = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
+    model = build_estimator(args, data, OperatorKernelRegressorCV, {"loss": loss, **alike})
     assert isinstance(model, OperatorKernelRegressorCV)
-    if isinstance(model.cv, int) and model.cv > 1:  # of --set; the order of a file says nothing
-        model.cv = KFold(model.cv, shuffle=True, random_state=args.seed or 0)
     return model
 
 
@@ -104,12 +99,13 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
     """Every row predicted by the chosen regressor fitted on the other folds."""
     import numpy as np
     from sklearn.base import clone
-    from sklearn.model_selection import check_cv
+    from sklearn.model_selection import KFold, check_cv
 
-    residuals = np.empty(len(Y))
+    residuals, cv = np.empty(len(Y)), min(_FOLDS, len(Y)) if isinstance(model.cv, str) else model.cv
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
-        for train, test in check_cv(model.cv).split(np.zeros((len(Y), 1))):
+        folds = KFold(cv, shuffle=True, random_state=model.random_state) if isinstance(cv, int) else check_cv(cv)
+        for train, test in folds.split(np.zeros((len(Y), 1))):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = _norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
@@ -184,18 +180,19 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
+    folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else f"each of {facts['folds']} left out in turn"
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
-        f"held-out error: {facts['held-out error']:.4g} ({facts['measure']}, {facts['folds']} folds); the mean of the "
-        f"column in place of a model: {facts['error of the mean']:.4g}",
+        f"held-out error: {facts['held-out error']:.4g} ({facts['measure']}, {folds}); the mean of "
+        f"the column in place of a model: {facts['error of the mean']:.4g}",
     ]
     if len(facts["predicts"]) > 1:
         one, mean = facts["error of a column"], facts["error of a column, of the mean"]
         lines.append(
-            f"held-out error of one column, root mean square: {one:.4g}; of the mean of the column: {mean:.4g} (the "
-            f"norm takes all {len(facts['predicts'])} together)"
+            f"held-out error of one column, root mean square of {_FOLDS} folds: {one:.4g}; of the mean of the column: "
+            f"{mean:.4g} (the norm takes all {len(facts['predicts'])} together)"
         )
     lines += _suspicious_rows(facts, counted)
     if linear:

@@ -155,9 +155,9 @@ def _sentences(found: RobustFit, data: Dataset) -> list[str]:
             if apart[0]
             else f"no {others} stand apart"
         )
-        smallest, greatest = _error_limits(found)
-        under = f" or below {smallest:.6g}" if smallest > 0.0 else ""
-        said.append(f"a new row stands apart if its error by rkhs compare --errors is above {greatest:.6g}{under}")
+        said.append(
+            f"a new row stands apart if its error by rkhs compare --errors is above {_greatest_error(found):.6g}"
+        )
     return [f"robust: {sentence}" for sentence in said]
 
 
@@ -202,28 +202,21 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
 
 
 def _facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
-    names, sides, (least, largest) = row_labels(data), found.stands_apart, _error_limits(found)
+    names, sides = row_labels(data), found.stands_apart
     apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
-    return apart | {"least error of a good row": least, "largest error of a good row": largest}
+    return apart | {"largest error of a good row": _greatest_error(found)}
 
 
-def _error_limits(found: RobustFit) -> tuple[float, float]:
-    low, high = found.limits
-    return (low * found.threshold) ** 2, (high * found.threshold) ** 2
+def _greatest_error(found: RobustFit) -> float:
+    """Of a row that does not stand apart: no least one, as rows of the fit have smaller errors than new ones."""
+    return (found.limits[1] * found.threshold) ** 2
 
 
 def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> str:
-    """Which new rows stand apart from those of the fit."""
-    import numpy as np
-
-    names, parts = row_labels(data), []
-    low, high = known["least error of a good row"], known["largest error of a good row"]
-    for rows, order, said in (
-        (np.flatnonzero(errors > high), -errors, f"error above {high:.6g}"),
-        (np.flatnonzero(errors < low), errors, f"error below {low:.6g}"),
-    ):
-        if len(rows):
-            parts.append(f"{len(rows)} with an {said}: {_listed(order, rows, names)}")
-    if not parts:
-        return f"no row stands apart from those of the fit (error between {low:.6g} and {high:.6g})"
-    return f"rows that stand apart from those of the fit: {'; '.join(parts)}{named_rows(data)}"
+    """Which rows stand apart above those of the fit."""
+    high = known["largest error of a good row"]
+    rows = (errors > high).nonzero()[0]
+    if not len(rows):
+        return f"no row stands apart from those of the fit (error at most {high:.6g})"
+    named = f"{_listed(-errors, rows, row_labels(data))}{named_rows(data)}"
+    return f"rows that stand apart from those of the fit: {len(rows)} with an error above {high:.6g}: {named}"

@@ -116,8 +116,11 @@ class TreeSum:
 
     def push(self, node: Node) -> None:
         """Add the next node, and every sum that it completes."""
-        while self._nodes and node.position % 2 and _are_siblings(self._nodes[-1], node):
-            left = self._nodes.pop()
+        while self._nodes and node.position % 2:
+            left = self._nodes[-1]
+            if (left.level, left.position) != (node.level, node.position - 1):
+                break
+            self._nodes.pop()
             node = Node(node.level + 1, node.position // 2, _add(left.value, node.value))
         self._nodes.append(node)
 
@@ -129,10 +132,6 @@ class TreeSum:
         for node in reversed(self._nodes[:-1]):
             total = _add(node.value, total)
         return total
-
-
-def _are_siblings(left: Node, right: Node) -> bool:
-    return left.level == right.level and left.position == right.position - 1
 
 
 def _add(left: tuple[np.ndarray, ...], right: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:

@@ -22,11 +22,8 @@ __all__ = ["are_batches", "as_rows", "spool"]
 def are_batches(X: Any) -> bool:
     """Whether an object yields batches of rows: an iterator, a loader; no array, frame, list or text."""
     known = (list, tuple, str, bytes, dict, type)
-    return hasattr(X, "__iter__") and not isinstance(X, known) and not hasattr(X, "__array__") and not _has_shape(X)
-
-
-def _has_shape(X: Any) -> bool:
-    return hasattr(X, "shape") or hasattr(X, "columns")
+    shaped = any(hasattr(X, name) for name in ("__array__", "shape", "columns"))
+    return hasattr(X, "__iter__") and not isinstance(X, known) and not shaped
 
 
 def spool(batches: Iterable[Any], name: str = "X") -> FileRows:

@@ -220,7 +220,10 @@ class InputOutputKernelRegressor(KernelMachine):
         """As of every estimator; the outputs must be those that their kernel reads."""
         super().check_stored()
         if "model_" in vars(self):
-            check_items_stored(self.output_kernel_, self.train_outputs_, len(self.output_.gram_mean))
+            n, given = len(self.output_.gram_mean), self._outputs_given
+            check_items_stored(self.output_kernel_, self.train_outputs_, n)
+            if given is not None and (not isinstance(given, (list, np.ndarray)) or len(given) != n):
+                raise InputError(f"a model file must hold {n} outputs; got {shown(given)}")
 
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
         """Bring the outputs of n items, or candidates, to the form that the output kernel reads."""

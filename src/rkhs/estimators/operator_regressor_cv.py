@@ -141,7 +141,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     """
 
     _reads_gaps = True
-    _every_fit_has = ("reg_", "_chosen_kernel")
+    _every_fit_has = ("reg_", "loss_", "_chosen_kernel")
     reg_: float
     regs_: np.ndarray
     gamma_: float | str | None

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import metadata
 from typing import Any, TypeVar
 
 import numpy as np
@@ -159,15 +158,16 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 def check_fit_stored(estimator: BaseEstimator) -> None:
     """Refuse a model file whose attributes do not belong to one fit."""
     name = type(estimator).__name__
-    missing = [one for one in ("model_", "_input_dtype", *estimator._every_fit_has) if one not in vars(estimator)]
+    missing = [one for one in ("model_", "_input_dtype", *estimator._every_fit_has) if not hasattr(estimator, one)]
     if missing or np.dtype(estimator._input_dtype).kind != "f":
         raise InputError(f"a {name} of a model file must have {', '.join(missing) or 'a dtype of numbers'}")
     filling, kernel, features = estimator.filling_, estimator.kernel_, estimator.map_
-    if filling is not None:
-        if not hasattr(filling, "inverse_transform"):
-            raise InputError(f"filling_ of a model file must be a table; got a {type(filling).__name__}")
-        return
     expected = kernel.row_width or features.reads
+    if filling is not None:
+        if not isinstance(getattr(filling, "rows_", None), np.ndarray):
+            raise InputError(f"filling_ of a model file must be a table; got a {type(filling).__name__}")
+        check_shape("rows", filling.rows_, None, expected)
+        return
     check_shape("column means", estimator.column_means_, expected)
     check_shape("column scales", estimator.column_scales_, expected)
     if kernel.domain == "gram":
@@ -235,15 +235,8 @@ def _open_journal(name: str, given: Mapping[str, Any], data: tuple[Any, ...]) ->
     except InputError:  # functions of the user: their text has to do
         described = {key: repr(value) for key, value in parameters.items()}
     parts = [part for key in sorted(arrays) for part in (key, arrays[key])]
-    task = fingerprint(name, _version(), described, *parts, *map(data_fingerprint, data))
+    task = fingerprint(name, sys.modules["rkhs"].__version__, described, *parts, *map(data_fingerprint, data))
     return Journal(given["checkpoint"], task)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("rkhs")
-    except metadata.PackageNotFoundError:  # run from its sources
-        return "sources"
 
 
 def data_fingerprint(X: Any) -> str:

@@ -20,10 +20,6 @@ def _cosine() -> Kernel:
     return kernels.Normalized(kernels.Linear())
 
 
-def _mass_spectrum() -> Kernel:
-    return kernels.Normalized(kernels.ProbabilityProduct())
-
-
 _BY_NAME = ByName(
     "rkhs.kernels",
     gaussian="Gaussian",
@@ -49,7 +45,7 @@ _BY_NAME = ByName(
     random_walk="RandomWalk",
     rw="RandomWalk",
     spectrum="Spectrum",
-    mass_spectrum=_mass_spectrum,
+    mass_spectrum=lambda: kernels.Normalized(kernels.ProbabilityProduct()),
     mismatch="Mismatch",
     gappy="Gappy",
     shift_invariant="ShiftInvariant",

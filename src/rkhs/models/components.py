@@ -128,7 +128,7 @@ class ComponentsModel(Stored):
         check_shape("variances", self.variances, p)
         check_shape("shares", self.shares, p)
         check_shape("mean", self.mean, w)
-        check_shape("diagonal", self.diagonal, None)
+        check_shape("diagonal", self.diagonal, self.n)
         if self.kernel.domain == "gram" and self.diagonal is None:
             raise InputError("a model file of a Gram matrix must hold its diagonal")
         if self.back is not None:

@@ -29,14 +29,23 @@ from rkhs.spaces.features import FeatureMap
 
 __all__ = ["ComputedAgain", "LayerAgain", "LayerOnLandmarks"]
 
+Found = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
+
 
 class ComputedAgain(ABC):
     """The best last layer of the squared loss at fixed codes, when it is asked for."""
 
     @cached_property
-    @abstractmethod
-    def found(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    def found(self) -> Found:
         """Coefficients, free linear part, and what else follows from the items."""
+        try:
+            return self._found()
+        except torch.linalg.LinAlgError as error:  # of a file made by hand
+            raise InputError(f"the items of a model file give no last layer ({error}); fit the model again") from error
+
+    @abstractmethod
+    def _found(self) -> Found:
+        """As ``found``."""
 
     def coefficients(self) -> np.ndarray:
         """Shape (n, r)."""
@@ -79,9 +88,7 @@ class LayerAgain(ComputedAgain):
         items = self.items
         return items is not None and (items.shape[1] > len(items) or bool(((items == 0) | (items == 1)).all()))
 
-    @cached_property
-    def found(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Coefficients, free linear part, and the basis."""
+    def _found(self) -> Found:
         like = torch.empty(0, dtype=torch.from_numpy(np.empty(0, self.dtype)).dtype)
         Z = tensor_like(self.codes, like).contiguous()
         w, basis = None if self.weights is None else tensor_like(self.weights, Z), None
@@ -111,9 +118,7 @@ class LayerOnLandmarks(ComputedAgain):
     free: bool  # whether the layer has a free linear part
     weights: np.ndarray | None = None  # (n,): of the items in their own order
 
-    @cached_property
-    def found(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Coefficients, free linear part, and directions of the targets."""
+    def _found(self) -> Found:
         with thread_limit(1):  # as in the fit
             order = torch.as_tensor(self.order)
             raw = torch.cat(

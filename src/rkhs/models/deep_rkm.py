@@ -35,9 +35,9 @@ class CodeEncoder(Stored):
     def check_width(self, kernel: Kernel, p: int) -> None:
         """Refuse sizes of a file that do not agree, for codes of ``p`` columns below."""
         check_shape("supports", self.support, None, p)
-        if self.map is None and self.support is None:
-            raise InputError(f"an encoder of a model file must have codes that {kernel!r} reads; got none")
         a = self.map.width if self.map is not None else len(self.support) if self.support is not None else 0
+        if not a or (self.map is not None and self.map.reads != p):
+            raise InputError(f"an encoder of a model file must have codes that {kernel!r} reads; got none")
         check_shape("coefficients", self.coefficients, a, None)
         check_shape("shift", self.shift, self.coefficients.shape[1])
 
@@ -190,11 +190,12 @@ class DeepRKMModel(Stored):
             check_shape("moments", moment, size, size)
             check_shape("values", values, size)
             check_shape("means", mean, w if self.directions is not None and mean is self.means[0] else n)
-        for one, kernel, below in zip(self.upper, self.kernels, sizes, strict=False):
+        for one, kernel, below, codes in zip(self.upper, self.kernels, sizes, self.layer_codes, strict=False):
             one.check_width(kernel, below)
-        for kernel, codes in zip(self.kernels, self.layer_codes, strict=False):
             check_resolved(kernel, codes)
         check_kernel_stored(self.kernel, self.map)
+        if self.kernel.domain == "vectors":
+            check_shape("items", np.asarray(self.items), None if self.map.kept is None else w, self.map.reads)
         check_shape("directions", self.directions, w, sizes[0])
         check_shape("mean weights", self.mean_weights, w)
         check_shape("diagonal", self.diagonal, n)

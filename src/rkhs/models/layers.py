@@ -190,6 +190,7 @@ class AutoencoderLayers(Stored):
         K = clipped_gram(self.kernel, self.map.support(like), like) if kept else self.training_gram(like)
         assert K is not None
         factor = factorize(K)
+        check_shape("mixed", None if self.linear is None else self.linear.mixed, factor.dim, None)
         return factor.triangle.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
 
     def training_gram(self, like: Tensor) -> Tensor | None:

@@ -15,11 +15,12 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import check_places, check_shape
 from rkhs.losses import Squared
 from rkhs.models.computed_again import LayerAgain, LayerOnLandmarks
+from rkhs.models.functions import LinearPart
 from rkhs.models.kept import GramOf, KeptItems
 from rkhs.models.layers import AutoencoderLayers
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.spaces.features import FeatureMap, LandmarkMap
-from rkhs.spaces.features.base import check_kernel_stored
+from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
 
 __all__ = ["check", "from_file", "in_file", "with_kept_items"]
 
@@ -179,7 +180,7 @@ def _with_landmarks(model: Model) -> Model:
 def _check_kept(model: AutoencoderLayers) -> None:
     """Refuse a file that has neither a last layer nor the items that it follows from."""
     n, kept, landmarks = len(model.last.anchors), model.items, model.map.kept
-    if kept is None or not isinstance(model.rebuilt.output, RKHS) or not isinstance(landmarks, np.ndarray):
+    if kept is None or not isinstance(landmarks, np.ndarray) or not model.rebuilt.output.dim:
         raise InputError("the last layer must have coefficients, or training items to compute them again; got neither")
     if kept.rows.shape != (n, landmarks.shape[1]) or not np.array_equal(np.sort(model.support), np.arange(n)):
         raise InputError(f"training items must be {n} rows of {landmarks.shape[1]} columns, each used once")
@@ -195,27 +196,41 @@ def _layer_on_landmarks(model: AutoencoderLayers, features: FeatureMap, output: 
 
 def check(model: AutoencoderLayers) -> None:
     """Refuse a model of a file whose sizes do not agree."""
-    sizes, dim = [layer.anchors.shape[1] for layer in model.layers], model.rebuilt.output.dim
+    sizes = [layer.anchors.shape[1] for layer in model.layers]
     kept = model.items is None or isinstance(model.items, KeptItems)
     if not sizes or len(model.reg) != len(model.layers) + 1 or not kept:
         raise InputError("an autoencoder of a model file must have a regulariser a layer, and codes between them")
     check_kernel_stored(model.kernel, model.map)
     check_shape("coefficients", model.encoder.coefficients, model.map.width, sizes[0])
-    for layer, above in zip(model.layers, [*sizes[1:], dim], strict=True):
-        check_shape("layer codes", layer.anchors, model.map.width if model.map.whole else None, None)
-        check_shape("coefficients", layer.held, None, above)
-        check_shape("linear", layer.held_linear, None, None if layer.held is None else above)
+    _check_layers(model, [*sizes[1:], model.rebuilt.output.dim])
     if model.linear is not None:
-        if model.last.held_linear is None and not model.map.whole:
-            raise InputError("an autoencoder on landmarks of a model file must have a linear part on both sides")
-        check_shape("coefficients", model.linear.coefficients, None, sizes[0])
+        _check_linear(model, model.linear)
     check_places("pivots", model.pricing.pivots, model.map.width)
-    check_shape("directions", model.pricing.held_directions, dim, None)
+    check_shape("directions", model.pricing.held_directions, model.rebuilt.output.dim, None)
     check_shape("weights", model.row_weights, None)
     check_places("support", model.support, 2**31)
     check_places("saturated", model.saturated, 2**31)
     _check_codes(model, sizes[model.narrowest])
     _check_targets(model)
+
+
+def _check_layers(model: AutoencoderLayers, widths: list[int]) -> None:
+    for layer, above in zip(model.layers, widths, strict=True):
+        if layer.held is None and layer is not model.last:
+            raise InputError("a layer of a model file must have coefficients")
+        check_shape("layer codes", layer.anchors, model.map.width if model.map.whole else None, None)
+        check_shape("coefficients", layer.held, None, above)
+        lacks = layer.held is None and isinstance(model.rebuilt.output, Euclidean)  # and the number of coordinates
+        check_shape("linear", layer.held_linear, None, None if lacks else above)
+
+
+def _check_linear(model: AutoencoderLayers, linear: LinearPart) -> None:
+    whole = model.map.whole
+    if model.last.held_linear is None and not whole:
+        raise InputError("an autoencoder on landmarks of a model file must have a linear part on both sides")
+    of_items = model.kernel.domain == "vectors" and (whole or model.rebuilt.kernel is None)
+    check_shape("directions", linear.directions, model.map.reads if of_items else model.map.width, None)
+    check_shape("coefficients", linear.coefficients, None, model.encoder.coefficients.shape[1])
 
 
 def _check_codes(model: AutoencoderLayers, p: int) -> None:
@@ -238,5 +253,10 @@ def _check_targets(model: AutoencoderLayers) -> None:
         return
     if not isinstance(rebuilt.output, RKHS) or rebuilt.kernel is None:
         raise InputError("an autoencoder of a model file must rebuild vectors or features of a kernel")
-    held = None if rebuilt.items is None else len(rebuilt.items)
-    check_shape("gram mean", rebuilt.output.gram_mean, features.width if rebuilt.own else held)
+    n = len(rebuilt.output.gram_mean)
+    check_shape("gram mean", rebuilt.output.gram_mean, features.width if rebuilt.own else None)
+    check_shape("diagonal", rebuilt.diagonal, n if features.whole else len(model.codes))
+    if rebuilt.own:
+        check_kernel_stored(rebuilt.kernel, features)
+    else:
+        check_items_stored(rebuilt.kernel, rebuilt.items, n)

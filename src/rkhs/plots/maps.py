@@ -190,16 +190,14 @@ def _draw(
         colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
         scale = ScalarMappable(Normalize(low, high), colormap)
     for i, (name, rows) in enumerate(groups):
-        color = COLORS[i % len(COLORS)] if scale is None or numbers is None else scale.to_rgba(_masked(numbers[rows]))
+        color: Any = COLORS[i % len(COLORS)]
+        if scale is not None and numbers is not None:
+            color = scale.to_rgba(np.ma.masked_invalid(numbers[rows]))
         marker = MARKERS[i % len(MARKERS)]
         ax.scatter(points[rows, 0], points[rows, 1], c=color, marker=marker, label=name or None, **style)
     if scale is not None:
         figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
         figure.colorbar(scale, ax=ax, label=value_name or "", extend=beyond)
-
-
-def _masked(numbers: np.ndarray) -> np.ndarray:
-    return np.ma.masked_invalid(numbers)
 
 
 def _legend(ax: Axes, grey: bool) -> None:

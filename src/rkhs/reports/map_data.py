@@ -48,17 +48,14 @@ def _floats(values: np.ndarray) -> str:
 def _field(name: str, values: np.ndarray) -> dict[str, Any]:
     """A column as numbers, as classes with their places, or as texts if there are too many classes."""
     if values.dtype.kind == "f" and not is_class(values):
-        return {"name": name, "numbers": _floats(values), "ends": _ends(values)}
+        ends = [float(f"{end:.6g}") for end in colour_ends(values)[:2]]
+        return {"name": name, "numbers": _floats(values), "ends": ends}
     texts = [class_name(value) for value in values.tolist()]
     classes = sorted({text for text in texts if text}, key=_natural)
     if len(classes) > _CLASSES:
         return {"name": name, "texts": texts}
     place = {text: i for i, text in enumerate(classes)}
     return {"name": name, "classes": classes, "of": [place.get(text, -1) for text in texts]}
-
-
-def _ends(values: np.ndarray) -> list[float]:
-    return [float(f"{end:.6g}") for end in colour_ends(values)[:2]]
 
 
 def _natural(text: str) -> tuple[int, float, str]:

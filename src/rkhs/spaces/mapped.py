@@ -77,12 +77,9 @@ class MappedSpace(Space):
         """Mean and scale of the rows, in two passes."""
         return Targets(fit_euclidean(self.passes, self.source, center=True, scale=True), None)
 
-    def _sample(self, found: Components) -> np.ndarray | None:
-        return sample_rows(len(found.scores), _RESOLVE, np.random.RandomState(0))
-
     def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
         """On 3000 scores at most."""
-        chosen = self._sample(found)
+        chosen = sample_rows(len(found.scores), _RESOLVE, np.random.RandomState(0))
         part = found.scores if chosen is None else found.scores[torch.as_tensor(chosen)]
         w = self.source.weights
         if w is None:

@@ -48,7 +48,7 @@ def alignment(K: Any, L: Any) -> float:
     >>> round(alignment([[1.0, 0.5], [0.5, 1.0]], [[3.0, 0.0], [0.0, 2.0]]), 6)
     1.0
     """
-    M = _products([_in_unit(C) for C in _centred(_read([K, L]), None)])
+    M = _products([C / _unit(C) for C in _centred(_read([K, L]), None)])
     scale = (M[0, 0] * M[1, 1]) ** 0.5
     return float(M[0, 1] / scale) if scale > 0.0 else 0.0
 
@@ -208,10 +208,6 @@ def _unit(K: Tensor) -> float:
     """A power of two of the order of the largest entry: products of matrices in such units are finite."""
     largest = float(K.abs().max()) if K.numel() else 0.0
     return 2.0 ** (math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
-
-
-def _in_unit(K: Tensor) -> Tensor:
-    return K / _unit(K)
 
 
 def _centred(matrices: list[Tensor], weights: Tensor | None) -> list[Tensor]:

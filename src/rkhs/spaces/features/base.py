@@ -120,10 +120,11 @@ def check_items_stored(kernel: Any, items: Any, n: int) -> None:
 
 
 def check_resolved(kernel: Kernel, items: Any) -> None:
-    """Refuse a kernel of a file whose parameters are none, or still depend on data."""
+    """Refuse a kernel of a file whose parameters are none, or still depend on data, or that cannot read its items."""
     few = torch.as_tensor(items[:2], dtype=torch.float64) if kernel.domain == "vectors" else items[:2]
     if kernel.resolve(few) != kernel:
         raise InputError(f"a kernel of a model file must have numbers for its parameters; got {kernel!r}")
+    kernel._gram(few)
 
 
 def check_kernel_stored(kernel: Kernel, features: FeatureMap) -> None:
@@ -131,7 +132,7 @@ def check_kernel_stored(kernel: Kernel, features: FeatureMap) -> None:
     if features.kept is not None:
         check_resolved(kernel, features.kept)
     elif features.reads is not None:
-        check_resolved(kernel, np.zeros((2, features.reads)))
+        check_resolved(kernel, np.eye(2, features.reads))
 
 
 class LinearMap(FeatureMap):

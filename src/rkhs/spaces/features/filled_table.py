@@ -13,10 +13,13 @@ from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
+from rkhs._core.stored import check_shape
 
 __all__ = ["FilledTable"]
 
 _TILE = 512  # rows whose distances to the known ones are held at once
+_PARTS = {"number": ("mean", "scale"), "text": ("texts", "shares", "scale"), "none": ()}  # of a column
+_TYPES = {"mean": float, "scale": float, "texts": np.ndarray, "shares": np.ndarray}
 _LEAST = 2  # rows of a text that gets a column: what one row has says nothing of others
 
 
@@ -87,6 +90,16 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.max_levels = max_levels
         self.max_rows = max_rows
+
+    def check_stored(self) -> None:
+        """Refuse a table of a model file whose columns and rows do not belong to one fit."""
+        check_is_fitted(self)
+        for column in self.columns_:
+            parts = _PARTS.get(column.get("kind", ""))
+            if parts is None or not all(isinstance(column.get(name), _TYPES[name]) for name in parts):
+                raise InputError(f"a column of a table in a model file must be of a known kind; got {column!r:.80}")
+            check_shape("shares", column.get("shares"), _width(column))
+        check_shape("rows", self.rows_, None, sum(map(_width, self.columns_)))
 
     def fit(self, X: Any, y: Any = None) -> FilledTable:
         """Note scales, texts and known rows.
@@ -161,7 +174,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 best = (part * column["scale"] + column["shares"]).argmax(1)
                 found[:, j] = column["texts"][best]
             else:
-                found[:, j] = column["value"]
+                found[:, j] = column.get("value")
         return found
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

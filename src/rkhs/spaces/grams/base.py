@@ -56,9 +56,3 @@ class Gram(ABC):
     @abstractmethod
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
         """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one an item."""
-
-    def norm_bound(self) -> float:
-        """An upper bound of the largest eigenvalue: the largest absolute row sum."""
-        n, step = self.shape[0], 1024
-        sums = [float(self.block(slice(i, min(i + step, n))).abs().sum(1).max()) for i in range(0, n, step)]
-        return max(sums, default=0.0)
