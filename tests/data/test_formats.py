@@ -253,3 +253,135 @@ def test_molecules_without_the_extra_name_it(write, monkeypatch):
     _hide(monkeypatch, "rdkit")
     with pytest.raises(MissingExtraError, match=r"rdkit.*pip install \"rkhs\[chem\]\""):
         read_table(path)
+
+
+# --- workbooks, packed texts, feather, txt, SDF -----------------------------------------------------------------------
+
+COLUMNS = "name,a,b\nfirst,1.5,-2\n,,\nsecond,0.1,1e300\n"
+NUMBERS = [[1.5, -2.0], [0.1, 1e300]]
+
+
+def _workbook(path, **sheets):
+    openpyxl = pytest.importorskip("openpyxl", reason=NEEDS_TABLES)
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+ROWS = [["name", "a", "b"], ["first", 1.5, -2], [None, None, None], ["second", 0.1, 1e300]]
+
+
+def test_a_workbook_gives_what_its_text_gives(tmp_path, write):
+    book = read_table(_workbook(tmp_path / "t.xlsx", Sheet=ROWS))
+    text = read_table(write(COLUMNS))
+    np.testing.assert_array_equal(book.X, NUMBERS)
+    np.testing.assert_array_equal(book.X, text.X)
+    assert (book.row_names, book.column_names) == (text.row_names, text.column_names)
+
+
+def test_the_first_sheet_is_read_and_said_and_another_on_demand(tmp_path):
+    path = _workbook(tmp_path / "t.xlsx", Data=ROWS, More=[["x"], [3], [4.25]])
+    assert any("'Data'" in text and "More" in text for text in read_table(path).guessed)
+    data = read_table(path, key="More")
+    np.testing.assert_array_equal(data.X, [[3.0], [4.25]])
+    assert not any("sheet" in text for text in data.guessed)
+    with pytest.raises(InputError, match=r"must name a sheet; got 'Other'; the sheets are 'Data', 'More'"):
+        read_table(path, key="Other")
+
+
+def test_days_errors_and_empty_cells_of_a_workbook(tmp_path):
+    from datetime import datetime
+
+    rows = [["day", "time", "x"], *([datetime(2024, 1, i), datetime(2024, 1, i, 12, 30), i] for i in (1, 2, 3))]
+    path = _workbook(tmp_path / "t.xlsx", Sheet=[*rows, [datetime(2024, 1, 4), None, "#DIV/0!"]])
+    from rkhs.data import read_strings
+    from rkhs.data.readers import read_column
+
+    assert read_strings(path, column="day").texts == [f"2024-01-0{i}" for i in (1, 2, 3, 4)]
+    assert np.isnan(read_column(path, "x", argument="columns")).tolist() == [False, False, False, True]
+    with pytest.raises(InputError, match="2024-01-01 12:30:00"):
+        read_column(path, "time", argument="columns")
+
+
+def test_a_damaged_workbook_is_refused(write):
+    pytest.importorskip("openpyxl", reason=NEEDS_TABLES)
+    with pytest.raises(InputError, match=r"expected a complete \.xlsx file; got one that cannot be read"):
+        read_table(write(b"PK\x03\x04 nothing", "t.xlsx"))
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.tsv.gz"])
+def test_packed_text_is_unpacked(write, name):
+    import gzip
+
+    text = COLUMNS.replace(",", "\t") if ".tsv" in name else COLUMNS
+    data = read_table(write(gzip.compress(text.encode()), name))
+    np.testing.assert_array_equal(data.X, NUMBERS)
+    assert data.row_names == ("first", "second")
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        read_table(write(gzip.compress(text.encode())[:-12], name))
+
+
+def test_feather_gives_what_parquet_gives(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    frame = pandas.DataFrame({"a": [1.5, 0.1], "b": [-2.0, 1e300]})
+    frame.to_feather(tmp_path / "t.feather")
+    data = read_table(tmp_path / "t.feather")
+    np.testing.assert_array_equal(data.X, NUMBERS)
+    assert data.column_names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "text", ["a b\n1.5 -2\n0.1 1e300\n", "a\tb\n1.5\t-2\n0.1\t1e300\n", "a,b\n1.5,-2\n0.1,1e300\n"]
+)
+def test_numbers_in_a_txt_file_are_a_table(write, text):
+    from rkhs.data import read_items
+
+    data = read_items(write(text, "t.txt"))
+    assert (data.kind, data.column_names) == ("vectors", ("a", "b"))
+    np.testing.assert_array_equal(data.X, NUMBERS)
+
+
+@pytest.mark.parametrize("text", ["ACGT\nACCT\n", "the year 2024 was warm\n3 words here\n"])
+def test_other_txt_files_are_texts(write, text):
+    from rkhs.data import read_items
+
+    assert read_items(write(text, "t.txt")).kind in ("sequences", "texts")
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.csv", "t.svm"])
+def test_rows_of_libsvm_are_told(write, name):
+    from rkhs.data import read_items
+
+    with pytest.raises(InputError, match="load_svmlight_file"):
+        read_items(write("1 1:0.5 3:2\n-1 2:1e-3 # note\n", name))
+
+
+def test_the_line_that_converts_libsvm_runs(write, tmp_path, monkeypatch):
+    path = write("1 1:0.5 3:2\n-1 2:1e-3\n", "t.svm")
+    with pytest.raises(InputError) as refused:
+        read_table(path)
+    monkeypatch.chdir(tmp_path)
+    exec(str(refused.value).split("with Python: ")[1], {})
+    np.testing.assert_array_equal(read_table(tmp_path / "t.npz").X, [[0.5, 0, 2], [0, 1e-3, 0]])
+
+
+def test_blank_lines_between_rows_are_left_out(write):
+    np.testing.assert_array_equal(read_table(write("a,b\n\n1.5,-2\n\n0.1,1e300\n\n")).X, NUMBERS)
+
+
+def test_molecules_of_an_sdf_file(tmp_path):
+    Chem = pytest.importorskip("rdkit.Chem", reason=NEEDS_CHEM)
+    smiles = ["CCO", "c1ccccc1"]
+    with Chem.SDWriter(str(tmp_path / "t.sdf")) as writer:
+        for text, name in zip(smiles, ["ethanol", "benzene"], strict=True):
+            molecule = Chem.MolFromSmiles(text)
+            molecule.SetProp("_Name", name)
+            writer.write(molecule)
+    data = read_table(tmp_path / "t.sdf")
+    assert (data.kind, data.smiles, data.row_names) == ("molecules", tuple(smiles), ("ethanol", "benzene"))

@@ -14,6 +14,7 @@ from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import tell
 from rkhs.cli.targets import read_column_of, read_with_values
+from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,7 @@ _OF_OTHER_FITS = (
 def names_classes(args: argparse.Namespace) -> bool:
     """Whether ``--predict`` names one column of a table, and that column holds texts."""
     named = named_columns(args.predict)
-    tabular = args.input.lower().endswith((".csv", ".tsv", ".parquet")) and args.targets is None and not args.gram
+    tabular = is_table(args.input) and args.targets is None and not args.gram
     if len(named) != 1 or not tabular:
         return False
     return read_column_of(args, named[0], "--predict").dtype == object

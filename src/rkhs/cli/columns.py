@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.wording import few
+from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_scale_option", "column_notes", "column_sentences", "column_setting"]
 
-_TABLES = (".csv", ".tsv", ".parquet")
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
@@ -59,7 +59,7 @@ def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) ->
             block = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
             raise InputError(f"--scale-columns yes is for rows of numbers in memory; {block}; leave it out")
         return True
-    table = asked == "auto" and in_memory and data.source.lower().endswith(_TABLES)
+    table = asked == "auto" and in_memory and is_table(data.source)
     return table and _sees_units(kernel) and wants_scaling(data.X)
 
 
@@ -156,7 +156,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
         return _molecule_notes(data)
     if _in_memory(data) and _symmetric(data.X):
         return [_matrix_sentence(data.X)]
-    if not (_in_memory(data) or data.kind == "table") or not data.source.lower().endswith(_TABLES):
+    if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
     curves = data.kind == "vectors" and share_a_unit(data.X)
     return _remarks(data, (curve_remarks if curves else column_remarks)(data.X, _names(data)))

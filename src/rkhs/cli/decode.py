@@ -13,6 +13,7 @@ from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, r
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
+from rkhs.data.formats import is_text_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +194,7 @@ def _cells(
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
     from rkhs.data.layout import TextOptions, find_layout
 
-    tabular = args.candidates is not None and args.candidates.lower().endswith((".csv", ".tsv"))
+    tabular = args.candidates is not None and is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}
     options = {"header": True if known.get("column_names") else None, **reading_options(args)}

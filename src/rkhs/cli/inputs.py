@@ -12,6 +12,7 @@ from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, kind_options, print_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import APART, without_rows
+from rkhs.data.formats import is_table, is_text_table
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 _FIRST_ROWS = 100  # that show whether columns have names
-_LAYOUT = {"header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing"}
+_LAYOUT = {"header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing", "key"}
 _OF_MIXED = {"columns", "drop_columns", "index_column"} | _LAYOUT
 
 
@@ -54,7 +55,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--skip-bad-smiles", action="store_true", help="leave out SMILES that cannot be read, and say so"
     )
-    group.add_argument("--key", metavar="NAME", help="name of the array to read from a .npz file")
+    group.add_argument("--key", metavar="NAME", help="array of a .npz file or sheet of a .xlsx file to read")
     group.add_argument("--delimiter", metavar="CHAR", help="character between the cells of a text file")
     group.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as latin-1 (default utf-8)")
     group.add_argument("--decimal", metavar="CHAR", help="decimal mark of a text file (default: look)")
@@ -82,7 +83,9 @@ def named_columns(text: str | list[str | int] | None) -> list[str | int]:
 
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """How the text of a file is read."""
-    options = {name: getattr(args, name) for name in ("delimiter", "encoding", "decimal", "comment", "skip_rows")}
+    options = {
+        name: getattr(args, name) for name in ("delimiter", "encoding", "decimal", "comment", "skip_rows", "key")
+    }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
     if args.encoding is not None:
@@ -98,7 +101,7 @@ def _cells_in(text: str) -> list[str]:
 
 
 def _given_options(args: argparse.Namespace) -> dict[str, Any]:
-    options = {"index_column": args.index_column, "smiles_column": args.smiles, "key": args.key}
+    options = {"index_column": args.index_column, "smiles_column": args.smiles}
     for name in ("columns", "drop_columns"):
         given = getattr(args, name, None)
         options[name] = None if given is None else named_columns(given)
@@ -301,7 +304,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     from rkhs.data import read_items
 
-    if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv", ".parquet")):
+    if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
 
     def read(columns: dict[str, Any]) -> Dataset:
@@ -373,7 +376,7 @@ def chunks_for_model(
 
     known = notes.get("input", {})
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors")
-    if whole or not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")):
+    if whole or not (is_text_table(path) or path.lower().endswith((".smi", ".npy"))):
         yield read_for_model(args, path, model, notes)
         return
     args, gram, names = _as_known(args, path, known), model.kernel_.domain == "gram", known.get("column_names")
@@ -394,7 +397,7 @@ def _columns_of(
     """The columns of the fit by their names, if a file that is read in chunks has names."""
     from rkhs.data import read_chunks
 
-    if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv")):
+    if names is None or args.columns is not None or not is_text_table(path):
         return {}
     first = _by_names(lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
     return {} if first.column_names is None else {"columns": names}
@@ -432,7 +435,7 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
     """Whether most names of training items stand in the first row of a file; they may be numbers."""
     from rkhs.data.readers import column_titles
 
-    if names is None or not path.lower().endswith((".csv", ".tsv")):
+    if names is None or not is_text_table(path):
         return False
     titles = column_titles(path, **_title_options(args))
     return len(set(titles)) == len(titles) and 2 * len(set(titles) & set(names)) > len(names)

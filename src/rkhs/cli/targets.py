@@ -12,6 +12,7 @@ from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import keep_rows
+from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +28,6 @@ __all__ = [
     "with_gaps",
     "without_column",
 ]
-
-_TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
@@ -62,7 +61,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
     from rkhs.data.text import MIXED
 
     source, options = args.targets or args.input, {}
-    if not source.lower().endswith(_TABLES):
+    if not (is_table(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
             f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
             "--targets FILE"
@@ -72,7 +71,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
             kind = "Gram matrix" if args.gram else args.kind
             raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
         options = reading_options(args)
-        options |= {name: getattr(args, name) for name in ("index_column", "key") if getattr(args, name) is not None}
+        options |= {} if args.index_column is None else {"index_column": args.index_column}
     try:
         return read_number_columns(source, wanted, **options)
     except InputError as error:
@@ -132,9 +131,9 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     """A column of the input: numbers with NaN for gaps, or texts with None for them."""
     from rkhs.data.readers import read_column
 
-    if args.gram or not args.input.lower().endswith((".csv", ".tsv", ".parquet")):
+    if args.gram or not is_table(args.input):
         what = "a Gram matrix" if args.gram else repr(args.input)
-        raise InputError(f"{flag} names a column of a .csv, .tsv or .parquet table; got {what}; leave it out")
+        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     options = reading_options(args)
     if getattr(args, "mixed", False):
         options.setdefault("header", True)

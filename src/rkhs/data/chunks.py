@@ -16,6 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs.data.dataset import Dataset, SkippedRow, as_numbers
 from rkhs.data.fingerprints import refusal
+from rkhs.data.formats import is_text_table
 from rkhs.data.molecule_files import molecule_dataset, smi_rows
 from rkhs.data.readers import Options, checked_options, open_columns, read_table, texts_of
 from rkhs.data.tables import Columns
@@ -60,7 +61,7 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
         raise InputError("read_chunks reads rows: a square Gram matrix is read by read_table; got gram=True")
     if extension == ".smi":
         yield from _molecules(_smiles_lines(file, count, settings), str(file), settings)
-    elif extension in (".csv", ".tsv"):
+    elif is_text_table(file):
         parts = open_columns(file, settings, (settings.smiles_column, "smiles_column"), rows=count)
         if settings.smiles_column is not None:
             yield from _molecules(_smiles_cells(parts, settings), str(file), settings)

@@ -12,6 +12,7 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset
+from rkhs.data.formats import is_table, is_text_table, open_lines
 from rkhs.data.irregular import curves_on_grid
 from rkhs.data.layout import TextOptions
 from rkhs.data.mixed import read_mixed
@@ -72,12 +73,12 @@ def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
 def _times_after_names(file: Path, options: dict[str, Any]) -> bool:
     """Whether the first line of a text file is a title and increasing numbers, which are the times of named curves."""
     said = {name: value for name, value in options.items() if value is not None}
-    if file.suffix.lower() not in (".csv", ".tsv") or set(said) - {"delimiter", "encoding", "header"}:
+    if not is_text_table(file) or set(said) - {"delimiter", "encoding", "header"}:
         return False
     if said.pop("header", True) is not True:
         return False
     titles = column_titles(file, **said)
-    with open(file, encoding=said.get("encoding", "utf-8-sig"), errors="replace") as lines:
+    with open_lines(file, said.get("encoding", "utf-8-sig"), None) as lines:
         line = lines.readline().rstrip("\r\n")
     if line.startswith((",", ";", "\t")):  # the column of names has no title
         titles = line.split(line[0])
@@ -91,7 +92,7 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
         return read_table(file, **options)
     except InputError as error:
         known = {"columns", "drop_columns", "index_column", *TextOptions._fields}
-        readable = file.suffix.lower() in (".csv", ".tsv", ".parquet") and not set(options) - known
+        readable = is_table(file) and not set(options) - known
         for names in ({}, {"index_column": 0}) if readable else ():  # a first column of texts may be names
             try:
                 data = read_mixed(file, **(names | options))

@@ -13,6 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curve_files import read_curve_file
 from rkhs.data.dataset import Dataset, existing
+from rkhs.data.formats import advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
 from rkhs.data.readers import EXTENSIONS, read_table
@@ -34,8 +35,9 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     path : str or path
     kind : {"graphs", "sequences", "texts", "series", "curves", "vectors"}, default=None
         What the items are. None: graphs for a folder, ``NAME_A.txt``, ``.graphml``, ``.edgelist``, ``.edges`` and
-        ``.npz`` files with the arrays of :func:`read_graphs`; sequences for ``.fasta`` and ``.fa``; sequences, or
-        texts where a line has several words, for ``.txt``; series for ``.ts``; else what :func:`read_table` reads.
+        ``.npz`` files with the arrays of :func:`read_graphs`; sequences for ``.fasta`` and ``.fa``; series for
+        ``.ts``; for ``.txt`` vectors if most cells are numbers, else sequences, or texts where a line has several
+        words; else what :func:`read_table` reads.
     **options
         Those of the reader of the kind: :func:`read_graphs` (none), :func:`read_strings` (its `column` as
         ``columns=[column]``), :func:`read_series`, and :func:`read_table` for the others.
@@ -94,18 +96,17 @@ def _strings(file: Path, found: str, kind: Any, options: dict[str, Any]) -> Data
 
 def _kind_of(file: Path) -> str | None:
     """The kind that a name stands for; None for tables and molecules."""
-    extension = file.suffix.lower()
+    extension = extension_of(file)
     if file.is_dir() or extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
         return "graphs"
     if extension == ".npz":
         return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
+    if extension == ".txt" and is_table(file):
+        return None
     known = {".txt": "sequences", ".fasta": "sequences", ".fa": "sequences", ".ts": "series"}
     if extension not in EXTENSIONS and extension not in known:
         named = ", ".join([*EXTENSIONS, *(name for name in known if name not in EXTENSIONS), *GRAPH_EXTENSIONS])
-        raise InputError(
-            f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; convert the file, or rename it "
-            "if its content is one of these"
-        )
+        raise InputError(f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; {advice(file)}")
     return known.get(extension)
 
 

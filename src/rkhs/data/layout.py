@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import mmap
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,26 +11,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
 from rkhs.data.dataset import check_unique_names, listed
+from rkhs.data.formats import extension_of, open_bytes, open_lines, other_sheets, refuse_sparse_lines
 from rkhs.data.text import GAPS, number_in, unescape_formula
 
-__all__ = ["Layout", "TextOptions", "find_layout"]
+__all__ = ["Layout", "TextOptions", "find_layout", "share_of_numbers"]
 
 _LOOKED_AT = 200  # rows that say how the file is laid out
 _CHARACTERS = 2**16
+_PART = 2**20  # bytes
 _SPOKEN = {" ": "white space", "\t": "tabulators"}
 _MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FORMS = {
-    b"\x1f\x8b": "compressed by gzip; gunzip it",
+    b"\x1f\x8b": "compressed by gzip; rename it to end in .csv.gz",
     b"PAR1": "a parquet file; rename it to end in .parquet",
-    b"PK\x03\x04": "an archive, as .xlsx, .ods and .zip are; save the sheet as .csv",
+    b"PK\x03\x04": "an archive, as .xlsx, .ods and .zip are; rename it to end in .xlsx, or save the sheet as .csv",
     b"\xd0\xcf\x11\xe0": "an old Excel file; save the sheet as .csv",
     b"\x93NUMPY": "a NumPy array; rename it to end in .npy",
     b"%PDF": "a PDF",
@@ -50,6 +51,7 @@ class TextOptions(NamedTuple):
     comment: str | None = None
     skip_rows: int | None = None
     missing: Sequence[str] | None = None
+    key: str | None = None  # the sheet of a workbook
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,13 @@ class Layout:
     blank: frozenset[int] = frozenset()  # columns without name and cells
     words: frozenset[int] = frozenset()  # columns with texts among their first cells
     guessed: tuple[str, ...] = ()  # what was not said by the user, in sentences
+    sheet: str | None = None  # of a workbook; None: the first
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
         """The open file; what is wrong with its bytes becomes an error that says so."""
         try:
-            with open(self.path, encoding=self.encoding, newline="") as handle:
+            with open_lines(self.path, self.encoding, self.sheet) as handle:
                 yield handle
         except UnicodeError as error:
             raise InputError(
@@ -150,6 +153,8 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
             f"{path}: expected data rows below the column names; got the names only; "
             "check the file, or pass header=False if its one row is data"
         )
+    while not body[0]:
+        body = body[1:]  # blank lines between the names and the rows
     if names is not None:
         body = _without_units(body, guessed)
     kinds = [_kinds(row) for row in body if row]
@@ -172,12 +177,18 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
 
 def _first_rows(path: Path, options: TextOptions, guessed: list[str]) -> tuple[Layout, list[Row]]:
     """How a file is split, and its first rows with points in their numbers."""
-    encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
-    layout = Layout(path, encoding, "\t" if path.suffix.lower() == ".tsv" else ",", options.comment, missing)
+    encoding, missing, book = _encoding(path, options.encoding), frozenset(options.missing or ()), options.key
+    usual = "\t" if extension_of(path).startswith(".tsv") else ","
+    layout = Layout(path, encoding, usual, options.comment, missing, sheet=book)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
+    refuse_sparse_lines(path, head)
     said = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
-    if options.delimiter or said:
+    if extension_of(path) == ".xlsx":
+        mark, (name, others) = ",", other_sheets(path, book)
+        if others and book is None:
+            guessed.append(f"the first sheet, {shown(name)}, is read; key= names another: {listed(others)}")
+    elif options.delimiter or said:
         mark = options.delimiter or said[1]  # type: ignore[index]
     elif (mark := _delimiter(layout, head[options.skip_rows or 0 :])) != layout.delimiter:
         guessed.append(f"cells are split at {_SPOKEN.get(mark, mark)}")
@@ -239,7 +250,9 @@ def _first_lines(handle: TextIO) -> Iterator[str]:
 def _encoding(path: Path, asked: str) -> str:
     """The encoding, of a byte order mark first; what is no text is said to be what it is."""
     encoding = text_encoding(asked)
-    with open(path, "rb") as handle:
+    if extension_of(path) == ".xlsx":
+        return "utf-8"
+    with open_bytes(path) as handle:
         start = handle.read(8)
         for form, what in _FORMS.items():
             if start.startswith(form):
@@ -249,14 +262,31 @@ def _encoding(path: Path, asked: str) -> str:
             return marked
         if encoding.startswith(("utf-16", "utf-32")) or not start:
             return encoding
-        with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            place = data.find(b"\0")
-    if place >= 0:
+        handle.seek(0)
+        place = _place_of_nul(handle)
+    if place is not None:
         raise InputError(
             f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
             "text is stored so, or check that this is a text file"
         )
     return encoding
+
+
+def _place_of_nul(handle: BinaryIO) -> int | None:
+    """Where the first NUL character of a file stands."""
+    done = 0
+    while part := handle.read(_PART):
+        if (place := part.find(b"\0")) >= 0:
+            return done + place
+        done += len(part)
+    return None
+
+
+def share_of_numbers(path: Path, options: TextOptions) -> float:
+    """Share of the cells below the first row, among those that hold something, that are numbers."""
+    rows = _first_rows(path, options, [])[1]
+    kinds = "".join(map(_kinds, rows[_rows_above(rows, options.skip_rows, []) :][1:])).replace(_BLANK, "")
+    return kinds.count(_NUMBER) / max(len(kinds), 1)
 
 
 def _kinds(row: Row) -> str:

@@ -14,6 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset
+from rkhs.data.formats import TABLES, is_table, is_text_table
 from rkhs.data.readers import checked_options, column_values, open_columns
 
 __all__ = ["read_mixed"]
@@ -33,13 +34,14 @@ def read_mixed(
     decimal: str | None = None,
     comment: str | None = None,
     skip_rows: int | None = None,
+    key: str | None = None,
 ) -> Dataset:
     """Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
 
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv`` or ``.parquet`` file.
+        A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
     columns : sequence of str or int, default=None
         Columns to read, by name or position from 0; None: all but `index_column`.
     index_column : str or int, default=None
@@ -53,7 +55,7 @@ def read_mixed(
         What each column holds; None: numbers if every known cell is one.
     drop_columns : sequence of str or int, default=None
         Columns to leave out, in place of `columns`.
-    missing, decimal, comment, skip_rows : optional
+    missing, decimal, comment, skip_rows, key : optional
         As in :func:`read_table`.
 
     Returns
@@ -68,12 +70,12 @@ def read_mixed(
         to be made numbers first.
     """
     given = {name: value for name, value in locals().items() if name not in ("path", "kinds")}
-    extension = as_path(path).suffix.lower()
-    if extension not in (".csv", ".tsv", ".parquet"):
+    source = as_path(path)
+    if not is_table(source):
         raise InputError(
-            f"`path` of a mixed table must end in .csv, .tsv or .parquet; got {extension!r}; read others with pandas"
+            f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
         )
-    if header is None and extension != ".parquet":
+    if header is None and is_text_table(source):
         given["header"] = True
     file, _, options = checked_options(path, given)
     found = next(open_columns(file, options))

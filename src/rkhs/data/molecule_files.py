@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import text_encoding
 from rkhs.data.columns import listed, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow
 from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
 
-__all__ = ["molecule_dataset", "molecule_remarks", "read_smi", "smi_rows", "twin_remark"]
+__all__ = ["molecule_dataset", "molecule_remarks", "read_sdf", "read_smi", "smi_rows", "twin_remark"]
 
 
 def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
@@ -39,6 +39,20 @@ def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
             f"{path}: expected text in {encoding}; got bytes that are not ({error}); pass encoding=, for example "
             "'latin-1'"
         ) from error
+
+
+def read_sdf(path: Path) -> tuple[list[str], tuple[str, ...] | None]:
+    """SMILES and names of the molecules of an SDF file; a record that cannot be read keeps its place."""
+    try:
+        from rdkit import Chem
+    except ImportError as error:
+        raise missing_extra("rdkit", "chem") from error
+    found = list(Chem.SDMolSupplier(str(path)))
+    if not found:
+        raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
+    smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
+    names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
+    return smiles, names if all(names) else None
 
 
 def molecule_dataset(

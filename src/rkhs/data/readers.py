@@ -16,8 +16,9 @@ from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate, locate_all
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
+from rkhs.data.formats import TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
 from rkhs.data.layout import TextOptions, find_layout
-from rkhs.data.molecule_files import molecule_dataset, read_smi
+from rkhs.data.molecule_files import molecule_dataset, read_sdf, read_smi
 from rkhs.data.sequences import read_fasta, sequence_dataset
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
 from rkhs.data.text import grouped_advice, is_gap, is_grouped_number, is_measurement
@@ -27,16 +28,17 @@ __all__ = ["EXTENSIONS", "read_table"]
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _SOME = frozenset({"columns", "drop_columns"})
 _LISTS = ("columns", "drop_columns", "missing")
-_LAYOUT = frozenset(TextOptions._fields)
+_LAYOUT = frozenset(TextOptions._fields) - {"key"}
 _TEXT = _SOME | _LAYOUT | {"index_column", "smiles_column", "gram"} | _PRINTS
 # What each extension can use; an argument that would be ignored is refused instead.
 _USES: dict[str, frozenset[str]] = {
-    ".csv": _TEXT,
-    ".tsv": _TEXT,
-    ".parquet": _TEXT - _LAYOUT | {"missing"},
+    **dict.fromkeys((*TEXT_TABLES, ".txt"), _TEXT),
+    ".xlsx": _TEXT - {"delimiter", "encoding", "comment"} | {"key"},
+    **dict.fromkeys((".parquet", ".feather"), _TEXT - _LAYOUT | {"missing"}),
     ".npy": _SOME | {"gram"},
     ".npz": _SOME | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _PRINTS,
+    ".sdf": _PRINTS,
     ".fasta": frozenset(),
     ".fa": frozenset(),
 }
@@ -102,7 +104,8 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv``, ``.parquet``, ``.npy``, ``.npz``, ``.smi`` or ``.fasta`` (``.fa``) file.
+        A ``.csv``, ``.tsv`` or ``.txt`` file, also packed as ``.csv.gz`` or ``.tsv.gz``; ``.xlsx``, ``.parquet``,
+        ``.feather``, ``.npy``, ``.npz``, ``.smi``, ``.sdf`` or ``.fasta`` (``.fa``).
     columns : sequence of str or int, default=None
         Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all.
     index_column : str or int, default=None
@@ -113,7 +116,7 @@ def read_table(
     gram : bool or "cross", default=False
         True: a square Gram matrix. "cross": a matrix between new rows and known columns.
     key : str, default=None
-        Which array of a ``.npz`` file; None if it holds one.
+        Which array of a ``.npz`` file, None if it holds one; which sheet of a ``.xlsx`` file, None for the first.
     header : bool, default=None
         Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers;
         a mixture, or equally spaced numbers (which may name a grid), is refused with the request to say it.
@@ -153,7 +156,7 @@ def read_table(
         If the file is missing, damaged, of another format, or holds anything but finite real numbers where these are
         expected.
     MissingExtraError
-        If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
+        If a ``.xlsx``, ``.parquet`` or ``.feather`` file needs the extra ``tables``, or molecules the extra ``chem``.
     """
     return _read(*checked_options(path, {name: value for name, value in locals().items() if name != "path"}))
 
@@ -171,9 +174,11 @@ def _read(file: Path, extension: str, options: Options) -> Dataset:
     guessed: tuple[str, ...] = ()
     if extension in (".fasta", ".fa"):
         return sequence_dataset(read_fasta(file))
-    if extension == ".smi" or options.smiles_column is not None:
+    if extension in (".smi", ".sdf") or options.smiles_column is not None:
         if extension == ".smi":
             smiles, names = read_smi(file, encoding=options.encoding)
+        elif extension == ".sdf":
+            smiles, names = read_sdf(file)
         else:
             smiles, names = read_texts(file, options.smiles_column, options, "smiles_column")
         return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
@@ -194,14 +199,11 @@ def _read(file: Path, extension: str, options: Options) -> Dataset:
 def check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
     """A file that is there, and its extension, which is one of those that are read."""
     file = existing(path)
-    extension = file.suffix.lower()
+    extension = extension_of(file)
     if file.is_dir():
         raise InputError(f"`path` must name a file; got the folder {str(file)!r}; name one file in it")
     if extension not in _USES:
-        raise InputError(
-            f"`path` must end in {', '.join(EXTENSIONS)}; got {file.name!r}; convert the file, or rename it if its "
-            "content is one of these"
-        )
+        raise InputError(f"`path` must end in {', '.join(EXTENSIONS)}; got {file.name!r}; {advice(file)}")
     return file, extension
 
 
@@ -255,7 +257,7 @@ def _given(options: Options) -> list[str]:
 
 def _check_recipe(options: Options, extension: str, given: list[str]) -> None:
     """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
-    if given and options.smiles_column is None and extension != ".smi":
+    if given and options.smiles_column is None and extension not in (".smi", ".sdf"):
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
         raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
     check_choice(options.fingerprint, "fingerprint", ("morgan", "path", "maccs", "counts"))
@@ -275,7 +277,7 @@ def _listed(columns: Any, name: str = "columns") -> Any:
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, of some rows at a time if it is a text; those of `raw` as texts."""
-    if file.suffix.lower() == ".parquet":
+    if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
         return iter([open_parquet(file, options.missing or ())])
     raw = ((options.index_column, "index_column"), *raw)
     columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
@@ -302,7 +304,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
 
 def read_number_columns(path: str | os.PathLike[str], columns: Sequence[str | int], **options: Any) -> Dataset:
     """Columns of a table of numbers, NaN where a cell is missing."""
-    if as_path(path).suffix.lower() not in (".csv", ".tsv", ".parquet"):
+    if not is_table(as_path(path)):
         return read_table(path, columns=columns, **options)
     file, _, settings = checked_options(path, options | {"columns": columns})
     found = next(open_columns(file, settings))
@@ -332,12 +334,11 @@ def texts_of(
 def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     """Cells of the first row of a text file, or names of the columns of a parquet file; none where there are none."""
     file = as_path(path)
-    extension = file.suffix.lower()
-    if not file.is_file() or extension not in (".csv", ".tsv", ".parquet"):
+    if not file.is_file() or not is_table(file):
         return []
     check_readable(file)
     try:
-        if extension == ".parquet":
+        if not is_text_table(file):
             return list(open_parquet(file).names or ())
         return list(find_layout(file, TextOptions(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rkhs._core.errors import InputError
 from rkhs.data.dataset import existing, listed, read_text
+from rkhs.data.formats import TABLES, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.readers import Options, check_path, read_texts
 from rkhs.data.sequences import Sequences, read_fasta
 from rkhs.data.text import number_in
@@ -46,7 +47,7 @@ def read_strings(
     """
     file = existing(path)
     extension = file.suffix.lower()
-    tabular = extension in (".csv", ".tsv", ".parquet")
+    tabular = extension_of(file) in TABLES or (column is not None and is_table(file))
     if tabular != (column is not None):
         raise InputError(
             f"`column` names the texts of a table, and of a table only; got {column!r} for {file.name!r}; "
@@ -71,11 +72,12 @@ def read_strings(
 def _read_lines(file: Path, encoding: str) -> Sequences:
     if file.suffix.lower() != ".txt":
         raise InputError(
-            f"`path` must be a .txt, .csv, .tsv, .parquet, .fasta or .fa file for strings; got {file.name!r}; rename it"
+            f"`path` must be a .txt, .fasta, .fa, {', '.join(TABLES)} file for strings; got {file.name!r}; rename it"
         )
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
     if not texts:
         raise InputError(f"{file}: expected a text a line; got an empty file; check that it was written to the end")
+    refuse_sparse_lines(file, texts)
     if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):
         raise InputError(
             f"{file}: expected a text a line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv or .tsv"

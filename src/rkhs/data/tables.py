@@ -240,13 +240,14 @@ def import_pyarrow() -> Any:
 
 
 def open_parquet(path: Path, missing: Collection[str] = ()) -> Columns:
-    """A parquet file as columns, and the names of rows that it stores."""
+    """A parquet or feather file as columns, and the names of rows that it stores."""
     pandas = import_pyarrow()
+    form = path.suffix.lower()[1:]
     try:
-        frame = pandas.read_parquet(path, engine="pyarrow")
+        frame = pandas.read_feather(path) if form == "feather" else pandas.read_parquet(path, engine="pyarrow")
     except Exception as error:  # pandas takes the file's own notes on its types as they are, so anything can be raised
         raise InputError(
-            f"{path}: expected a complete parquet file; got one that cannot be read ({error}); write it again"
+            f"{path}: expected a complete {form} file; got one that cannot be read ({error}); write it again"
         ) from error
     if 0 in frame.shape:
         raise InputError(f"{path}: expected at least one row and one column; got shape {frame.shape}; check the file")

@@ -1,0 +1,176 @@
+"""Which files hold tables, by the ends of their names; how their text is opened; what converts the others."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from rkhs._core.errors import InputError, missing_extra, shown
+
+__all__ = [
+    "TABLES",
+    "TEXT_TABLES",
+    "advice",
+    "extension_of",
+    "is_table",
+    "is_text_table",
+    "open_bytes",
+    "open_lines",
+    "other_sheets",
+    "refuse_sparse_lines",
+]
+
+TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
+TABLES = (*TEXT_TABLES, ".parquet", ".feather")
+_SHEET = "import pandas; pandas.read_excel({old!r}).to_csv({new!r}, index=False)"
+_BINNED = (
+    "import numpy as np; from pyteomics import {module}; np.savez({new!r}, spectra=np.array([np.histogram("
+    "s['m/z array'], np.arange(1001), weights=s['intensity array'])[0] for s in {module}.read({old!r})]))"
+)
+_SPARSE = (
+    "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
+    "np.savez({new!r}, X=X.toarray())"
+)
+# One line of Python that makes a file of another format one that is read.
+_CONVERT = {
+    **dict.fromkeys((".xls", ".ods", ".xlsb", ".xlsm"), (_SHEET, ".csv")),
+    **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
+    ".mgf": (_BINNED.replace("{module}", "mgf"), ".npz"),
+    ".mzml": (_BINNED.replace("{module}", "mzml"), ".npz"),
+    ".msp": (
+        "from matchms.importing import load_from_msp; from matchms.exporting import save_as_mgf; "
+        "save_as_mgf(list(load_from_msp({old!r})), {new!r})",
+        ".mgf",
+    ),
+    ".json": ("import pandas; pandas.read_json({old!r}).to_csv({new!r}, index=False)", ".csv"),
+    ".jsonl": ("import pandas; pandas.read_json({old!r}, lines=True).to_csv({new!r}, index=False)", ".csv"),
+    ".dta": ("import pandas; pandas.read_stata({old!r}).to_csv({new!r}, index=False)", ".csv"),
+    ".sav": ("import pandas; pandas.read_spss({old!r}).to_csv({new!r}, index=False)", ".csv"),
+    ".sas7bdat": ("import pandas; pandas.read_sas({old!r}).to_csv({new!r}, index=False)", ".csv"),
+    ".arff": (
+        "import pandas; from scipy.io import arff; pandas.DataFrame(arff.loadarff({old!r})[0]).to_csv({new!r}, "
+        "index=False)",
+        ".csv",
+    ),
+    ".mat": ("import numpy as np, scipy.io; np.savez({new!r}, X=scipy.io.loadmat({old!r})['X'])", ".npz"),
+}
+_SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
+
+
+def extension_of(path: str | os.PathLike[str]) -> str:
+    """The end of the name of a file that says its format, in small letters."""
+    name = Path(path).name.lower()
+    return next((end for end in TABLES if name.endswith(end)), Path(name).suffix)
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds columns with names, or could."""
+    return extension_of(path) in TABLES or is_text_table(path)
+
+
+def is_text_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a table whose cells are read as text; a .txt file is one if most of its cells are numbers."""
+    extension = extension_of(path)
+    return extension in TEXT_TABLES or (extension == ".txt" and _holds_numbers(Path(path)))
+
+
+def advice(path: Path) -> str:
+    """What to do with a file of another format: the line of Python that converts it, if one is known."""
+    line, end = _CONVERT.get(extension_of(path), ("", ""))
+    if line:
+        return f"convert it with Python: {line.format(old=path.name, new=path.with_suffix(end).name)}"
+    return "convert the file, or rename it if its content is one of these"
+
+
+def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
+    """Raise if the lines of a text file are those of libsvm: a label, and pairs of a column and a value."""
+    if lines and all(_SPARSE_LINE.fullmatch(line.strip()) for line in lines):
+        line = _SPARSE.format(old=path.name, new=path.with_suffix(".npz").name)
+        raise InputError(
+            f"{path}: expected a table or texts; got rows of libsvm, such as {shown(lines[0].strip()[:40])}; convert "
+            f"them with Python: {line}"
+        )
+
+
+def _holds_numbers(path: Path) -> bool:
+    from rkhs.data.layout import TextOptions, share_of_numbers
+
+    if not path.is_file():
+        return False
+    try:
+        return share_of_numbers(path, TextOptions()) >= 0.5
+    except InputError:
+        return False
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if its name says that it is packed."""
+    packed = path.suffix.lower() == ".gz"
+    try:
+        with (gzip.open if packed else open)(path, "rb") as handle:
+            yield handle  # type: ignore[misc]
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: expected a complete .gz file; got one that cannot be unpacked ({error})") from error
+
+
+@contextmanager
+def open_lines(path: Path, encoding: str, sheet: str | None) -> Iterator[TextIO]:
+    """The text of a table; of a workbook that of one sheet, with commas between the cells."""
+    if path.suffix.lower() == ".xlsx":
+        yield io.StringIO(_sheets(path, path.stat().st_mtime_ns, sheet)[0], newline="")
+        return
+    with open_bytes(path) as handle, io.TextIOWrapper(handle, encoding=encoding, newline="") as lines:
+        yield lines
+
+
+def other_sheets(path: Path, sheet: str | None) -> tuple[str, list[str]]:
+    """Name of the sheet of a workbook that is read, and of the others."""
+    _, name, others = _sheets(path, path.stat().st_mtime_ns, sheet)
+    return name, others
+
+
+@lru_cache(maxsize=1)  # a table is opened several times
+def _sheets(path: Path, changed: int, sheet: str | None) -> tuple[str, str, list[str]]:
+    """A sheet as text, its name, and the names of the others."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise missing_extra("openpyxl", "tables") from error
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # of zip files, XML and openpyxl
+        raise InputError(
+            f"{path}: expected a complete .xlsx file; got one that cannot be read ({error}); save it again"
+        ) from error
+    try:
+        names = [one.title for one in book.worksheets]
+        if sheet is not None and sheet not in names:
+            known = ", ".join(map(shown, names))
+            raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {known}")
+        chosen = names[0] if sheet is None else sheet
+        text = io.StringIO()
+        rows = book[chosen].iter_rows(values_only=True)
+        csv.writer(text, lineterminator="\n").writerows(map(_cell, row) for row in rows)
+    finally:
+        book.close()
+    return text.getvalue(), chosen, [name for name in names if name != chosen]
+
+
+def _cell(value: Any) -> str:
+    """A cell as a text file would have it."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.isoformat(" ").removesuffix(" 00:00:00")
+    return repr(value) if isinstance(value, float) else str(value)
