@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from rkhs._core.errors import InputError, shown
 
@@ -154,6 +153,8 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
     """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``."""
     if value is None:
         return np.random.RandomState()
+    from sklearn.utils import check_random_state
+
     try:
         return check_random_state(value)
     except ValueError:

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="items to choose from, read like the input of the fit (for a Gram model their kernel values with the "
         "training rows); default: vectors where the model has them, else the training items. A ranking counts them "
-        "from 0 in the order of the file, and holds the cells of the rows that it found in a .csv or .tsv table",
+        "from 1 in the order of the file, and holds the cells of the rows that it found in a .csv or .tsv table",
     )
     parser.add_argument(
         "--by",
@@ -214,11 +214,12 @@ def _lines(
     in_file: dict[int, int],
     cells: tuple[list[str], dict[int, list[str]]],
 ) -> Iterator[str]:
-    """One line a code and candidate, nearest first, with the columns that there are; row numbers count from 0."""
+    """One line a code and candidate, nearest first, with the columns that there are; rows count from 1."""
     from rkhs.data.text import csv_line
 
     yield csv_line(["code", "rank", "candidate", *columns, "squared_distance", *cells[0]])
     for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
         for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
             row, found = in_file[j], [column[j] for column in columns.values()]
-            yield csv_line([i if rows is None else rows[i], place, row, *found, distance, *cells[1].get(row, ())])
+            code = i + 1 if rows is None else rows[i]
+            yield csv_line([code, place, row + 1, *found, distance, *cells[1].get(row, ())])

@@ -31,8 +31,9 @@ WITHOUT_ENGINE = dict.fromkeys(("engine", "scheduler", "jobs", "checkpoint"))
 _LANDMARKS = 500  # at least, of an automatic storage
 
 _EPILOG = """\
-input: tables (.csv, .tsv, .parquet, .npy, .npz), molecules (.smi, --smiles COLUMN), sequences (.fasta, .txt), graphs (a
-folder in the TU format or of .graphml and .edgelist files), series (.ts; --kind series), curves (--kind curves).
+input: tables (.csv, .tsv, .xlsx, .parquet, .npy, .npz; .csv.gz, .feather, .txt), molecules (.smi, .sdf; --smiles
+COLUMN), sequences (.fasta, .txt), graphs (a folder in the TU format or of .graphml and .edgelist files), series (.ts;
+--kind series), curves (--kind curves).
 
 kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
 Quote them for the shell. Names and short names, with the defaults by kind marked *:

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, missing_extra
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.parser import refuse_flags
+from rkhs.data.formats import TABLES as READ
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -25,7 +27,7 @@ __all__ = ["PICTURES", "TABLES", "Outputs", "after_writing", "plan_predictor", "
 TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
 PICTURES = (".png", ".svg", ".pdf")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
-_DATA = (*TABLES, *_IN_FOLDERS, ".tsv", ".npz", ".smi", ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
+_DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", ".sdf", ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
 
 
 class Outputs:
@@ -44,8 +46,6 @@ class Outputs:
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
-        from rkhs._core.checks import naming
-
         if path is None:
             return
         if extensions and not path.lower().endswith(extensions):
@@ -80,8 +80,6 @@ class Outputs:
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
-        from rkhs._core.checks import naming
-
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
         self._refuse_clashes(flag, path)

@@ -67,14 +67,14 @@ def run(args: argparse.Namespace) -> int:
     facts = {"model": args.model, "input": args.input, "rows": data.n_samples, "predicts": names}
     if args.output is not None:
         if head is None:
-            write_numbers(args.output, found["predictions"], data, names)
+            write_numbers(args.output, found["predictions"], data, names, numbered=True)
         else:
-            write_lines(args.output, csv_lines(*table, data))
+            write_lines(args.output, csv_lines(*table, data, numbered=True))
         tell(args, facts | {"output": args.output}, [f"{data.n_samples} predictions of {few(names)}: {args.output}"])
     elif args.json:
         print_json(facts | {"row names": data.row_names} | found)
     else:
-        print("".join(csv_lines(*table, data)), end="")
+        print("".join(csv_lines(*table, data, numbered=True)), end="")
     return 0
 
 

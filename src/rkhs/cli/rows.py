@@ -42,25 +42,32 @@ def named_rows(data: Dataset) -> str:
     return "" if data.row_names or data.smiles else f" ({_COUNTED})"
 
 
+def _beside(data: Dataset) -> tuple[tuple[str, ...], str | None]:
+    """What stands beside the rows of a file, and its title: names, else SMILES, else numbers from 1."""
+    if data.row_names is not None:
+        return data.row_names, data.row_title
+    return (tuple(map(str, data.row_numbers)), _TITLE) if data.smiles is None else (data.smiles, "smiles")
+
+
 def write_numbers(
     path: str, X: np.ndarray, data: Dataset, titles: Sequence[str] | None = None, *, numbered: bool = False
 ) -> None:
-    """Write numbers beside the names of the rows, or their numbers from 1; a .npy file holds numbers alone."""
+    """Write numbers beside the names of the rows, or what numbers them; a .npy file holds numbers alone."""
     from rkhs.data import write_codes
 
-    names, row_title = data.row_names, data.row_title
-    if names is None and numbered:
-        names, row_title = tuple(map(str, data.row_numbers)), _TITLE
+    names, row_title = _beside(data) if numbered else (data.row_names, data.row_title)
     beside: dict[str, Any] = {"row_names": names, "row_title": row_title, "column_names": titles}
     write_codes(path, X, **({} if path.lower().endswith(".npy") else beside))
 
 
-def csv_lines(titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset) -> Iterator[str]:
-    """Lines of a csv file, with the names of the rows in front where they have some."""
+def csv_lines(
+    titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset, *, numbered: bool = False
+) -> Iterator[str]:
+    """Lines of a csv file, with the names of the rows in front, or with what numbers them."""
     from rkhs.data.text import csv_line
 
-    names = data.row_names
-    yield csv_line(titles if names is None else [data.row_title or "", *titles])
+    names, title = _beside(data) if numbered else (data.row_names, data.row_title)
+    yield csv_line(titles if names is None else [title or "", *titles])
     for i, row in enumerate(rows):
         yield csv_line(row if names is None else [names[i], *row])
 

@@ -4,40 +4,6 @@ Only the ground floor of the library is needed here; pandas (parquet) and RDKit 
 for.
 """
 
-from rkhs.data.bundled import Molecules, load_molecules
-from rkhs.data.chunks import read_chunks
-from rkhs.data.dataset import Curves, Dataset, SkippedRow
-from rkhs.data.fingerprints import Fingerprints, molecular_fingerprints, morgan_fingerprints
-from rkhs.data.graph_files import Graphs, read_graphs
-from rkhs.data.irregular import curves_on_grid
-from rkhs.data.items import read_items
-from rkhs.data.mixed import read_mixed
-from rkhs.data.readers import read_table
-from rkhs.data.sequences import Sequences, read_fasta
-from rkhs.data.series_files import Series, read_series
-from rkhs.data.strings import read_strings
-from rkhs.data.writers import write_codes
+from rkhs._core.lazy import names_in_stub
 
-__all__ = [
-    "Curves",
-    "Dataset",
-    "Fingerprints",
-    "Graphs",
-    "Molecules",
-    "Sequences",
-    "Series",
-    "SkippedRow",
-    "curves_on_grid",
-    "load_molecules",
-    "molecular_fingerprints",
-    "morgan_fingerprints",
-    "read_chunks",
-    "read_fasta",
-    "read_graphs",
-    "read_items",
-    "read_mixed",
-    "read_series",
-    "read_strings",
-    "read_table",
-    "write_codes",
-]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

@@ -204,11 +204,14 @@ def compare_codes(
     methods = _methods(kind, kernel)
     scores: dict[tuple[str, str], list[float]] = {}
     seconds: dict[str, list[float]] = {name: [] for name in methods}
+    begun = time.perf_counter()
     for number, (unlabelled, labelled, test) in enumerate(splits, 1):
+        left = (time.perf_counter() - begun) / max(number - 1, 1) * (n_splits - number + 1)
+        rest = f", about {left:.0f} s left" if number > 1 else ""
         inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
         for name, make in methods.items():
             if progress is not None:
-                progress(f"split {number} of {n_splits}: {name}")
+                progress(f"split {number} of {n_splits}: {name}{rest}")
             start = time.perf_counter()
             with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
                 warnings.simplefilter("ignore")
