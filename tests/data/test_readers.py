@@ -186,7 +186,9 @@ def test_paths_that_are_not_right_are_refused(write, tmp_path):
         read_table(tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="got the folder"):
         read_table(tmp_path)
-    with pytest.raises(InputError, match=r"must end in .csv, .*, .fasta, .fa; got 'a.ods'; convert it with Python: import pandas"):
+    with pytest.raises(
+        InputError, match=r"must end in .csv, .*, .fasta, .fa; got 'a.ods'; convert it with Python: import pandas"
+    ):
         read_table(write("", "a.ods"))
     with pytest.raises(InputError, match="give arrays to the estimator"):
         read_table(X)

@@ -13,7 +13,6 @@ from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, r
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
-from rkhs.data.formats import is_text_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,7 +191,7 @@ def _cells(
     args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
-    from rkhs.data.layout import TextOptions, find_layout
+    from rkhs.data.layout import TextOptions, find_layout, is_text_table
 
     tabular = args.candidates is not None and is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):

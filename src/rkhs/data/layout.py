@@ -18,10 +18,10 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
 from rkhs.data.dataset import check_unique_names, listed
-from rkhs.data.formats import extension_of, open_bytes, open_lines, other_sheets, refuse_sparse_lines
+from rkhs.data.formats import extension_of, is_text_table, open_bytes, open_lines, other_sheets, refuse_sparse_lines
 from rkhs.data.text import GAPS, number_in, unescape_formula
 
-__all__ = ["Layout", "TextOptions", "find_layout", "share_of_numbers"]
+__all__ = ["Layout", "TextOptions", "find_layout", "is_text_table", "share_of_numbers"]
 
 _LOOKED_AT = 200  # rows that say how the file is laid out
 _CHARACTERS = 2**16
