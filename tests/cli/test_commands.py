@@ -70,7 +70,7 @@ def test_a_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixt
     near = table("near.csv")
     assert len(near) == 20
     assert near[0]["code"] == "t0"
-    assert near[0]["name"] == f"r{near[0]['candidate']}"
+    assert near[0]["name"] == f"r{int(near[0]['candidate']) - 1}"
     assert run("decode", "m.rkhs", "z2.csv", "--candidates", "test.csv", "--index-column", "name", "-o", "own.csv") == 0
     assert {row["name"] for row in table("own.csv")} <= {f"t{i}" for i in range(10)}
 
@@ -153,7 +153,7 @@ def test_molecules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.testing.assert_array_equal(read_table("z2.csv").X, expected)
     assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1") == 0
     near = table("near.csv")
-    assert [row["smiles"] for row in near] == [smiles[int(row["candidate"])] for row in near]
+    assert [row["smiles"] for row in near] == [smiles[int(row["candidate"]) - 1] for row in near]
     capsys.readouterr()
     assert run("compare", "m.csv", "--model", "m.rkhs", "--smiles", "structure") == 0
     assert "feature" in capsys.readouterr().out
@@ -327,10 +327,10 @@ def test_candidates_are_streamed_from_files(folder: Path, capsys: pytest.Capture
         assert run(*words, "--chunk-rows", "7") == 0
         found = table("best.csv")
         expected = model.decode(read_table("z.csv").X, library, n_best=4)
-        assert [int(row["candidate"]) for row in found] == expected.indices.ravel().tolist()
+        assert [int(row["candidate"]) - 1 for row in found] == expected.indices.ravel().tolist()
         np.testing.assert_allclose([float(row["squared_distance"]) for row in found], expected.distances.ravel())
         if name == "library.csv":
-            assert all(row["name"] == f"c{row['candidate']}" for row in found)
+            assert all(row["name"] == f"c{int(row['candidate']) - 1}" for row in found)
     Path("bad.csv").write_text("name,a,b,c\n" + "x,1,2,3\n" * 9 + "y,1,2,oops\n")
     assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "bad.csv", "--chunk-rows", "4") == 2
     assert "row 10" in capsys.readouterr().err
@@ -346,7 +346,7 @@ def test_molecules_are_streamed_with_their_names(folder: Path) -> None:
     assert run("decode", "m.rkhs", "z.csv", "-o", "b.csv", "--candidates", "library.smi") == 0
     chunked, whole = table("a.csv"), table("b.csv")
     assert [row["name"] for row in chunked] == [row["name"] for row in whole]
-    assert all(row["smiles"] == smiles[int(row["candidate"])] for row in chunked)
+    assert all(row["smiles"] == smiles[int(row["candidate"]) - 1] for row in chunked)
 
 
 def test_how_high_rows_rank_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,7 +188,7 @@ def test_a_ranking_of_a_table_holds_the_rows_that_it_found(folder: Path) -> None
         table = list(csv.DictReader(handle))
     assert list(found[0]) == ["code", "rank", "candidate", "name", "squared_distance", *table[0]]
     for row in found:
-        own = table[int(row["candidate"])]
+        own = table[int(row["candidate"]) - 1]
         assert {title: row[title] for title in own} == own
         assert row["name"] == own["customer_id"]
     assert {row["rank"] for row in found} == {"1", "2"}
@@ -228,9 +228,9 @@ def test_rows_that_were_left_out_count_among_the_candidates(folder: Path) -> Non
         found = list(csv.DictReader(Path("near.csv").read_text().splitlines()))
         assert len(found) == 18
         for row in found:
-            assert row["name"] == f"m{row['candidate']}"
-            assert row["smiles"] == smiles[int(row["candidate"])]
-            assert not more or row["value"] == f"{row['candidate']}.5"
+            assert row["name"] == f"m{int(row['candidate']) - 1}"
+            assert row["smiles"] == smiles[int(row["candidate"]) - 1]
+            assert not more or row["value"] == f"{int(row['candidate']) - 1}.5"
         if more:
             assert list(found[0])[-3:] == ["id", "row.smiles", "value"]
 

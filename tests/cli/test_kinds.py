@@ -103,7 +103,7 @@ def test_strings_and_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     same_codes("reads.txt")
     for library in ([], ["--candidates", "reads.txt"], ["--candidates", "reads.csv"]):
         assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", *library) == 0
-        assert all(row["text"] == texts[int(row["candidate"])] for row in table("near.csv"))
+        assert all(row["text"] == texts[int(row["candidate"]) - 1] for row in table("near.csv"))
     Path("notes.txt").write_text("\n".join(f"the {a} of {b}" for a in ("cat", "dog") for b in "abcde") + "\n")
     capsys.readouterr()
     assert fit("notes.txt") == 0
@@ -176,7 +176,7 @@ def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture
     [
         ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
         ("a.txt", "", (), "expected a text a line; got an empty file"),
-        ("a.txt", "1 2\n3 4\n", (), "save a table as .csv"),
+        ("a.txt", "1 2\n3 4\n", ("--kind", "texts"), "save a table as .csv"),
         ("a.csv", "", ("--kind", "series"), "expected a row of numbers a series; got none"),
         (
             "a.csv",

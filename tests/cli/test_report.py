@@ -121,7 +121,7 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
         (["plain.csv", "-o", "page.txt"], "-o must end in .html, .htm"),
         (["plain.csv", "-o", "no/page.html"], "whose folder does not exist"),
         (["plain.csv", "--target", "q"], "--target must name a column of the file; got 'q'"),
-        (["rows.npy", "--target", "0"], "--target names a column of a .csv, .tsv or .parquet table"),
+        (["rows.npy", "--target", "0"], "--target names a column of a table, such as .csv, .xlsx or .parquet"),
         (["plain.csv", "--sha256", "00"], "are for a model file"),
         (["plain.csv", "--at-most", "1"], "--at-most must be an integer >= 2"),
         (["plain.csv", "--save-model", "plain.csv"], "names a model file"),

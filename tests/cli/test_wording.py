@@ -118,7 +118,7 @@ CONTENTS = {
     "quotes.csv": 'a,b\n"1,2\n',
     "smiles.csv": "id,s\n1,CC\n2,C(\n",
     "bad.smi": "CC a\nC( b\n",
-    "bad.txt": "1 2\n3 4\n",
+    "bad.txt": "1 1:2\n3 2:4\n",
     "one.csv": "a\n1\n2\n3\n",
     "wide.csv": "a,b,c\n1,2,3\n4,5,7\n1,1,2\n8,9,1\n",
 }

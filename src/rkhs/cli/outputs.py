@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, missing_extra
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
@@ -46,6 +45,8 @@ class Outputs:
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
+        from rkhs._core.checks import naming
+
         if path is None:
             return
         if extensions and not path.lower().endswith(extensions):
@@ -80,6 +81,8 @@ class Outputs:
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
+        from rkhs._core.checks import naming
+
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
         self._refuse_clashes(flag, path)
