@@ -270,6 +270,15 @@ def _column(values: list[Any]) -> np.ndarray | None:
     return None
 
 
+def _damaged(what: str = "") -> InputError:
+    place = f" ({what})" if what else ""
+    return InputError(f"the description of a stored object is damaged{place}; write the file again from the original")
+
+
+def _of_kind(items: list[Any], value: dict[str, Any]) -> list[Any] | tuple[Any, ...]:
+    return tuple(items) if value["kind"] == "tuple" else items
+
+
 class Decoder:
     """Builds the objects that ``encode`` described, within a limit of memory."""
 
@@ -295,7 +304,7 @@ class Decoder:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise InputError(f"the description of a stored object is damaged ({error}); write it again") from error
-        raise InputError("the description of a stored object is damaged; write the file again from the original")
+        raise _damaged()
 
     def estimator(self, description: dict[str, Any]) -> Any:
         """The estimator of a description."""
@@ -328,7 +337,7 @@ class Decoder:
     def _take(self, name: str, dtype: str | None = None) -> np.ndarray:
         array = self._arrays.pop(name)  # named once: what is named many times could fill any memory
         if dtype is not None and (array.dtype != dtype or array.ndim != 1):
-            raise InputError(f"the description of a stored object is damaged: {name} must be a row of {dtype}")
+            raise _damaged(f"{name} must be a row of {dtype}")
         return array
 
     def _spend(self, n_bytes: int) -> None:
@@ -337,55 +346,57 @@ class Decoder:
             raise SizeError("the objects in the file take more memory than the limit")
 
     def _decode_dict(self, value: dict[str, Any]) -> Any:
-        if "$float" in value:
-            return float(value["$float"])
-        if "$dtype" in value and value["$dtype"] in _DTYPES:
-            return np.dtype(value["$dtype"])
-        if "$scalar" in value and value["dtype"] in _DTYPES:
-            scalar = self.decode(value["$scalar"])
-            if isinstance(scalar, (bool, int, float)):
-                return np.array(scalar, dtype=value["dtype"])
-        if "$array" in value:
-            array = self._take(value["$array"])
-            return array.T if value.get("order") == "F" else array
-        if "$bits" in value:
-            return self._bits(value)
-        if "$tuple" in value:
-            return tuple(self.decode(item) for item in value["$tuple"])
-        if "$strings" in value:
-            return self._strings(value)
-        if "$rows" in value:
-            columns = [self.decode(column) for column in value["$rows"]]
-            if columns and all(type(column) in (list, tuple) for column in columns):
-                self._spend(len(columns[0]) * (_OBJECT + _ENTRY * len(columns)))
-                rows = list(zip(*columns, strict=True))
-                return tuple(rows) if value["kind"] == "tuple" else rows
-        if value.keys() & {"$numbers", "$texts", "$arrays", "$table"}:
-            items = self._unpack(value)
-            return tuple(items) if value["kind"] == "tuple" else items
-        if "$dict" in value:
-            return self._mapping(value["$dict"])
-        if "$random_state" in value:
-            return self._random_state(self.decode(value["$random_state"]))
-        if "$object" in value:
-            made = self._class(value["$object"], Configurable)(**self._named(value["params"]))
-            made.check_stored()
-            return made
-        if "$value" in value:
-            cls, parts = self._class(value["$value"], Stored), self._named(value["fields"])
-            parts = {one.name: None for one in fields(cls)} | parts
-            check_types(cls, parts)
-            held = cls(**parts)
-            held.check_stored()
-            return held.from_file()
-        if "$estimator" in value:
-            return self.estimator(value["$estimator"])
-        raise InputError("the description of a stored object is damaged; write the file again from the original")
+        read = next((reader for key, reader in _READERS.items() if key in value), None)
+        if read is None:
+            raise _damaged()
+        return read(self, value)
 
-    def _mapping(self, value: Any) -> dict[str, Any]:
-        if isinstance(value, list):
-            return {key: self.decode(item) for key, item in value}
-        keys, numbers = self._unpack(value["keys"]), self._listed(self._take(value["values"], "int64"))
+    def _dtype(self, value: dict[str, Any]) -> np.dtype:
+        if value["$dtype"] not in _DTYPES:
+            raise _damaged("a dtype")
+        return np.dtype(value["$dtype"])
+
+    def _scalar(self, value: dict[str, Any]) -> np.ndarray:
+        scalar = self.decode(value["$scalar"])
+        if value["dtype"] not in _DTYPES or not isinstance(scalar, (bool, int, float)):
+            raise _damaged("a number")
+        return np.array(scalar, dtype=value["dtype"])
+
+    def _array(self, value: dict[str, Any]) -> np.ndarray:
+        array = self._take(value["$array"])
+        return array.T if value.get("order") == "F" else array
+
+    def _tuple(self, value: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(self.decode(item) for item in value["$tuple"])
+
+    def _rows(self, value: dict[str, Any]) -> Any:
+        columns = [self.decode(column) for column in value["$rows"]]
+        if not columns or any(type(column) not in (list, tuple) for column in columns):
+            raise _damaged("rows of columns")
+        self._spend(len(columns[0]) * (_OBJECT + _ENTRY * len(columns)))
+        return _of_kind(list(zip(*columns, strict=True)), value)
+
+    def _packed(self, value: dict[str, Any]) -> Any:
+        return _of_kind(self._unpack(value), value)
+
+    def _object(self, value: dict[str, Any]) -> Any:
+        made = self._class(value["$object"], Configurable)(**self._named(value["params"]))
+        made.check_stored()
+        return made
+
+    def _value(self, value: dict[str, Any]) -> Any:
+        cls, parts = self._class(value["$value"], Stored), self._named(value["fields"])
+        parts = {one.name: None for one in fields(cls)} | parts
+        check_types(cls, parts)
+        held = cls(**parts)
+        held.check_stored()
+        return held.from_file()
+
+    def _mapping(self, value: dict[str, Any]) -> dict[str, Any]:
+        pairs = value["$dict"]
+        if isinstance(pairs, list):
+            return {key: self.decode(item) for key, item in pairs}
+        keys, numbers = self._unpack(pairs["keys"]), self._listed(self._take(pairs["values"], "int64"))
         self._spend(_DICT + _ENTRY * 2 * len(keys))
         return dict(zip(keys, numbers, strict=True))
 
@@ -393,14 +404,15 @@ class Decoder:
         packed, columns = self._arrays.pop(value["$bits"]), value["columns"]
         fits = packed.dtype == np.uint8 and packed.ndim == 2 and type(columns) is int
         if not fits or value["dtype"] not in _DTYPES or packed.shape[1] != (columns + 7) // 8:
-            raise InputError("the description of a stored object is damaged: rows of bits")
+            raise _damaged("rows of bits")
         dtype = np.dtype(value["dtype"])
         self._spend(len(packed) * columns * (dtype.itemsize + 1))
         return np.unpackbits(packed, axis=1, count=columns).astype(dtype)
 
-    def _random_state(self, state: dict[str, Any]) -> np.random.RandomState:
+    def _random_state(self, value: dict[str, Any]) -> np.random.RandomState:
+        state = self.decode(value["$random_state"])
         if not 0 <= state["state"]["pos"] <= 624:  # NumPy would read beside its memory
-            raise InputError("the description of a stored object is damaged: the position of a RandomState")
+            raise _damaged("the position of a RandomState")
         generator = np.random.RandomState()
         generator.set_state(state)
         return generator
@@ -408,12 +420,12 @@ class Decoder:
     def _strings(self, value: dict[str, Any]) -> np.ndarray:
         texts, shape = value["$strings"], value["shape"]
         if not _TEXT_DTYPE.fullmatch(value["dtype"]) or any(type(n) is not int or n < 0 for n in shape):
-            raise InputError("the description of a stored object is damaged: dtype or shape of an array of texts")
+            raise _damaged("dtype or shape of an array of texts")
         dtype = np.dtype(value["dtype"])
         self._spend(math.prod(shape) * dtype.itemsize)
         flat = self._unpack(texts) if isinstance(texts, dict) else texts
         if len(flat) != math.prod(shape) or not all(isinstance(item, str) for item in flat):
-            raise InputError("the description of a stored object is damaged: an array of texts")
+            raise _damaged("an array of texts")
         return np.array(flat, dtype=dtype).reshape(shape)
 
     def _unpack(self, value: dict[str, Any]) -> list[Any]:
@@ -424,30 +436,29 @@ class Decoder:
         data = self._take(value["$texts"], "uint8") if "$texts" in value else self._take(value["$arrays"])
         stops = self._take(value["stops"], "int64")
         if (np.diff(stops, prepend=0) < 0).any() or (stops[-1] if len(stops) else 0) != len(data):
-            raise InputError("the description of a stored object is damaged: texts or arrays overlap")
+            raise _damaged("texts or arrays overlap")
         ends = self._listed(stops)
         starts = [0, *ends[:-1]]
-        if "$texts" not in value:
-            self._spend(data.nbytes + _OBJECT * len(ends))
-            return [data[a:b].copy() for a, b in zip(starts, ends, strict=True)]
-        texts: list[str | None] = []
         self._spend(data.nbytes + _OBJECT * len(ends))
-        for a, b in zip(starts, ends, strict=True):
-            text = str(data[a:b].data, "utf-8", "surrogatepass")
-            if not text.isascii():
-                self._spend(4 * len(text))
-            texts.append(text)
+        if "$texts" not in value:
+            return [data[a:b].copy() for a, b in zip(starts, ends, strict=True)]
+        texts = [self._text(data[a:b]) for a, b in zip(starts, ends, strict=True)]
         if "absent" in value:
             absent = self._listed(self._take(value["absent"], "bool"))
             return [None if gone else text for text, gone in zip(texts, absent, strict=True)]
         return texts
+
+    def _text(self, data: np.ndarray) -> str:
+        text = str(data.data, "utf-8", "surrogatepass")
+        self._spend(0 if text.isascii() else 4 * len(text))
+        return text
 
     def _table(self, pairs: list[Any], rows: Any) -> list[Any]:
         columns = {
             key: self._listed(self._take(name)) if isinstance(name, str) else self._unpack(name) for key, name in pairs
         }
         if type(rows) is not int or rows < 0 or any(len(column) != rows for column in columns.values()):
-            raise InputError("the description of a stored object is damaged: rows of a table")
+            raise _damaged("rows of a table")
         self._spend(rows * (_DICT + _ENTRY * len(columns)))
         return [{key: column[i] for key, column in columns.items()} for i in range(rows)]
 
@@ -455,3 +466,22 @@ class Decoder:
         """The entries of a row as Python objects."""
         self._spend(array.size * _NUMBER)
         return array.tolist()
+
+
+# What reads a description, by the key that it must hold.
+_READERS: dict[str, Callable[[Decoder, dict[str, Any]], Any]] = {
+    "$float": lambda _, value: float(value["$float"]),
+    "$dtype": Decoder._dtype,
+    "$scalar": Decoder._scalar,
+    "$array": Decoder._array,
+    "$bits": Decoder._bits,
+    "$tuple": Decoder._tuple,
+    "$strings": Decoder._strings,
+    "$rows": Decoder._rows,
+    **dict.fromkeys(("$numbers", "$texts", "$arrays", "$table"), Decoder._packed),
+    "$dict": Decoder._mapping,
+    "$random_state": Decoder._random_state,
+    "$object": Decoder._object,
+    "$value": Decoder._value,
+    "$estimator": lambda decoder, value: decoder.estimator(value["$estimator"]),
+}
