@@ -122,19 +122,18 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _alike(a: Any, b: Any) -> bool:
     """Whether two objects are equal; arrays of numbers but for rounding."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        a, b = a.cpu().numpy(), b.cpu().numpy()
+    a, b = (one.cpu().numpy() if isinstance(one, Tensor) else one for one in (a, b))
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         same = a.shape == b.shape and a.dtype == b.dtype
         return same and (_close(a, b) if a.dtype.kind == "f" else bool((a == b).all()))
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
+    if a is b or type(a) is not type(b):
+        return a is b
     if isinstance(a, (tuple, list)):
         return len(a) == len(b) and all(map(_alike, a, b))
     if hasattr(a, "__dict__"):
-        return a is b or _alike(vars(a), vars(b))
+        a, b = vars(a), vars(b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(map(_alike, a.values(), [b[key] for key in a]))
     return bool(a == b)
 
 
