@@ -147,11 +147,8 @@ def _facts(
     names: list[str],
     found: _Suspicious,
 ) -> dict[str, Any]:
-    import numpy as np
 
     fitted = Y[found.fitted]
-    centred, cells = fitted - np.nanmean(fitted, axis=0), np.isfinite(fitted).sum()
-    squared = model.criterion_ == "squared"
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     return {
@@ -161,11 +158,7 @@ def _facts(
         "kernel": model.kernel_,
         "loss": model.loss_,
         "reg": model.reg_,
-        "held-out error": -model.best_score_,
-        "error of the mean": np.nanmean(centred**2, axis=0).sum() if squared else _norms(centred).mean(),
-        "measure": f"mean {'squared ' if squared else ''}norm of the residuals",
-        "error of a column": np.sqrt((found.residuals[found.fitted] ** 2).sum() / cells),
-        "error of a column, of the mean": np.sqrt(np.nanmean(centred**2)),
+        **_errors(model, fitted),
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
@@ -176,24 +169,41 @@ def _facts(
     }
 
 
+def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
+    """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
+    import numpy as np
+
+    centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
+    parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
+    best = parts[parts.mean(1).argmin()]
+    spread = float(best.std(ddof=1)) / len(best) ** 0.5
+    if model.criterion_ != "squared":
+        of_mean = float(_norms(centred).mean())
+        return {"held-out error": error, "standard error": spread, "error of the mean": of_mean, "measure": "mean norm"}
+    share = len(Y) / np.isfinite(Y).sum()  # from rows to cells
+    root, of_mean = float(np.sqrt(share * error)), float(np.sqrt(np.nanmean(centred**2)))
+    return {
+        "held-out error": root,
+        "standard error": share * spread / (2.0 * max(root, 1e-300)),
+        "error of the mean": of_mean,
+        "R^2": 1.0 - (root / max(of_mean, 1e-300)) ** 2,
+        "measure": "root mean square",
+    }
+
+
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
     folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else f"each of {facts['folds']} left out in turn"
+    explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
-        f"held-out error: {facts['held-out error']:.4g} ({facts['measure']}, {folds}); the mean of "
-        f"the column in place of a model: {facts['error of the mean']:.4g}",
+        f"held-out error: {facts['held-out error']:.4g} +- {facts['standard error']:.2g} ({facts['measure']}, {folds})"
+        f"{explained}; the mean in place of a model: {facts['error of the mean']:.4g}",
     ]
-    if len(facts["predicts"]) > 1:
-        one, mean = facts["error of a column"], facts["error of a column, of the mean"]
-        lines.append(
-            f"held-out error of one column, root mean square of {_FOLDS} folds: {one:.4g}; of the mean of the column: "
-            f"{mean:.4g} (the norm takes all {len(facts['predicts'])} together)"
-        )
     lines += _suspicious_rows(facts, counted)
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
