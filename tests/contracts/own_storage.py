@@ -40,11 +40,8 @@ class RowsMap(FeatureMap):
     def whiten_adjoint(self, G: Tensor) -> Tensor:
         return self.whiten(G)  # the root is symmetric
 
-    def unwhiten(self, B: Tensor) -> Tensor:
-        return torch.as_tensor(self.root).to(B) @ B
-
     def raw_of(self, F: Tensor) -> Tensor:
-        return self.unwhiten(F.mT).mT
+        return F @ torch.as_tensor(self.root).to(F)
 
 
 class EvenlySpaced:

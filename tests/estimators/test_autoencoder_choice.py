@@ -21,7 +21,6 @@ from rkhs.estimators.autoencoder import rows as autoencoder_rows
 from rkhs.estimators.autoencoder.choice import _left_out_errors, _within_noise
 from rkhs.estimators.autoencoder.dense import OpenedItems
 from rkhs.estimators.autoencoder.fit import Choice, Fit
-from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 from rkhs.selection.path import Path, measured
@@ -322,7 +321,6 @@ def test_leaving_out_features_chooses_as_new_items_would() -> None:
         {"operators": [np.diag([1.0, 2.0]), None]},
         {"solver": "adam"},
         {"loss": Huber(1.0)},
-        {"storage": Nystroem(20)},
     ],
 )
 def test_features_keep_their_fixed_regularisers_where_more_is_asked_for(params: dict[str, Any]) -> None:

@@ -111,7 +111,7 @@ def test_partial_fit_is_fit(X: np.ndarray) -> None:
 @pytest.mark.parametrize("storage", [Nystroem(30), RandomFeatures(30)], ids=repr)
 def test_the_start_is_that_of_repeated_rows(X: np.ndarray, storage: Any) -> None:
     X, counts = X[:20], np.arange(20) % 4
-    model = KernelAutoencoder(storage=storage, linear_part="kernel", max_iter=1)
+    model = KernelAutoencoder(storage=storage, linear_part="kernel", reg=(1e-2, 1e-4), max_iter=1)
     with pytest.warns(ConvergenceWarning):
         weighted = model.fit(X, sample_weight=counts).transform(X)
     with pytest.warns(ConvergenceWarning):
@@ -180,7 +180,9 @@ def test_files_models_and_dtypes(estimator: Any, storage: Any, X: np.ndarray, tm
 def test_many_rows_descend_on_a_sample_first() -> None:
     r = np.random.default_rng(0)
     X = np.sin(r.standard_normal((50_000, 2)) @ r.standard_normal((2, 4)))
-    model = KernelAutoencoder(1, storage=Nystroem(20), kernel=Gaussian(0.2), max_iter=30, tol=1e-3).fit(X)
+    model = KernelAutoencoder(
+        1, storage=Nystroem(20), kernel=Gaussian(0.2), reg=(1e-2, 1e-4), max_iter=30, tol=1e-3
+    ).fit(X)
     rows = [row["rows"] for row in model.history_]
     assert rows[0] == 1000
     assert rows[-1] == 32_768
@@ -188,7 +190,7 @@ def test_many_rows_descend_on_a_sample_first() -> None:
     assert model.transform(X[:3]).shape == (3, 1)
     w = np.zeros(len(X))
     w[:30_000] = 1.0
-    half = KernelAutoencoder(1, storage=Nystroem(20), kernel=Gaussian(0.2), max_iter=2)
+    half = KernelAutoencoder(1, storage=Nystroem(20), kernel=Gaussian(0.2), reg=1e-3, max_iter=2)
     with pytest.warns(ConvergenceWarning, match="largest number of iterations"):
         half.fit(X, sample_weight=w)
     assert half.codes_.shape == (30_000, 1)
@@ -257,7 +259,7 @@ STORED = [Nystroem(200), RandomFeatures(50)]
 @pytest.mark.parametrize("storage", STORED, ids=["landmarks", "random"])
 def test_integer_weights_are_repeated_rows(storage: Any, X: np.ndarray) -> None:
     w = np.arange(40) % 3
-    model = KernelAutoencoder(2, storage=storage, kernel=Gaussian(0.1) + Linear(), tol=1e-7)
+    model = KernelAutoencoder(2, storage=storage, kernel=Gaussian(0.1) + Linear(), reg=(1e-2, 1e-4), tol=1e-7)
     weighted = clone(model).fit(X[:40], sample_weight=w)
     repeated = clone(model).fit(X[np.repeat(np.arange(40), w)])
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-5)

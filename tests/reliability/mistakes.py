@@ -156,8 +156,8 @@ MISTAKES = (
     Mistake(
         "a transposed triangle: features are not what was whitened",
         "spaces/features/nystroem.py",
-        "return tensor_like(self.lower, B).mT @ B",
-        "return tensor_like(self.lower, B) @ B",
+        "return self._solve(V, transposed=True)",
+        "return self._solve(V, transposed=False)",
         ("spaces/features/test_features.py",),
     ),
     Mistake(

@@ -245,9 +245,9 @@ class KernelAutoencoder(BaseAutoencoder):
     **Cost.** One evaluation takes ``n^3 / 3 + O(n^2 (d + p))`` operations. Memory is about four n x n matrices.
     ``transform`` takes ``O(m n (d + p))``, times the steps of refining.
 
-    **Regulariser.** With ``reg=None`` values are compared if the linear part is free, and also if the features of the
-    items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are ``1e-2`` for the
-    first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
+    **Regulariser.** With ``reg=None`` values are compared if the linear part is free, on landmarks, and also if the
+    features of the items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are
+    ``1e-2`` for the first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
     ``docs/user/selection.md`` gives every rule.
 
     **Heavy tails.** Radial kernels are zero far from the training rows. Where the farthest 2 % of the rows hold over a

@@ -298,9 +298,9 @@ def read_settings(
     check_combination("KernelAutoencoder", asked, **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    plain = isinstance(storage, str) and _one_plain_layer(estimator)
-    plain = plain and (kind_of_solver(estimator.solver), kind_of_loss(estimator.loss)) == ("lbfgs", "squared")
-    chosen = linear_part == "free" or (plain and not like_vectors)
+    plain = _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared" and not like_vectors
+    plain = (plain or isinstance(storage, Storage)) and kind_of_solver(estimator.solver) == "lbfgs"
+    chosen = linear_part == "free" or plain
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=not like_vectors, linear_part=linear_part, refined=refined)
     asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}

@@ -88,10 +88,6 @@ class FeatureMap(Configurable):
         """``W^T G`` of shape (dim, p) for ``G`` of shape (width, p)."""
         return G
 
-    def unwhiten(self, B: Tensor) -> Tensor:
-        """``V`` with ``W V = B``, shape (dim, p)."""
-        return B
-
     def raw_of(self, F: Tensor) -> Tensor:
         """Raw features (m, width) of elements of the span, such as means, with features ``F`` of shape (m, dim)."""
         return F
@@ -211,10 +207,6 @@ class EvaluatedMap(FeatureMap):
     def whiten_adjoint(self, G: Tensor) -> Tensor:
         """As the base map."""
         return self.base.whiten_adjoint(G)
-
-    def unwhiten(self, B: Tensor) -> Tensor:
-        """As the base map."""
-        return self.base.unwhiten(B)
 
 
 class ConcatenatedMap(FeatureMap):

@@ -144,10 +144,6 @@ class LandmarkMap(FeatureMap):
         """``F L^T``."""
         return (tensor_like(self.lower, F) @ F.mT).mT
 
-    def unwhiten(self, B: Tensor) -> Tensor:
-        """``L^T B``."""
-        return tensor_like(self.lower, B).mT @ B
-
 
 class Nystroem(Features):
     """Features of ``m`` landmarks: exact on their span, for every kernel.
