@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
-from rkhs.data import read_fasta, read_graphs
+from rkhs.data import read_fasta, read_graphs, read_items
 
 FILES = {
     "A": "1, 2\n2, 1\n4, 5\n5, 4\n5, 3\n3, 5\n",
@@ -121,3 +121,37 @@ def test_the_command_line_fits_a_fasta_file(tmp_path: Path, capsys: pytest.Captu
     np.testing.assert_allclose(np.load(tmp_path / "again.npy"), rkhs.load(model).transform(texts))
     with pytest.raises(InputError, match="takes the arguments none; got `gram`"):
         read_table(file, gram=True)
+
+
+GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="k0" for="node" attr.name="{name}" attr.type="string"/><key id="k1" for="node" attr.name="id" attr.type="int"/>
+<key id="k2" for="edge" attr.name="bond" attr.type="int"/>
+<graph edgedefault="undirected">
+<node id="a"><data key="k0">C</data><data key="k1">0</data></node>
+<node id="b"><data key="k0">C</data><data key="k1">1</data></node>
+<node id="c"><data key="k0">{last}</data><data key="k1">2</data></node>
+<edge source="a" target="b"><data key="k2">1</data></edge><edge source="b" target="c"><data key="k2">2</data></edge>
+</graph></graphml>
+"""
+
+
+@pytest.mark.parametrize(("name", "taken"), [("atom", True), ("Element", True), ("other", True), ("label", False)])
+def test_labels_of_nodes_under_another_name(tmp_path, name, taken):
+    pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
+    (tmp_path / "g.graphml").write_text(GRAPHML.format(name=name, last="O"))
+    found = read_graphs(tmp_path / "g.graphml")
+    assert found.labelled
+    assert [data["label"] for _, data in found.graphs[0].nodes(data=True)] == ["C", "C", "O"]
+    assert (f"labels of nodes are their attribute {name!r}" in found.guessed) == taken
+    assert found.guessed[-1] == "attributes that graph kernels do not use: 'id' of nodes, 'bond' of edges"
+    data = read_items(tmp_path / "g.graphml")
+    assert data.guessed == found.guessed
+
+
+def test_names_of_nodes_are_no_labels(tmp_path):
+    pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
+    text = GRAPHML.format(name="other", last="O").replace(">C<", ">N1<", 1)  # all differ: these are names
+    (tmp_path / "g.graphml").write_text(text)
+    found = read_graphs(tmp_path / "g.graphml")
+    assert not found.labelled
+    assert "'other' of nodes" in found.guessed[-1]

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import existing, read_text
-from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
+from rkhs.data.graph_lists import GRAPH_EXTENSIONS, label_nodes, read_graph_file
 
 __all__ = ["Graphs", "read_graphs"]
 
@@ -37,6 +37,8 @@ class Graphs:
         The path that was read.
     names : tuple of str or None, default=None
         n names of files without their endings, numbered where a file holds several graphs.
+    guessed : tuple of str, default=()
+        Which attribute of GraphML is taken for labels of nodes, and which attributes are not used.
     """
 
     graphs: list[Any]
@@ -44,6 +46,7 @@ class Graphs:
     labelled: bool
     source: str
     names: tuple[str, ...] | None = None
+    guessed: tuple[str, ...] = ()
 
 
 def read_graphs(path: str | os.PathLike[str]) -> Graphs:
@@ -55,7 +58,9 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     * A ``.npz`` file with ``edges`` of shape (m, 2), which are node numbers within each graph, ``edge_ptr`` and
       ``node_ptr`` of shape (n + 1,). ``node_label`` and ``y`` may be there.
     * One ``.graphml``, ``.edgelist`` or ``.edges`` file, or a folder of them, read in the order of their names. An edge
-      list has the names of two nodes a line, with white space or a comma between, and comments after ``#``.
+      list has the names of two nodes a line, with white space or a comma between, and comments after ``#``. Nodes of
+      GraphML without the attribute ``label`` take one called atom, element, symbol, type or kind, or the only one whose
+      texts or whole numbers repeat, for it.
 
     Parameters
     ----------
@@ -105,8 +110,8 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
 def _one_by_one(files: list[Path], source: str) -> Graphs:
     named = [pair for file in files for pair in read_graph_file(file)]
     graphs = [graph for _, graph in named]
-    labelled = any("label" in data for graph in graphs if hasattr(graph, "nodes") for _, data in graph.nodes(data=True))
-    return Graphs(graphs, None, labelled, source, tuple(name for name, _ in named))
+    labelled, guessed = label_nodes(graphs)
+    return Graphs(graphs, None, labelled, source, tuple(name for name, _ in named), guessed)
 
 
 def _numbers(file: Path, columns: int) -> np.ndarray:

@@ -10,9 +10,10 @@ import numpy as np
 from rkhs._core.errors import InputError, missing_extra
 from rkhs.data.dataset import read_text
 
-__all__ = ["GRAPH_EXTENSIONS", "read_graph_file"]
+__all__ = ["GRAPH_EXTENSIONS", "label_nodes", "read_graph_file"]
 
 GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
+_LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_type", "kind")
 
 
 def read_graph_file(file: Path) -> list[tuple[str, Any]]:
@@ -57,3 +58,34 @@ def _graphml(file: Path) -> list[Any]:
     if not graphs:
         raise InputError(f"{file}: expected GraphML with a <graph>; got none; check that it was written to the end")
     return graphs
+
+
+def label_nodes(graphs: list[Any]) -> tuple[bool, tuple[str, ...]]:
+    """Whether nodes have labels, after one attribute was taken for them if only one can be; what is said of others."""
+    nodes = [data for graph in graphs if hasattr(graph, "nodes") for _, data in graph.nodes(data=True)]
+    names = sorted({name for data in nodes for name in data})
+    edges = sorted(
+        {name for graph in graphs if hasattr(graph, "nodes") for *_, data in graph.edges(data=True) for name in data}
+    )
+    fit = [name for name in names if all(_is_label(data.get(name)) for data in nodes) and _repeats(graphs, name)]
+    known = [name for name in fit if name.lower() in _LABELS] or fit
+    taken, said = known[0] if len(known) == 1 and "label" not in names else None, []
+    if taken is not None:
+        said.append(f"labels of nodes are their attribute {taken!r}")
+        for data in nodes:
+            data["label"] = data[taken]
+    unused = [f"{name!r} of nodes" for name in names if name not in ("label", taken)]
+    unused += [f"{name!r} of edges" for name in edges]
+    if unused:
+        said.append(f"attributes that graph kernels do not use: {', '.join(unused)}")
+    return "label" in names or taken is not None, tuple(said)
+
+
+def _repeats(graphs: list[Any], name: str) -> bool:
+    """Whether nodes of one graph share a value, as labels do and names do not."""
+    values = ([data[name] for _, data in graph.nodes(data=True)] for graph in graphs if hasattr(graph, "nodes"))
+    return any(len(set(some)) < len(some) for some in values)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)

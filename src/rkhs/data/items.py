@@ -78,7 +78,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     if found == "graphs":
         _refuse(options, (), found)
         graphs = read_graphs(file)
-        return Dataset(_objects(graphs.graphs), "graphs", graphs.names, None, graphs.source, classes=graphs.targets)
+        facts: dict[str, Any] = {"classes": graphs.targets, "guessed": graphs.guessed}
+        return Dataset(_objects(graphs.graphs), "graphs", graphs.names, None, graphs.source, **facts)
     if found == "series":
         _refuse(options, ("key", "delimiter", "encoding"), found)
         series = read_series(file, **options)
