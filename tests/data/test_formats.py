@@ -385,3 +385,17 @@ def test_molecules_of_an_sdf_file(tmp_path):
             writer.write(molecule)
     data = read_table(tmp_path / "t.sdf")
     assert (data.kind, data.smiles, data.row_names) == ("molecules", tuple(smiles), ("ethanol", "benzene"))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+def test_a_sparse_matrix_of_scipy_is_read_with_its_zeros(tmp_path, form):
+    from scipy.sparse import csr_array, save_npz
+
+    values = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.0]])
+    save_npz(tmp_path / "m.npz", csr_array(values).asformat(form))
+    np.testing.assert_array_equal(read_table(tmp_path / "m.npz").X, values)
+    np.testing.assert_array_equal(read_table(tmp_path / "m.npz", columns=[1]).X, values[:, [1]])
+    damaged = (tmp_path / "m.npz").read_bytes()[:-40]
+    (tmp_path / "n.npz").write_bytes(damaged)
+    with pytest.raises(InputError, match="n.npz"):
+        read_table(tmp_path / "n.npz")

@@ -155,3 +155,11 @@ def test_names_of_nodes_are_no_labels(tmp_path):
     found = read_graphs(tmp_path / "g.graphml")
     assert not found.labelled
     assert "'other' of nodes" in found.guessed[-1]
+
+
+def test_small_letters_of_fasta_are_the_same_letters(tmp_path):
+    (tmp_path / "s.fasta").write_text(">a\nacgT\n>b\nACGT\n")
+    data = read_items(tmp_path / "s.fasta")
+    assert data.items.tolist() == ["ACGT", "ACGT"]
+    assert data.guessed == ("small letters are read as capital ones, in 1 sequences",)
+    assert read_fasta(tmp_path / "s.fasta").texts == ["acgT", "ACGT"]

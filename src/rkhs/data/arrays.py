@@ -12,10 +12,13 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import UNREADABLE, old_headers
-from rkhs._core.memory import available_bytes, readable
+from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
 __all__ = ["array_names", "load_arrays", "load_npy", "read_npy", "read_npz"]
+
+
+_OF_SPARSE = {"data", "format", "indices", "indptr", "shape"}  # what scipy.sparse.save_npz writes
 
 
 def _check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
@@ -92,11 +95,27 @@ def read_npy(path: Path, *, columns: Sequence[object] | None, drop_columns: Sequ
 def read_npz(
     path: Path, *, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None
 ) -> Table:
-    """Read one array of an npz file."""
+    """Read one array of an npz file, or the matrix that scipy.sparse wrote."""
+    if key is None and array_names(path) >= _OF_SPARSE:
+        return _table(_dense(path), str(path), columns, drop_columns)
     ((name, array),) = load_arrays(path, lambda names: [_choose(path, names, key)]).items()
     if not name:
         raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
     return _table(array, f"{path}[{name!r}]", columns, drop_columns)
+
+
+def _dense(path: Path) -> np.ndarray:
+    """The matrix of scipy.sparse in a file, with its zeros."""
+    from scipy.sparse import load_npz
+
+    try:
+        matrix = load_npz(path)
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from error
+    size = math.prod(matrix.shape) * matrix.dtype.itemsize
+    check_memory(Estimate("the matrix with its zeros", size, f"shape {matrix.shape}"), "Pass the sparse matrix to fit.")
+    dense: np.ndarray = matrix.toarray()
+    return dense
 
 
 def array_names(path: Path) -> set[str]:

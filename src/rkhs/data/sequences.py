@@ -77,12 +77,15 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
 
 
 def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
-    """Texts as a data set; headers of FASTA name rows by their first words if these differ."""
+    """Texts as a data set; headers of FASTA name rows by their first words if these differ, in capital letters."""
     fasta, names = found.source.lower().endswith((".fasta", ".fa")), found.names
     if fasta:
         names = tuple((name.split() or [""])[0] for name in names or ())
         names = names if all(names) and len(set(names)) == len(names) else None
-    items = np.empty(len(found.texts), dtype=object)
-    items[:] = found.texts
-    spaced = not fasta and any(len(text.split()) > 1 for text in found.texts)
-    return Dataset(items, kind or ("texts" if spaced else "sequences"), names, None, found.source)
+    texts = [text.upper() for text in found.texts] if fasta else found.texts  # masked letters are the same letters
+    changed = sum(old != new for old, new in zip(found.texts, texts, strict=True))
+    guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
+    items = np.empty(len(texts), dtype=object)
+    items[:] = texts
+    spaced = not fasta and any(len(text.split()) > 1 for text in texts)
+    return Dataset(items, kind or ("texts" if spaced else "sequences"), names, None, found.source, guessed=guessed)
