@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -21,7 +22,6 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs import __version__
 from rkhs._core.codec import Decoder, Encoder, SizeError
 from rkhs._core.config import is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
@@ -157,7 +157,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[
         _stored_name(type(estimator))
         check_is_fitted(estimator)
         content = encoder.estimator(estimator)
-    content |= {"library": __version__, "notes": encoder.encode(dict(notes or {}), "notes")}
+    content |= {"library": sys.modules["rkhs"].__version__, "notes": encoder.encode(dict(notes or {}), "notes")}
     write_container(path, content, arrays, FORMAT)
 
 
@@ -214,10 +214,10 @@ def read_model(
             f"{readable(container.n_bytes)}; if you trust it, pass a larger max_bytes"
         ) from None
     except Exception as error:  # a later minor version, or a file made by hand: the checksum alone proves no meaning
-        wrote = container.content.get("library", "unknown")
+        wrote, now = container.content.get("library", "unknown"), sys.modules["rkhs"].__version__
         reason = str(error) if isinstance(error, RkhsError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(
-            f"{os.fspath(path)}: the model of rkhs {wrote} cannot be built by rkhs {__version__} ({reason})"
+            f"{os.fspath(path)}: the model of rkhs {wrote} cannot be built by rkhs {now} ({reason})"
         ) from error
 
 

@@ -16,6 +16,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 from rkhs.selection import trimmed
+from rkhs.selection.trimmed import trimmed_fit
 
 
 def curve(n: int, seed: int) -> np.ndarray:
@@ -154,6 +155,25 @@ def test_limits_are_robust_deviations_of_the_logarithms_of_each_side() -> None:
     assert (robust_fit.spread_limits(np.r_[score, 0.0])[0]) > 0.0  # one row that is rebuilt to the bit is below
 
 
+@pytest.mark.parametrize("circle", [2, 3])
+def test_rounds_that_go_in_a_circle_end(circle: int) -> None:
+    # Left out, the last items are coded well; in the fit, they are not, one after the other.
+    calls: list[np.ndarray] = []
+
+    def fit(kept: np.ndarray) -> tuple[int, np.ndarray]:
+        calls.append(kept)
+        roots = np.full(9, 0.5)
+        roots[8 - len(calls) % circle] = 2.0
+        return len(calls), roots
+
+    first = np.arange(9) < 6
+    found = trimmed_fit(fit, lambda roots: 1.0, first, np.zeros(9, dtype=bool), 20)
+    assert found.settled
+    assert found.rounds == len(calls) <= 4 * circle
+    np.testing.assert_array_equal(found.kept, calls[-1])
+    assert found.kept.all()
+
+
 def test_a_last_fit_that_does_not_converge_is_told() -> None:
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         fit_robust(KernelAutoencoder(2, max_iter=1, reg=(1e-2, 1e-3)), curve(60, 0))
@@ -278,15 +298,15 @@ def test_what_the_last_fit_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 def test_where_too_many_look_wrong_none_is_left_out() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 1)) @ rng.normal(size=(1, 4)) + 0.02 * rng.normal(size=(120, 4))
-    X[:24] += 3.0 * rng.normal(size=(24, 4))  # a fifth
+    X[:29] += 3.0 * rng.normal(size=(29, 4))
     found = fit_robust(KernelAutoencoder(1), X)
-    assert (found.outlier_score > 1.0).mean() > 0.15
+    assert (found.outlier_score > 1.0).mean() > 0.2
     assert found.too_many
     assert found.inliers.all()
     np.testing.assert_array_equal(found.model.codes_, KernelAutoencoder(1).fit(X).codes_)
-    few = fit_robust(KernelAutoencoder(1), X[16:])
+    few = fit_robust(KernelAutoencoder(1), X[8:])
     assert not few.too_many
-    assert 4 < (~few.inliers).sum() < 12
+    assert 0.15 < (~few.inliers).mean() <= 0.2
 
 
 def test_a_mixed_table_keeps_its_rare_rows() -> None:

@@ -2,13 +2,15 @@
 
 Every item gets an error of a model that has not seen it. Items within a threshold of these errors make the next fit,
 until they stay the same. What lies at the edge of the data is far from a model that has not seen it, and near one that
-has: so, once, those that are a little farther are tried in the fit.
+has: so, once, those that are a little farther are tried in the fit. Rounds that come back to the items of an earlier
+one would go in a circle for ever: items that one of the last two keeps are at the edge, and stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -31,7 +33,7 @@ class Trimmed(Generic[T]):
     roots: np.ndarray  # (n,): roots of the errors of all items
     threshold: float  # the largest root of an item that is kept
     rounds: int
-    settled: bool  # whether the last two rounds kept the same items
+    settled: bool  # whether the last two rounds kept the same items, or those of a circle
 
 
 def trimmed_fit(
@@ -42,16 +44,19 @@ def trimmed_fit(
     rounds: int,
 ) -> Trimmed[T]:
     """Rounds from the items ``first``; ``fit`` gives roots of errors, and items ``near`` may get a second look."""
-    kept, looked, done = first, False, 0
-    while True:
-        done += 1
+    kept, looked, circled, seen = first, False, False, set[bytes]()
+    for done in count(1):
+        seen.add(kept.tobytes())
         fitted, roots = fit(kept)
         threshold = limit(roots)
         found = roots <= threshold
-        settled = bool((found == kept).all())
+        settled = circled or bool((found == kept).all())
         if settled and not looked and done < rounds:
             looked, found = True, found | (near & (roots <= _DOUBT * threshold))
             settled = bool((found == kept).all())
+            seen.clear()  # what the look adds may go again
         if settled or done == rounds:
-            return Trimmed(fitted, kept, roots, threshold, done, settled)
-        kept = found
+            break
+        circled = found.tobytes() in seen
+        kept = found | kept if circled else found
+    return Trimmed(fitted, kept, roots, threshold, done, settled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,16 +51,12 @@ class Blocked(Gram):
         """``(n, n)``."""
         return (len(self._items), len(self._items))
 
-    def _tiles(self) -> Iterator[slice]:
-        n = len(self._items)
-        for start in range(0, n, self._step):
-            yield slice(start, min(start + self._step, n))
-
     def matmul(self, V: Tensor) -> Tensor:
         """``K V``, one tile of rows at a time."""
         out = torch.empty(len(self._items), *V.shape[1:], dtype=V.dtype, device=V.device)
         if self._engine is None:
-            for rows in self._tiles():
+            for start in range(0, len(out), self._step):
+                rows = slice(start, min(start + self._step, len(out)))
                 out[rows] = self.block(rows).to(V) @ V
             return out
         columns = V.contiguous().cpu()
@@ -68,10 +64,8 @@ class Blocked(Gram):
         kept = None if self._journal is None else self._journal.last(stage)
         if kept is not None:
             return torch.from_numpy(kept[1]["product"]).to(V)
-        blocks, shared = (
-            row_blocks(len(self._items), self._step),
-            Product(self._kernel, self._rows, columns, self._like.dtype),
-        )
+        blocks = row_blocks(len(out), self._step)
+        shared = Product(self._kernel, self._rows, columns, self._like.dtype)
         for block, part in zip(blocks, self._engine.map(block_product, blocks, None, shared), strict=True):
             out[block.start : block.stop] = torch.from_numpy(part).to(V)
         if self._journal is not None:
