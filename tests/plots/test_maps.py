@@ -53,10 +53,16 @@ def test_labels_of_mixed_types_are_drawn():
 def test_values_are_shown_by_colour_with_a_named_bar_and_missing_ones_in_grey():
     values = np.arange(30.0)
     values[3] = np.nan
-    ax = code_map(_codes(), values=values, value_name="mass (u)")
-    colors = ax.collections[0].get_facecolor()
-    np.testing.assert_allclose(colors[3, :3], np.full(3, 0xBB / 255))
+    codes = _codes()
+    ax = code_map(codes, values=values, value_name="mass (u)")
+    colors, places = ax.collections[0].get_facecolor(), np.asarray(ax.collections[0].get_offsets())
+    assert not np.array_equal(places, codes)  # a file that is sorted by its values is drawn in another order
+    order = [int(np.flatnonzero((codes == place).all(1))[0]) for place in places]
+    assert sorted(order) == list(range(30))
+    np.testing.assert_allclose(colors[order.index(3), :3], np.full(3, 0xBB / 255))
     assert len(np.unique(colors, axis=0)) == 30
+    greens = colors[[order.index(i) for i in range(30) if i != 3], 1]
+    assert (np.diff(greens) > 0.0).all()  # of viridis, which rises with the value
     bar = ax.figure.axes[1]
     assert bar.get_ylabel() == "mass (u)"
     assert bar.get_ylim() == (0.0, 29.0)
@@ -69,6 +75,12 @@ def test_values_and_labels_together_use_one_colour_scale_for_all_classes():
     assert len(ax.figure.axes) == 2
     high, low = (drawn.get_facecolor() for drawn in ax.collections)
     assert not {tuple(color) for color in high} & {tuple(color) for color in low}
+
+
+def test_few_points_lie_over_many():
+    labels = np.array(["few"] * 5 + ["many"] * 25)
+    few, many = code_map(_codes(), labels=labels).collections
+    assert few.get_zorder() > many.get_zorder()
 
 
 def test_a_given_axes_is_used_and_returned():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -15,6 +16,9 @@ from rkhs.cli.targets import read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_arguments", "run"]
 
@@ -65,11 +69,17 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.plots import CodeMapDisplay, save_figure
 
     figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-    CodeMapDisplay(model.codes_, **colours).plot(figure.add_subplot())
+    CodeMapDisplay(model.codes_, title=_title(model, data), **colours).plot(figure.add_subplot())
     save_figure(figure, args.output)
     lines = column_sentences(model, data)
     print("\n".join([*lines, f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]))
     return 0
+
+
+def _title(model: KernelEstimator, data: Dataset) -> str:
+    """The file, its rows, and the share of their variance that two numbers rebuild of new rows, where it is known."""
+    title, lost = f"{Path(data.source).name}: {data.n_samples} rows", getattr(model, "held_out_error_", None)
+    return title if lost is None else f"{title}, {max(0.0, 1.0 - lost):.0%} of the variance of new rows rebuilt"
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:

@@ -189,12 +189,16 @@ def _draw(
         low, high, beyond = colour_ends(numbers)
         colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
         scale = ScalarMappable(Normalize(low, high), colormap)
-    for i, (name, rows) in enumerate(groups):
+    # Few points lie over many, and values in random order, for files are sorted by them.
+    order = np.arange(n) if numbers is None else np.random.RandomState(0).permutation(n)
+    sizes = [int(rows.sum()) for _, rows in groups]
+    for i, (name, chosen) in enumerate(groups):
+        rows = order[chosen[order]]
         color: Any = COLORS[i % len(COLORS)]
         if scale is not None and numbers is not None:
             color = scale.to_rgba(np.ma.masked_invalid(numbers[rows]))
-        marker = MARKERS[i % len(MARKERS)]
-        ax.scatter(points[rows, 0], points[rows, 1], c=color, marker=marker, label=name or None, **style)
+        marker, above = MARKERS[i % len(MARKERS)], 2.0 - sizes[i] / n
+        ax.scatter(points[rows, 0], points[rows, 1], c=color, marker=marker, label=name or None, zorder=above, **style)
     if scale is not None:
         figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
         figure.colorbar(scale, ax=ax, label=value_name or "", extend=beyond)
