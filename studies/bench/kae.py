@@ -25,7 +25,6 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import items_autoencoder
 from rkhs.problems.initial_codes import best_start, goals_of_layers, kernel_pca_scores
-from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Alternating
 from studies.harness.timing import describe, interleaved, ratio, seconds, verdict
@@ -157,8 +156,8 @@ def joint_evaluation(rounds: int) -> None:
         K1 = Gaussian(ENCODER)._gram(X)
         r = np.random.default_rng(0)
         first, last = (torch.as_tensor(r.normal(size=(n, p)) * scale) for p, scale in ((P, 0.02), (50, 1e-3)))
-        joint = JointAutoencoder(K1, X, (Gaussian(DECODER),), (P,), (REG, REG))
-        point = joint.pack([first, last])
+        joint = items_autoencoder(K1, X, (Gaussian(DECODER),), (P,), (REG, REG), moving=True)
+        point = joint.encoder.pack(first, [last])
         value = compare(
             f"joint, n={n}", lambda j=joint, x=point: j.value_and_grad(x), bare_joint(K1, X, first, last), rounds
         )
@@ -185,10 +184,10 @@ def alternating_scheme() -> None:
     factor = factorize(K)
     settings = ((Gaussian(DECODER),), (P,), (REG, REG))
     reduced = items_autoencoder(factor, factor.matrix, *settings)
-    joint = JointAutoencoder(K, factor.matrix, *settings)
+    joint = items_autoencoder(K, factor.matrix, *settings)
     goals = goals_of_layers(kernel_pca_scores(K, P)[0], (P,))
     start = best_start(reduced.value, partial(reduced.encoder.start, goals))
-    first = joint.pack([factor.coefficients(start)])
+    first = factor.coefficients(start)
     reduced.value_and_grad(start)
     tried: dict[str, Solution] = {}
     for metric, rates in (("plain", (1.0, 10.0, 100.0)), ("rkhs", (30.0, 100.0, 300.0))):

@@ -252,7 +252,7 @@ def test_warm_start_goes_on(widths: Any, with_operators: bool, solver: str) -> N
 
 def test_a_deep_model_beats_its_collapse_and_converges() -> None:
     X = data(8, 60)
-    model = KernelAutoencoder((4, 2, 4), reg=(1e-2, 1e-3, 1e-3, 1e-3)).fit(X)
+    model = KernelAutoencoder((4, 2, 4), reg=(1e-2, 1e-3, 1e-3, 1e-3), linear_part="kernel").fit(X)
     assert model.converged_
     assert model.objective_ < 0.05
     assert model.codes_.shape == (60, 2)

@@ -184,7 +184,7 @@ def share_of(model: Any, rows: np.ndarray) -> float:
         ({"output_kernel": "laplacian"}, "an output_kernel that is not the input kernel needs storage='dense'"),
         ({"loss": Power(3.0)}, "needs storage='dense'; use loss='huber'"),
         ({"constraint": "sphere", "linear_part": "kernel"}, "constraint='sphere' beside linear_part='kernel' needs"),
-        ({"constraint": "sphere", "n_components": (3, 2)}, "needs one hidden layer"),
+        ({"constraint": "sphere", "n_components": (3, 2)}, "several layers needs storage='dense'"),
     ],
 )
 def test_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> None:

@@ -15,6 +15,7 @@ from rkhs import KernelAutoencoder
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.augment import BitDropout, GaussianNoise
 from rkhs.constraints import Ball, SoftSphere, Sphere, Stiefel, Whitened
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear
 from rkhs.solvers import LBFGS
 
@@ -113,12 +114,18 @@ def test_denoising_is_seeded_and_helps(constraint: str) -> None:
     [
         ({"constraint": "cube"}, "constraint must be one of"),
         ({"constraint": "sphere", "n_components": 1}, "n_components must be >= 2 for constraint='sphere'"),
-        ({"constraint": "ball", "n_components": (3, 2, 3)}, "needs one hidden layer"),
+        (
+            {"constraint": "ball", "n_components": (3, 2, 3), "storage": Nystroem(4)},
+            "several layers needs storage='dense'",
+        ),
         ({"constraint": SoftSphere(0.0)}, "SoftSphere.softness must be > 0"),
         ({"constraint": Sphere(renormalize=2)}, "Sphere.renormalize must be True or False"),
         ({"constraint": Ball(renormalize="yes")}, "Ball.renormalize must be True or False"),
         ({"constraint": Stiefel()}, r"constraint must be one of .* or an object of rkhs.constraints: .* got Stiefel"),
-        ({"constraint": Sphere(), "loss": "huber"}, r"loss='huber' needs constraint='none'; got Sphere\(\)"),
+        (
+            {"constraint": Sphere(), "loss": "huber", "storage": Nystroem(4)},
+            r"loss='huber' needs constraint='none'; got Sphere\(\)",
+        ),
         ({"noise": GaussianNoise(-0.1)}, "GaussianNoise.std must be >= 0"),
         ({"noise": GaussianNoise(copies=0)}, "GaussianNoise.copies must be an integer >= 1"),
         ({"noise": 0.1}, r"noise must be None or an object of rkhs.augment, such as GaussianNoise\(0.1.*; got 0.1"),

@@ -108,7 +108,6 @@ def test_radial_kernels_stay_where_growing_ones_are_not_better(storage: Any) -> 
         {"linear_part": "kernel", "reg": "auto"},
         {"reg": (1e-4, 1e-4)},
         {"storage": RandomFeatures(50)},
-        {"n_components": (3, 2)},
     ],
     ids=str,
 )

@@ -149,7 +149,6 @@ def test_a_warm_start_is_where_the_last_fit_ended() -> None:
 @pytest.mark.parametrize(
     "params",
     [
-        {"n_components": (4, 2)},
         {"loss": "huber"},
         {"constraint": "sphere"},
         {"operators": [np.eye(2), None]},

@@ -124,7 +124,7 @@ def test_gram_input_gives_the_codes_of_its_kernel() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_components": (3, 2)}, {"operators": ([[2.0, 0.0], [0.0, 1.0]], None)}, {"constraint": "sphere"}],
+    [{"operators": ([[2.0, 0.0], [0.0, 1.0]], None)}, {"constraint": "sphere"}],
     ids=str,
 )
 def test_models_that_cannot_refine_have_plain_codes(options: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import CollapseWarning, InputError
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, SquaredEpsilonInsensitive
 
@@ -118,7 +119,7 @@ def test_single_precision() -> None:
         ({"loss": "hubert"}, "loss must be one of"),
         ({"loss": Huber(-1.0)}, "Huber.kappa"),
         ({"loss": "huber", "solver": "adam"}, "needs solver='lbfgs'"),
-        ({"loss": "huber", "constraint": "sphere"}, "needs constraint='none'"),
+        ({"loss": "huber", "constraint": "sphere", "storage": Nystroem(4)}, "needs constraint='none'"),
         ({"loss": MaximumMargin()}, "residual alone"),
     ],
 )

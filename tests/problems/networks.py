@@ -12,7 +12,6 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Matern, Polynomial
 from rkhs.kernels.base import Kernel
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
-from rkhs.problems.joint_autoencoder import JointAutoencoder
 
 KERNELS: tuple[Kernel, ...] = (
     Gaussian(0.4),
@@ -26,6 +25,12 @@ WIDTHS = (3, 2, 4)
 def packed(problem: Autoencoder, parts: list[Tensor]) -> Tensor:
     """The point of parameters of the first layer and coefficients of the hidden ones."""
     return problem.encoder.pack(parts[0], parts[1:])
+
+
+def unpacked(problem: Autoencoder, point: Tensor) -> list[Tensor]:
+    """The inverse of :func:`packed`."""
+    first, others = problem.encoder.parts(point)
+    return [first, *others]
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,20 @@ class Network:
         )
 
     @property
-    def joint(self) -> JointAutoencoder:
-        return JointAutoencoder(self.K, self.target, self.kernels, self.widths, self.reg, self.operators, self.weights)
+    def joint(self) -> Autoencoder:
+        """All layers are variables."""
+        given = self.K, self.target, self.kernels, self.widths, self.reg, self.operators, self.weights
+        return items_autoencoder(*given, moving=True)
+
+    @property
+    def coefficients(self) -> Autoencoder:
+        """All layers but the last are."""
+        return items_autoencoder(self.K, self.target, self.kernels, self.widths, self.reg, self.operators, self.weights)
+
+    def complete(self, parts: list[Tensor]) -> list[Tensor]:
+        """These coefficients and those of the best last layer."""
+        problem = self.coefficients
+        return [*parts, problem.last_layer.solve(problem.encoder.layers(packed(problem, parts))[-1]).parameters]
 
     @property
     def w(self) -> np.ndarray:

@@ -16,7 +16,7 @@ from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.initial_codes import SCALES, best_start, goals_of_layers, kernel_pca_scores
 from rkhs.solvers import LBFGS
-from tests.problems.networks import network, packed
+from tests.problems.networks import network, packed, unpacked
 from tests.reference.autoencoder import naive_decoder, taylor_slope
 
 CASES = [
@@ -136,10 +136,10 @@ def test_permutation_of_the_rows_changes_nothing() -> None:
     assert net.weights is not None
     moved = replace(net, K=net.K[order][:, order], target=net.target[order], weights=net.weights[order])
     parts = net.random((*net.widths, 3))
-    value, grad = net.joint.value_and_grad(net.joint.pack(parts))
-    other, other_grad = moved.joint.value_and_grad(moved.joint.pack([p[order] for p in parts]))
+    value, grad = net.joint.value_and_grad(packed(net.joint, parts))
+    other, other_grad = moved.joint.value_and_grad(packed(moved.joint, [p[order] for p in parts]))
     assert other == pytest.approx(value, rel=1e-12)
-    for g, h in zip(net.joint.unpack(grad), moved.joint.unpack(other_grad), strict=True):
+    for g, h in zip(unpacked(net.joint, grad), unpacked(moved.joint, other_grad), strict=True):
         torch.testing.assert_close(h, g[order], rtol=1e-10, atol=1e-13)
 
 

@@ -234,10 +234,16 @@ def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> Non
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("kernel", KERNELS, ids=["radial", "sum"])
-def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "shortcut"),
+    [(KERNELS[0], False), (KERNELS[1], False), (KERNELS[0], True)],
+    ids=["radial", "sum", "short"],
+)
+def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool, shortcut: bool) -> None:
     factor = factor_of(problem(kernel, 15, own=False))
-    deep = DeepCodes(factor, (kernel, Gaussian(0.3)), (3, P, P), (1e-3, 1e-2, 1e-2), 12, strip=7)
+    deep = DeepCodes(
+        FreeCodes(factor, 1e-3), (kernel, Gaussian(0.3)), (3, P, P), (1e-2, 1e-2), 12, strip=7, shortcut=shortcut
+    )
     W, hidden = random(factor.dim, 3, seed=5), [random(12, P, seed=7), random(12, P, seed=8)]
     point = deep.pack(W, hidden)
     checked(deep, point, kernel, weighted=weighted)
@@ -250,6 +256,33 @@ def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool) -> None
     torch.testing.assert_close(grad, plain, rtol=1e-8, atol=1e-12)
 
 
+def test_a_shortcut_is_the_identity_where_there_are_no_coefficients() -> None:
+    first = FreeCodes(factor_of(problem(KERNELS[0], 15, own=False)), 1e-3)
+    W = random(first.factor.dim, 3, seed=5)
+    deep = DeepCodes(first, (Gaussian(0.5), Gaussian(0.3)), (3, P, 4), (1e-2, 1e-2), 12, shortcut=True)
+    point = deep.pack(W, [torch.zeros(12, p, dtype=torch.float64) for p in (P, 4)])
+    one, two, three = deep.layers(point)
+    torch.testing.assert_close(two, one[:, :P])
+    torch.testing.assert_close(three, torch.nn.functional.pad(two, (0, 2)))
+    assert deep.forward(point).price == pytest.approx(first.forward(W).price, rel=1e-12)
+    again = deep.start([one, two, three], 1.0)
+    torch.testing.assert_close(deep.layers(again), deep.layers(point), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_all_items_as_anchors_with_shortcuts_have_the_gradient(weighted: bool) -> None:
+    w = random(N, seed=0).exp()
+    w = w / w.sum() if weighted else None
+    H, kernels = random(N, M, seed=3), (Gaussian(0.5) + 0.1 * Linear(), KERNELS[0])
+    made = (factorize(H @ H.mT), random(N, R, seed=1), kernels, (P, 4), (1e-3, 1e-2, 1e-2), (), w)
+    whole = items_autoencoder(*made, semiparametric_decoder, shortcut=True)
+    point = whole.encoder.pack(random(M, P, seed=5), [random(N, 4, seed=6)])
+    step, (value, grad), rest = random(len(point), seed=8), whole.value_and_grad(point), []
+    for h in (2e-4, 1e-4):
+        rest.append(abs(whole.value(point + h * step) - value - h * float(grad @ step)))
+    assert 3.5 < rest[0] / rest[1] < 4.5
+
+
 def test_all_rows_as_anchors_of_every_layer_are_the_dense_deep_autoencoder() -> None:
     kernel, hidden = Gaussian(0.5), Gaussian(0.3)
     whole = problem(kernel, N, own=False, ridge=1e-11)
@@ -260,7 +293,7 @@ def test_all_rows_as_anchors_of_every_layer_are_the_dense_deep_autoencoder() -> 
     dense = items_autoencoder(
         factorize(H @ H.mT), T, (hidden, kernel), (3, P), (1e-3, 1e-2, 1e-2), rule=semiparametric_decoder
     )
-    deep = DeepCodes(factor, (hidden,), (3, P), (1e-3, 1e-2), N)
+    deep = DeepCodes(FreeCodes(factor, 1e-3), (hidden,), (3, P), (1e-2,), N)
     W, Phi = random(factor.dim, 3, seed=5), random(N, P, seed=7) * 0.1
     ours = Autoencoder(deep, whole.last_layer).value(deep.pack(W, [Phi]))
     theirs = dense.value(dense.encoder.pack(dense.encoder.factor.solve(factor.codes(W)), [Phi]))

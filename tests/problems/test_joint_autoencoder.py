@@ -11,8 +11,8 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, factorize, square_root
 from rkhs.kernels.base import VectorKernel
-from rkhs.problems.joint_autoencoder import JointAutoencoder
-from tests.problems.networks import Network, network, packed
+from rkhs.problems.autoencoder import items_autoencoder
+from tests.problems.networks import Network, network, packed, unpacked
 from tests.reference.autoencoder import naive_objective, taylor_slope
 
 CASES = [
@@ -34,7 +34,7 @@ def test_value_is_that_of_the_naive_twin(layers: int, operators: bool, weights: 
     expected = naive_objective(
         net.K.numpy(), net.target.numpy(), net.kernels, net.reg, made, net.w, [p.numpy() for p in parts]
     )
-    value, _ = net.joint.value_and_grad(net.joint.pack(parts))
+    value, _ = net.joint.value_and_grad(packed(net.joint, parts))
     assert value == pytest.approx(expected, rel=1e-11)
 
 
@@ -43,24 +43,24 @@ def test_value_is_that_of_the_naive_twin(layers: int, operators: bool, weights: 
 def test_gradient_of_every_block_has_taylor_slope_two(layers: int, operators: bool, weights: bool, seed: int) -> None:
     net = network(layers, operators=operators, weights=weights, seed=seed)
     problem, parts = net.joint, joint_parts(net)
-    point = problem.pack(parts)
+    point = packed(problem, parts)
     _, grad = problem.value_and_grad(point)
     rng = np.random.default_rng(seed)
     for block in range(layers):
         direction = [torch.zeros_like(p) for p in parts]
         direction[block] = torch.as_tensor(rng.normal(size=parts[block].shape))
-        slope = taylor_slope(lambda x: problem.value_and_grad(x)[0], grad, point, problem.pack(direction))
+        slope = taylor_slope(lambda x: problem.value_and_grad(x)[0], grad, point, packed(problem, direction))
         assert slope == pytest.approx(2.0, abs=0.25), f"block {block + 1} of {layers}"
 
 
 @pytest.mark.parametrize("layers", [2, 3, 4])
 def test_plain_gradient_is_the_gram_matrix_times_the_rkhs_gradient(layers: int) -> None:
     net = network(layers, operators=True, weights=True)
-    problem, point = net.joint, net.joint.pack(joint_parts(net))
+    problem, point = net.joint, packed(net.joint, joint_parts(net))
     _, plain, natural = problem.value_and_grads(point)
-    outputs = problem._through(problem.unpack(point))[1]
+    outputs = problem.encoder.layers(point)
     grams = [net.K, *(k._gram(Z) for k, Z in zip(net.kernels, outputs, strict=False))]
-    for K, g, h in zip(grams, problem.unpack(plain), problem.unpack(natural), strict=True):
+    for K, g, h in zip(grams, unpacked(problem, plain), unpacked(problem, natural), strict=True):
         torch.testing.assert_close(g, K @ h, rtol=1e-12, atol=1e-14)
 
 
@@ -73,17 +73,18 @@ def test_the_last_update_reaches_the_reduced_objective(layers: int, operators: b
     point = packed(reduced, inner)
     root = None if net.operators[0] is None else square_root(net.operators[0])
     V = inner[0] if root is None else inner[0] @ torch.linalg.inv(root)
-    first = joint.pack([factor.coefficients(V), *inner[1:]])
+    alone, firsts = net.coefficients, [factor.coefficients(V), *inner[1:]]
+    first = packed(alone, firsts)
     value, grad = reduced.value_and_grad(point)
-    full = joint.complete(first)
+    full = packed(joint, net.complete(firsts))
     at_optimum, joint_grad = joint.value_and_grad(full)
     assert at_optimum == pytest.approx(value, rel=1e-9)
     assert reduced.value(point) == pytest.approx(value, rel=1e-12)
-    assert joint.unpack(joint_grad)[-1].abs().max() < 1e-9
+    assert unpacked(joint, joint_grad)[-1].abs().max() < 1e-9
     # With the last layer frozen at its optimum the gradient is that of the reduced objective: dV = F^-1 dPhi A^(-1/2).
-    frozen_value, frozen = joint.freeze_last(first).value_and_grad(first)
+    frozen_value, frozen = alone.freeze_last(first).value_and_grad(first)
     assert frozen_value == pytest.approx(value, rel=1e-9)
-    parts = joint.unpack(frozen)
+    parts = unpacked(alone, frozen)
     dV = torch.linalg.lstsq(factor.matrix, parts[0]).solution
     # Hidden coefficients are in units of u in a reduced point, so their gradient is u times ours.
     hidden = [reduced.encoder.unit**2 * g for g in parts[1:]]
@@ -94,17 +95,17 @@ def test_the_last_update_reaches_the_reduced_objective(layers: int, operators: b
 @pytest.mark.parametrize(("layers", "operators", "weights"), CASES)
 def test_a_stale_last_layer_still_has_the_right_gradient(layers: int, operators: bool, weights: bool) -> None:
     net = network(layers, operators=operators, weights=weights, seed=4)
-    joint = net.joint
-    first = joint.pack(net.random(net.widths))
+    joint, alone, parts = net.joint, net.coefficients, net.random(net.widths)
+    first = packed(alone, parts)
     rng = np.random.default_rng(0)
-    held = joint.freeze_last(first)
+    held = alone.freeze_last(first)
     moved = first + 0.3 * torch.as_tensor(rng.normal(size=first.shape))
     value, grad = held.value_and_grad(moved)
-    assert held.last is not None
-    full = torch.cat([moved, held.last.reshape(-1)])
+    full = packed(joint, [*unpacked(alone, moved), held.last_layer.parameters])
     joint_value, joint_grad = joint.value_and_grad(full)
     assert value == pytest.approx(joint_value, rel=1e-10)
-    torch.testing.assert_close(grad, joint_grad[: len(grad)], rtol=1e-9, atol=1e-11)
+    for one, other in zip(unpacked(alone, grad), unpacked(joint, joint_grad), strict=False):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-11)
     direction = torch.as_tensor(rng.normal(size=first.shape))
     assert taylor_slope(lambda x: held.value_and_grad(x)[0], grad, moved, direction) == pytest.approx(2.0, abs=0.25)
 
@@ -130,8 +131,8 @@ def test_the_sign_of_the_published_k2ae_gradient_is_not_ours() -> None:
 
 def test_float32_follows_float64() -> None:
     net = network(3)
-    point = net.joint.pack(joint_parts(net))
-    single = JointAutoencoder(net.K.float(), net.target.float(), net.kernels, net.widths, net.reg)
+    point = packed(net.joint, joint_parts(net))
+    single = items_autoencoder(net.K.float(), net.target.float(), net.kernels, net.widths, net.reg, moving=True)
     value, grad = single.value_and_grad(point.float())
     expected, gradient = net.joint.value_and_grad(point)
     assert grad.dtype == torch.float32
@@ -152,4 +153,4 @@ def test_a_kernel_without_gradient_is_refused() -> None:
 
     net = replace(network(2), kernels=(Plain(),))
     with pytest.raises(InputError, match="Plain has no gradient"):
-        net.joint.value_and_grad(net.joint.pack(joint_parts(net)))
+        net.joint.value_and_grad(packed(net.joint, joint_parts(net)))

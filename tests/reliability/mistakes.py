@@ -228,8 +228,8 @@ MISTAKES = (
     Mistake(
         "a dropped 1/2 in the price of a hidden layer",
         "problems/encoders.py",
-        "price += 0.5 * reg * float((Phi * Z[: self.anchors]).sum())",
-        "price += reg * float((Phi * Z[: self.anchors]).sum())",
+        "price += 0.5 * reg * float((Phi * part[: self.anchors]).sum())",
+        "price += reg * float((Phi * part[: self.anchors]).sum())",
         ("problems/test_autoencoder.py",),
     ),
     Mistake(

@@ -12,7 +12,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
-from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.protocols import Monitor, Reason
 from rkhs.solvers import LBFGS, Adam, Alternating, GradientDescent
 from rkhs.solvers.registry import DESCENTS, as_solver
@@ -21,16 +20,16 @@ from tests.solvers.functions import Broken, Quadratic, Rosenbrock
 ZERO = torch.zeros(20, dtype=torch.float64)
 
 
-def small(n: int = 12) -> tuple[JointAutoencoder, Autoencoder]:
-    """Strong penalties: one well, up to rotation."""
+def small(n: int = 12, *, moving: bool = False) -> tuple[Autoencoder, Autoencoder]:
+    """Strong penalties: one well, up to rotation. In coefficients, and in coordinates."""
     X = torch.as_tensor(np.random.default_rng(0).normal(size=(n, 2)))
     K = Gaussian(0.3)._gram(X) + 1e-2 * torch.eye(n, dtype=torch.float64)
     settings = ((Gaussian(0.3),), (2,), (0.05, 0.05))
-    return JointAutoencoder(K, X, *settings), items_autoencoder(factorize(K), X, *settings)
+    return items_autoencoder(K, X, *settings, moving=moving), items_autoencoder(factorize(K), X, *settings)
 
 
-def start_of(joint: JointAutoencoder) -> torch.Tensor:
-    return joint.pack([torch.as_tensor(0.3 * np.random.default_rng(1).normal(size=(len(joint.target), 2)))])
+def start_of(joint: Autoencoder) -> torch.Tensor:
+    return torch.as_tensor(0.3 * np.random.default_rng(1).normal(size=(len(joint.last_layer.target), 2)))
 
 
 @pytest.mark.parametrize("solver", [Adam(0.05, 20000, 1e-7, patience=500), GradientDescent(None, 20000, 1e-9)])
@@ -116,7 +115,7 @@ def test_adam_is_the_published_recursion() -> None:
 def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric: str) -> None:
     joint, reduced = small()
     first = start_of(joint)
-    best = LBFGS(2000, 1e-12).solve(reduced, reduced.encoder.factor.pull(joint.unpack(first)[0]))
+    best = LBFGS(2000, 1e-12).solve(reduced, reduced.encoder.factor.pull(first))
     found = Alternating(None, steps, 20000, 1e-7, metric).solve(joint, first)
     assert found.converged
     assert found.value == pytest.approx(best.value, rel=1e-6)
@@ -129,7 +128,8 @@ def test_joint_descent_finds_the_same_optimum(metric: str) -> None:
     joint, _ = small()
     first = start_of(joint)
     best = Alternating(None, 1, 20000, 1e-8, "rkhs").solve(joint, first)
-    found = GradientDescent(None, 4000, 1e-7, metric).solve(joint, joint.complete(first))
+    every, last = small(moving=True)[0], joint.last_layer.solve(joint.encoder.layers(first)[0]).parameters
+    found = GradientDescent(None, 4000, 1e-7, metric).solve(every, every.encoder.pack(first, [last]))
     # The plain gradient carries the Gram matrix as a factor and is slow in its flat directions.
     assert found.value == pytest.approx(best.value, rel=1e-6 if metric == "rkhs" else 1e-4)
     assert found.value >= best.value * (1.0 - 1e-7)

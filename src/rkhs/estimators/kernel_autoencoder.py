@@ -99,8 +99,8 @@ class KernelAutoencoder(BaseAutoencoder):
     loss : str or Loss, default="squared"
         Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
         object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
-        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``; with landmarks it must
-        have a :meth:`~rkhs.losses.Loss.majorizer`, as these have.
+        from the residuals of a first fit. With landmarks it needs ``solver="lbfgs"``, ``constraint="none"`` and
+        a :meth:`~rkhs.losses.Loss.majorizer`, as these have.
     reg : "auto", float or sequence of float, default=None
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
@@ -111,8 +111,9 @@ class KernelAutoencoder(BaseAutoencoder):
         integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
-        costs some ``p + 20`` decodings. It applies to two layers without ``targets`` or operator on the codes, beside a
-        constraint with landmarks only; Gram inputs need a constant diagonal.
+        costs some ``p + 20`` decodings. It applies without ``targets`` or operator on the codes, with several hidden
+        layers to the codes of the first one (dense storage only), beside a constraint with landmarks only; Gram inputs
+        need a constant diagonal.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n and read
         memory maps and files without holding all rows. ``"auto"`` is dense below 1,000 rows and landmarks beyond, where
@@ -124,7 +125,7 @@ class KernelAutoencoder(BaseAutoencoder):
         Above 0: show progress on standard error.
     linear_part : {"auto", "kernel", "free"}, default="auto"
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
-        includes PCA; dense storage needs one hidden layer, the squared loss and no constraint for it. ``"kernel"``:
+        includes PCA; dense storage needs the squared loss and no constraint for it. ``"kernel"``:
         linear parts are those of the kernels and are penalised. ``"auto"``: free for vectors if both kernels are
         ``"auto"``, for features on landmarks if ``decoder_kernel`` is, and if no other parameter forbids it.
     operators : sequence of (array or None), default=None
@@ -137,7 +138,7 @@ class KernelAutoencoder(BaseAutoencoder):
         Metric of the codes, from 0 to 1. With 1, distances between codes are about those between what they decode to;
         with 0 they are those inside the model, which mean little. Reconstructions do not change.
     constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
-        Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
+        Keeps training codes of the first hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
         second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
         ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``. Needs ``solver="lbfgs"``;
         with landmarks, codes of new items lie on the sphere and in the ball too.
@@ -192,7 +193,7 @@ class KernelAutoencoder(BaseAutoencoder):
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
         The kernels with a number for every bandwidth.
     reg_ : tuple of float
-        The regulariser of each layer.
+        The regulariser of each layer; infinite for hidden layers that stay the identity (see Notes).
     candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
         The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
         row were worse.
@@ -250,12 +251,8 @@ class KernelAutoencoder(BaseAutoencoder):
     ``1e-2`` for the first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
     ``docs/user/selection.md`` gives every rule.
 
-    **Heavy tails.** Radial kernels are zero far from the training rows. Where the farthest 2 % of the rows hold over a
-    tenth of the squared distance to the mean, other kernels are compared with them on held-out rows:
-    ``Gaussian("4*median") + ScaledInputs(ArcCosine(), "mean_norm", "mean")`` and ``ArcCosine()`` for the decoder. They
-    are taken if they are better by 15 % and by one standard error. This needs default kernels, 200 vectors or more
-    without weights, free linear parts, ``reg`` to be chosen, and dense storage or ``Nystroem``. On such data the fit
-    took 1.4 times as long.
+    **Heavy tails.** Where the farthest 2 % of the rows hold over a tenth of the squared distance to the mean, kernels
+    that grow with a row are compared too; ``docs/user/selection.md`` says which, and where.
 
     **Storage.** ``"auto"`` looks at the data, never at the machine: ``"dense"`` below 1,000 rows, ``Nystroem(1000)``
     from there on. Features of a kernel (``output_kernel="same"``, objects) in more than two components stay dense below
@@ -267,17 +264,18 @@ class KernelAutoencoder(BaseAutoencoder):
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is ``z
     = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
     ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. With
-    ``linear_part="kernel"`` there is no ``u``. The fit goes in stages of 1,000 rows, twice as many and so on: 30
-    iterations, then 15 each, at most ``max_iter``, or to ``tol`` with ``linear_part="kernel"``. The encoder is
-    fitted to at most 32,768 rows; the codes of the others are found with it, and the last decoder is that of all rows.
-    Of rows that are read from a file a random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values
-    of ``reg`` are compared on at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later
-    stages. The computation is in float64. Features of a kernel are rebuilt in the span of the landmarks; what lies
-    outside of it counts in every error.
+    ``linear_part="kernel"`` there is no ``u``. The fit goes in stages of 1,000 rows, twice as many and so on, to 32,768
+    at most: 30 iterations, then 15 each. Codes of the others are found with it, and the last decoder is that of all
+    rows. The computation is in float64. Features of a kernel are rebuilt in the span of the landmarks; what lies
+    outside of it counts in every error. ``docs/user/big_data.md`` says more.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
     decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
     whatever ``loss`` is.
+
+    **Depth.** With dense storage, default decoder kernels and no further option, or ``linear_part="free"``, hidden
+    layers add to the codes below: ``z_l = z_(l-1) + h_l(z_(l-1))``, columns cut or filled with zeros. The fit starts
+    from that of one hidden layer, ``h_l = 0``, and ``reg`` of the ``h_l`` is chosen on held-out rows.
 
     **Defaults** were chosen by measurements. ``docs/results/defaults.md`` lists them with their commands.
 

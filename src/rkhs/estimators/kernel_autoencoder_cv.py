@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.options.arguments import Columns, Device, Dtype, Items, KernelLike, LossLike, Psd, Seed
+    from rkhs.augment import Augmentation
+    from rkhs.estimators.options.arguments import (
+        Columns,
+        ConstraintLike,
+        Device,
+        Dtype,
+        Items,
+        KernelLike,
+        LossLike,
+        Psd,
+        Seed,
+    )
     from rkhs.kernels import Kernel
 
 __all__ = ["KernelAutoencoderCV"]
@@ -60,6 +71,11 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     loss : str or Loss, default="squared"
     refine : bool, default=True
     code_metric : float, default=0.75
+    constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
+    noise : Augmentation, default=None
+    init : {"kpca", "random"}, default="kpca"
+    n_init : int, default=1
+        Of the final fit; those that are compared have one start.
     max_iter : int, default=500
     tol : float, default=1e-4
         The fits that are compared stop at 1e-3 if it is smaller.
@@ -110,8 +126,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     ((4, 2), True)
     """
 
-    # What the choice is not offered for has the value that KernelAutoencoder has by default.
-    constraint, operators, noise = "none", None, None
+    operators = None  # as KernelAutoencoder has them by default
 
     settings_: list[dict[str, Any]]
     regs_: np.ndarray
@@ -136,6 +151,10 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         loss: LossLike = "squared",
         refine: bool = True,
         code_metric: float = 0.75,
+        constraint: ConstraintLike = "none",
+        noise: Augmentation | None = None,
+        init: Literal["kpca", "random"] = "kpca",
+        n_init: int = 1,
         max_iter: int = 500,
         tol: float = 1e-4,
         psd: Psd = "clip",
@@ -150,6 +169,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         self.kernels, self.decoder_kernels, self.regs, self.cv = kernels, decoder_kernels, regs, cv
         self.center, self.scale, self.columns, self.loss = center, scale, columns, loss
         self.refine, self.code_metric = refine, code_metric
+        self.constraint, self.noise, self.init, self.n_init = constraint, noise, init, n_init
         self.max_iter, self.tol, self.psd = max_iter, tol, psd
         self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 

@@ -36,12 +36,13 @@ class AutoencoderModel(AutoencoderLayers):
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
         onto = self.pricing.onto if onto is None else onto
-        found = [codes if onto is None else onto.project(codes)]
+        codes = codes if onto is None else onto.project(codes)
+        if self.resting is not None:  # of the one hidden layer
+            codes = self.read(self.shown(codes))
+        found = [codes if refine is None else refined_codes(self, items, raw, codes, refine, rough=rough)]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
-        if self.resting is not None:
-            found[self.narrowest] = self.read(self.shown(found[self.narrowest]))
-        return found if refine is None else [refined_codes(self, items, raw, found[0], refine, rough=rough)]
+        return found
 
     def in_file(self) -> Self:
         """The model without what its items say."""

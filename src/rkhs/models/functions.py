@@ -110,6 +110,17 @@ class Layer(Stored):
         linear = tensor_like(self.linear, Z)
         return said.add_(linear[-1]).addmm_(Z, linear[:-1])
 
+    def pull(self, Z: Tensor, G: Tensor) -> Tensor:
+        """Gradient of ``sum_i <g_i, layer(z_i)>`` in the codes, shape (m, p)."""
+        S = G @ tensor_like(self.coefficients, Z).mT
+        pulled = self.kernel.cross_pullback(Z, tensor_like(self.anchors, Z), S)
+        return pulled if self.linear is None else pulled.addmm(G, tensor_like(self.linear, Z)[:-1].mT)
+
+    def jacobian(self, Z: Tensor) -> Tensor:
+        """Derivatives at each code, shape (m, p, r)."""
+        J = self.kernel._jacobian(Z, tensor_like(self.anchors, Z), tensor_like(self.coefficients, Z))
+        return J if self.linear is None else J + tensor_like(self.linear, Z)[:-1]
+
 
 @dataclass(frozen=True, eq=False)
 class LinearPart(Stored):

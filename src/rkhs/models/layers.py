@@ -168,12 +168,13 @@ class AutoencoderLayers(Stored):
 
     @property
     def refinable(self) -> bool:
-        """Whether codes can be refined: one hidden layer, exact or with codes of its own, own targets."""
+        """Whether codes can be refined: of all items, or one hidden layer with codes of its own; own targets."""
         free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )
-        return free and known and len(self.layers) == 1 and self.rebuilt.own and self.reg[0] > 0.0
+        one = self.map.whole or len(self.layers) == 1
+        return free and known and one and self.rebuilt.own and self.reg[0] > 0.0
 
     @cached_property
     def anchors_decoded(self) -> np.ndarray:

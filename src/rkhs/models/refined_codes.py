@@ -50,6 +50,7 @@ def refined_codes(
         model.pricing.total,
         None if layer.linear is None else tensor_like(layer.linear, raw),
         None if model.resting is None else model.moves(raw),
+        above=model.layers[1:],
     )
     return problem.codes(descend(problem, problem.nearest(tensor_like(model.anchors_decoded, raw)), *steps))
 

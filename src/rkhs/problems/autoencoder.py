@@ -8,6 +8,11 @@ For fixed codes the last layer solves a linear system, so the first ``L - 1`` la
 (half the scale of the paper). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
 ``reg_1 / 2 ||V||^2``.
 
+The paper also moves all layers at once, or holds the last one between updates (algorithm 1). With ``G_L = dJ/dX_L``,
+for ``l = L..1``: ``dJ/dPhi_l = K_l (G_l + reg_l Phi_l) A_l``, and ``G_(l-1)`` is the pull-back of
+``(G_l + reg_l / 2 Phi_l) (Phi_l A_l)^T``. Without its left factor ``K_l`` that is the gradient in the function space of
+the layer, at no cost.
+
 In finite features the kernel of the encoder is ``Q Q^T + F F^T + diag(s^2)`` with principal coordinates ``Q`` and
 ``s_i^2 = k(x_i, x_i)``, low rank and a diagonal (Snelson and Ghahramani, 2006, whose diagonal is what the features
 leave): every row has a code of its own, ``reg_1 / (2 s^2) ||z - f(x)||^2`` prices its distance from what the encoder
@@ -19,18 +24,19 @@ chosen on rows among them misled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
+from rkhs.constraints.sphere import CodeSet
 from rkhs.kernels.base import Kernel
 from rkhs.problems.coordinates import Coordinates, MixedCoordinates
 from rkhs.problems.decoder import Decoder, optimal_decoder
-from rkhs.problems.encoders import DeepCodes, Encoder, FreeCodes
-from rkhs.problems.last_layers import ItemsLayer, LastLayer
+from rkhs.problems.encoders import CoefficientCodes, DeepCodes, Encoder, shallow_encoder
+from rkhs.problems.last_layers import HeldLayer, ItemsLayer, LastLayer
 
 __all__ = ["Autoencoder", "items_autoencoder"]
 
@@ -42,7 +48,7 @@ class Autoencoder:
     encoder: Encoder
     last_layer: LastLayer
     curvature: tuple[Any, ...] = ()  # what a solver knows of a problem like this one, for L-BFGS to go on with
-    solvers: tuple[str, ...] = ("lbfgs", "adam")  # names of the solvers that fit, for messages
+    solvers: tuple[str, ...] = ("lbfgs", "adam", "gradient_descent", "alternating")  # that fit, for messages
 
     def value(self, point: Tensor) -> float:
         """Reduced objective alone."""
@@ -51,16 +57,26 @@ class Autoencoder:
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Reduced objective and its gradient, shape of ``point``."""
+        return self.value_and_grads(point)[:2]
+
+    def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
+        """Objective, gradient, and the gradient in the function spaces of the layers."""
         coded = self.encoder.forward(point)
         try:
             value, G = self.last_layer.value_and_gradient(coded.codes)
         except InputError:  # a system that is singular: too long a step of a line search
-            return float("inf"), torch.zeros_like(point)
-        return value + coded.price, coded.back(G)
+            return float("inf"), torch.zeros_like(point), torch.zeros_like(point)
+        return value + coded.price, *coded.back(G)
+
+    def freeze_last(self, first: Tensor) -> Autoencoder:
+        """The same with the best last layer at ``first`` held: one step of algorithm 1."""
+        layer: Any = self.last_layer
+        held: Any = HeldLayer(layer, layer.solve(self.encoder.layers(first)[-1]).parameters)
+        return replace(self, last_layer=held)
 
 
 def items_autoencoder(
-    factor: Coordinates,
+    factor: Coordinates | Tensor,
     target: Tensor,
     kernels: tuple[Kernel, ...],
     widths: tuple[int, ...],
@@ -68,13 +84,28 @@ def items_autoencoder(
     operators: tuple[Tensor | None, ...] = (),
     weights: Tensor | None = None,
     rule: Callable[..., Decoder] = optimal_decoder,
+    *,
+    code_set: CodeSet | None = None,
+    shortcut: bool = False,
+    moving: bool = False,
 ) -> Autoencoder:
-    """Of any depth, every layer on all items; kernels are those of the layers 2..L, the rest is one a layer."""
-    first, *between, last = operators or (None,) * len(reg)
-    factor = factor if first is None else MixedCoordinates(factor, first)
-    encoder: Encoder = FreeCodes(factor, reg[0])
-    if len(widths) > 1:
-        n, hidden = len(target), kernels[:-1]
-        encoder = DeepCodes(factor, hidden, widths, reg[:-1], n, tuple(between), weights, whole=True)
-    kernel = kernels[-1].radial or kernels[-1]
-    return Autoencoder(encoder, ItemsLayer(target, kernel, reg[-1], last, weights, rule))
+    """Of any depth, every layer on all items; kernels are those of the layers 2..L, the rest is one a layer.
+
+    With a Gram matrix as ``factor`` points are coefficients, those of the last layer among them where it is ``moving``.
+    """
+    A, *between, last = operators or (None,) * len(reg)
+    encoder: Any = None
+    if isinstance(factor, Tensor):
+        encoder = CoefficientCodes(factor, reg[0], A)
+    else:
+        encoder = shallow_encoder(factor if A is None else MixedCoordinates(factor, A), reg[0], code_set, weights)
+    layer: Any = ItemsLayer(target, kernels[-1].radial or kernels[-1], reg[-1], last, weights, rule)
+    hidden = kernels[:-1], widths, reg[1:-1], tuple(between)
+    if moving:
+        layer = HeldLayer(layer)
+        hidden = kernels, (*widths, target.shape[1]), reg[1:], (*between, last)
+    if hidden[0]:
+        kernels, widths, reg, operators = hidden
+        n = len(target)
+        encoder = DeepCodes(encoder, kernels, widths, reg, n, operators, weights, whole=True, shortcut=shortcut)
+    return Autoencoder(encoder, layer)

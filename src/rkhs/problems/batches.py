@@ -91,7 +91,7 @@ class BatchedAutoencoder:
         self._means = [old + share * (new - old) for old, new in zip(self._means, sums, strict=True)]
         solved = layer.solve(coded.codes, tuple(self._means))
         (axes, scales), rows = self.axes, self.drawn(step)
-        grad = axes[:, rows].mT @ coded.back(layer.gradient(coded.codes, solved)) / scales[rows, None]
+        grad = axes[:, rows].mT @ coded.back(layer.gradient(coded.codes, solved))[0] / scales[rows, None]
         return solved.value + coded.price, grad, rows
 
     def point(self, V: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ they are, or drawn to a sphere. :class:`CodesOnASet` are kept on a sphere, in a 
 at the least price of such codes. With coordinates of ``K + delta I`` that is Esser et al. (2024), theorem 5, divided by
 2n at ``reg = lambda / n``, with no inverse of ``K_Z`` left of the printed expression. :class:`DeepCodes` have hidden
 layers. Their coefficients keep the plain gradient, which favours smooth directions: whitening them too measured worse
-from smooth starts (digits, widths (10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain).
+from smooth starts (digits, widths (10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain). With a shortcut a layer
+adds to the codes below it: at zero coefficients it is the identity, and the deep model the one without it.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ __all__ = [
     "INSIDE",
     "Coded",
     "CodesOnASet",
+    "CoefficientCodes",
     "DeepCodes",
     "Encoder",
     "FreeCodes",
     "SmoothBall",
+    "carried",
     "gram_and_pulls",
     "shallow_encoder",
 ]
@@ -52,7 +55,8 @@ class Coded(NamedTuple):
 
     codes: Tensor  # (n, p): that the last layer reads
     price: float  # penalty of the encoder
-    back: Callable[[Tensor], Tensor]  # from the gradient in the codes, which it may change, to that in the point
+    # From the gradient in the codes, which it may change, to that in the point, plain and in the function spaces.
+    back: Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 class Encoder(Protocol):
@@ -109,10 +113,10 @@ class FreeCodes:
         """``F V`` at its price."""
         price, Z = 0.5 * self.reg * float((point * point).sum()), self.factor.codes(point)
         if self.soft is None:
-            return Coded(Z, price, lambda G: self.factor.pull(G).add_(point, alpha=self.reg))
+            return Coded(Z, price, lambda G: (self.factor.pull(G).add_(point, alpha=self.reg),) * 2)
         w = Z.new_full((len(Z),), 1.0 / len(Z)) if self.weights is None else self.weights
         penalty, slope = self.soft.penalty(Z, w)
-        return Coded(Z, price + penalty, lambda G: self.factor.pull(G.add_(slope)).add_(point, alpha=self.reg))
+        return Coded(Z, price + penalty, lambda G: (self.factor.pull(G.add_(slope)).add_(point, alpha=self.reg),) * 2)
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """The codes."""
@@ -136,6 +140,38 @@ class FreeCodes:
 
 
 @dataclass(frozen=True, eq=False)
+class CoefficientCodes:
+    """Codes ``K Phi A`` at the price ``reg / 2 <K, Phi A Phi^T>``; points are ``Phi``, as in the paper."""
+
+    gram: Tensor  # (n, n): ``K``
+    reg: float
+    operator: Tensor | None = None  # (p, p): ``A``
+
+    def forward(self, point: Tensor) -> Coded:
+        """The codes; without its left factor ``K`` a gradient is that of the function space."""
+        A, Z = self.operator, self.layers(point)[0]
+
+        def back(G: Tensor) -> tuple[Tensor, Tensor]:
+            H = torch.add(G, point, alpha=self.reg)
+            H = H if A is None else H @ A
+            return self.gram @ H, H
+
+        return Coded(Z, 0.5 * self.reg * float((point * Z).sum()), back)
+
+    def layers(self, point: Tensor) -> list[Tensor]:
+        """The codes."""
+        return [self.gram @ (point if self.operator is None else point @ self.operator)]
+
+    def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The point itself; no hidden layers."""
+        return point, []
+
+    def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
+        """The coefficients themselves."""
+        return W
+
+
+@dataclass(frozen=True, eq=False)
 class CodesOnASet:
     """Codes on a sphere, in a ball, or white: the image of free codes ``F V``."""
 
@@ -150,8 +186,8 @@ class CodesOnASet:
         Z = self.image.project(Y)
         least = factor.solve(Z)
 
-        def back(G: Tensor) -> Tensor:
-            return factor.pull(self.image.pullback(Y, G.add_(factor.coefficients(least), alpha=self.reg)))
+        def back(G: Tensor) -> tuple[Tensor, Tensor]:
+            return (factor.pull(self.image.pullback(Y, G.add_(factor.coefficients(least), alpha=self.reg))),) * 2
 
         return Coded(Z, 0.5 * self.reg * float((least * least).sum()), back)
 
@@ -178,24 +214,37 @@ class CodesOnASet:
         return self.resume(self.image.project(scale * goals[0]), [])
 
 
+def carried(Z: Tensor, p: int) -> Tensor:
+    """The first ``p`` columns, and zeros where there are fewer: the identity between layers, and its transpose."""
+    return Z[:, :p] if p <= Z.shape[1] else torch.nn.functional.pad(Z, (0, p - Z.shape[1]))
+
+
 @dataclass(frozen=True, eq=False)
 class DeepCodes:
     """Hidden layers ``Z_l = k_l(Z_(l-1), Z_a) Phi_l A_l``, each spread over the codes ``Z_a`` of the first rows."""
 
-    factor: Coordinates  # of the first layer
+    first: Any  # Encoder of the first layer, or its coefficients
     kernels: tuple[Kernel, ...]  # of the hidden layers
     widths: tuple[int, ...]  # dimensions of the codes of all layers, the first one first
-    reg: tuple[float, ...]  # one a layer
+    reg: tuple[float, ...]  # one a hidden layer
     anchors: int  # how many; those of a layer are the codes of the first rows
     operators: tuple[Tensor | None, ...] = ()  # ``A_l`` of the hidden layers, where all rows are anchors
     weights: Tensor | None = None  # (n,): where all rows are anchors; sum to one
     whole: bool = False  # whether all rows are anchors, so that their Gram matrices are symmetric and kept
     engine: Engine | None = None
     strip: int = STRIP
+    shortcut: bool = False  # whether every layer adds to the codes below it
+
+    @property
+    def factor(self) -> Coordinates:
+        """Of the first layer."""
+        return self.first.factor
 
     @property
     def unit(self) -> Tensor | float:
         """Of a row of ``Phi_l`` in a point: with it a row of weight two has the geometry of two rows."""
+        if isinstance(self.first, CoefficientCodes):
+            return 1.0
         return (_UNIT / self.anchors) ** 0.5 if self.weights is None else (_UNIT * self.weights[:, None]).sqrt()
 
     def _operator(self, layer: int) -> Tensor | None:
@@ -209,17 +258,19 @@ class DeepCodes:
         """A point whose first codes come near to these, with these coefficients."""
         operators = self.operators or (None,) * len(hidden)
         plain = [P if A is None else apply_inverse(P, A) for P, A in zip(hidden, operators, strict=True)]
-        return self.pack(self.factor.solve(codes), plain)
+        return self.pack(self.first.parts(self.first.resume(codes, []))[0], plain)
 
     def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """Ridge fits on the anchors in every layer."""
-        W, hidden = self.factor.solve(scale * goals[0]), []
-        below = self.factor.codes(W)
+        W, hidden = self.first.start(goals[:1], scale), []
+        below = self.first.layers(W)[0]
         for layer, (kernel, goal) in enumerate(zip(self.kernels, goals[1:], strict=True)):
             K = kernel._gram(below[: self.anchors])
             K.diagonal().add_(self._ridge(K.diagonal()))
             L, _ = cholesky(K, name="the Gram matrix of a hidden layer")
             A, goal = self._operator(layer), scale * goal[: self.anchors]
+            if self.shortcut:
+                goal = goal - carried(below[: self.anchors], goal.shape[1])
             hidden.append(torch.cholesky_solve(goal if A is None else apply_inverse(goal, A), L))
             below = self._next(kernel, below, self._mixed(hidden[-1], layer))[0]
         return self.pack(W, hidden)
@@ -233,63 +284,78 @@ class DeepCodes:
     def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
         """A point of its parts; coefficients of fewer anchors are continued by zero."""
         padded = [torch.cat([Phi, Phi.new_zeros(self.anchors - len(Phi), Phi.shape[1])]) / self.unit for Phi in hidden]
-        return torch.cat([part.reshape(-1) for part in (W, *padded)])
+        return _joined(self.first.pack(W, []), *padded)
+
+    def _split(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The point of the first layer, and coefficients of the others."""
+        sizes = [self.anchors * p for p in self.widths[1:]]
+        W, *hidden = torch.split(point, [point.numel() - sum(sizes), *sizes])
+        return W.view(-1, self.widths[0]), [Phi.view(self.anchors, -1) * self.unit for Phi in hidden]
 
     def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """``V`` of shape (dim, p_1) and ``Phi_l`` of shape (a, p_l)."""
-        shapes = [(self.factor.dim, self.widths[0]), *((self.anchors, p) for p in self.widths[1:])]
-        parts = torch.split(point, [rows * p for rows, p in shapes])
-        W, *hidden = (part.view(shape) for part, shape in zip(parts, shapes, strict=True))
-        return W, [Phi * self.unit for Phi in hidden]
+        """Parameters of the first layer and ``Phi_l`` of shape (a, p_l)."""
+        W, hidden = self._split(point)
+        return self.first.parts(W)[0], hidden
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """Codes of every layer."""
-        return self._through(*self.parts(point))[0]
+        W, hidden = self._split(point)
+        return self._through(self.first.layers(W)[0], hidden)[0]
 
-    def _through(self, W: Tensor, hidden: list[Tensor]) -> tuple[list[Tensor], list[Tensor | None]]:
-        """Codes of every layer, and the Gram matrices that are kept."""
-        codes, grams = [self.factor.codes(W)], []
+    def _through(self, codes: Tensor, hidden: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor | None]]:
+        """Codes of every layer, what the kernels of hidden ones add, and the Gram matrices that are kept."""
+        layers, added, grams = [codes], [], []
         for layer, (kernel, Phi) in enumerate(zip(self.kernels, hidden, strict=True)):
-            found, K = self._next(kernel, codes[-1], self._mixed(Phi, layer))
-            codes.append(found)
+            found, part, K = self._next(kernel, layers[-1], self._mixed(Phi, layer))
+            layers.append(found)
+            added.append(part)
             grams.append(K)
-        return codes, grams
+        return layers, added, grams
 
-    def _next(self, kernel: Kernel, below: Tensor, C: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Codes of a layer with the coefficients ``C = Phi A``."""
+    def _next(self, kernel: Kernel, below: Tensor, C: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Codes of a layer with the coefficients ``C = Phi A``, and the part of its kernel."""
+        K = None
         if self.whole:
             K = kernel._gram(below)
-            return K @ C, K
-        blocks, seen = row_blocks(len(below), self.strip), (self.anchors, below, kernel, C)
-        return torch.cat(list((self.engine or Serial()).map(_layer, blocks, None, seen))), None
+            part = K @ C
+        else:
+            blocks, seen = row_blocks(len(below), self.strip), (self.anchors, below, kernel, C)
+            part = torch.cat(list((self.engine or Serial()).map(_layer, blocks, None, seen)))
+        return (part + carried(below, part.shape[1]) if self.shortcut else part), part, K
 
     def forward(self, point: Tensor) -> Coded:
         """Codes of the last hidden layer at their price. O(n a (p + p')) a layer."""
-        W, hidden = self.parts(point)
-        layers, grams = self._through(W, hidden)
-        price = 0.5 * self.reg[0] * float((W * W).sum())
-        for reg, Phi, Z in zip(self.reg[1:], hidden, layers[1:], strict=True):
-            price += 0.5 * reg * float((Phi * Z[: self.anchors]).sum())
+        W, hidden = self._split(point)
+        first = self.first.forward(W)
+        layers, added, grams = self._through(first.codes, hidden)
+        price = first.price
+        for reg, Phi, part in zip(self.reg, hidden, added, strict=True):
+            price += 0.5 * reg * float((Phi * part[: self.anchors]).sum())
 
-        def back(G: Tensor) -> Tensor:
+        def back(G: Tensor) -> tuple[Tensor, Tensor]:
             grads: list[Tensor] = []
+            naturals: list[Tensor] = []
             for layer in range(len(hidden) - 1, -1, -1):
-                kernel, Phi, reg, K = self.kernels[layer], hidden[layer], self.reg[layer + 1], grams[layer]
-                below, above = layers[layer], layers[layer + 1]
+                kernel, Phi, reg, K = self.kernels[layer], hidden[layer], self.reg[layer], grams[layer]
+                below, above = layers[layer], G
                 if K is None:
-                    slope, G = self._pulled(below, kernel, Phi, G, above, reg)
+                    slope, G = self._pulled(below, kernel, Phi, G, added[layer], reg)
+                    natural = slope
                 else:
-                    slope = K @ self._mixed(torch.add(G, Phi, alpha=reg), layer)
+                    natural = self._mixed(torch.add(G, Phi, alpha=reg), layer)
+                    slope = K @ natural
                     S = Outer(torch.add(G, Phi, alpha=0.5 * reg), self._mixed(Phi, layer))
                     G = kernel.pullback(below, S, K)
-                grads.append(slope.mul_(self.unit))
-            first = self.factor.pull(G).add_(W, alpha=self.reg[0])
-            return torch.cat([part.reshape(-1) for part in (first, *grads[::-1])])
+                G = G + carried(above, below.shape[1]) if self.shortcut else G
+                naturals.append(natural / self.unit)
+                grads.append(slope * self.unit)
+            plain, rest = first.back(G)
+            return _joined(plain, *grads[::-1]), _joined(rest, *naturals[::-1])
 
         return Coded(layers[-1], price, back)
 
     def _pulled(
-        self, below: Tensor, kernel: Kernel, Phi: Tensor, G: Tensor, above: Tensor, reg: float
+        self, below: Tensor, kernel: Kernel, Phi: Tensor, G: Tensor, added: Tensor, reg: float
     ) -> tuple[Tensor, Tensor]:
         """Gradients in the coefficients of a layer and in the codes below it, in strips of rows."""
         blocks, seen = row_blocks(len(below), self.strip), (self.anchors, below, kernel, Phi, G)
@@ -301,7 +367,12 @@ class DeepCodes:
         codes = torch.cat(dZ)
         codes[: self.anchors] += dA
         codes[: self.anchors] += kernel._pullback(below[: self.anchors], Outer(Phi, Phi), None).mul_(0.5 * reg)
-        return slope.add_(above[: self.anchors], alpha=reg), codes
+        return slope.add_(added[: self.anchors], alpha=reg), codes
+
+
+def _joined(*parts: Tensor) -> Tensor:
+    """Parts of a point in one vector."""
+    return torch.cat([part.reshape(-1) for part in parts])
 
 
 def _layer(items: Any, block: Block, seen: tuple[int, Tensor, Kernel, Tensor]) -> Tensor:

@@ -27,14 +27,15 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
-from rkhs.losses import Loss
+from rkhs.losses import Loss, Squared
 from rkhs.problems.coordinates import STRIP
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.encoders import gram_and_pulls
+from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.spaces.sums import upper_product
 
-__all__ = ["AnchoredDecoder", "AnchorsLayer", "ItemsLayer", "LastLayer"]
+__all__ = ["AnchoredDecoder", "AnchorsLayer", "HeldLayer", "ItemsLayer", "LastLayer"]
 
 
 class LastLayer(Protocol):
@@ -73,6 +74,32 @@ class ItemsLayer:
         if found.linear is not None:
             G.addmm_(found.parameters, found.linear[:-1].mT, alpha=-self.reg)
         return found.value, G
+
+    def loss(self, X: Tensor) -> tuple[float, Tensor]:
+        """Mean loss of reconstructions of shape (n, q), and its gradient."""
+        loss = self.rule.loss if isinstance(self.rule, RobustDecoder) else Squared()
+        R = self.target - X
+        w = R.new_full((len(R),), 1.0 / len(R)) if self.weights is None else self.weights
+        return float(w @ loss.value(R)), loss.gradient(R) * -w[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldLayer:
+    """A last layer that is held, as the alternating scheme does; without parameters codes are reconstructions."""
+
+    layer: ItemsLayer
+    parameters: Tensor | None = None  # (n, q): ``Phi``
+
+    def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
+        """Loss and penalty of the layer at these codes, and their derivative there."""
+        layer, Phi = self.layer, self.parameters
+        if Phi is None:
+            return layer.loss(Z)
+        C, K = Phi if layer.operator is None else Phi @ layer.operator, layer.kernel._gram(Z)
+        said = K @ C
+        value, G = layer.loss(said)
+        S = Outer(torch.add(G, Phi, alpha=0.5 * layer.reg), C)
+        return value + 0.5 * layer.reg * float((Phi * said).sum()), layer.kernel.pullback(Z, S, K)
 
 
 # Penalty of the coefficients of the decoder, for targets of variance one: beside a linear part, and of kernel parts

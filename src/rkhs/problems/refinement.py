@@ -12,6 +12,7 @@ training codes need not stay: the least norm of a change of the encoder that mov
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,6 +43,7 @@ class CodeRefinement:
     linear: Tensor | None = None  # (p + 1, r)
     moves: Tensor | None = None  # (p, p): orthogonal projection that changes of codes go through; None: all changes
     onto: CodeSet | None = None  # set that codes are put on, or drawn to; None: they are free
+    above: tuple[Any, ...] = ()  # further layers of the decoder: ``of``, ``pull`` and ``jacobian``
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", self.kernel.radial or self.kernel)  # which computes distances once
@@ -139,8 +141,23 @@ class CodeRefinement:
         return values, grads, inverse
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
+        said = self._first(codes, K)
+        for layer in self.above:
+            said = layer.of(said)
+        return said
+
+    def _first(self, codes: Tensor, K: Tensor) -> Tensor:
+        """What the layer that reads the codes says."""
         said = K @ self.coefficients
         return said if self.linear is None else said.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
+
+    def _further(self, codes: Tensor) -> list[tuple[Any, Tensor]]:
+        """Further layers, each with the codes that it reads."""
+        Z, found = self._first(codes, self.kernel._gram(codes, self.supports)) if self.above else codes, []
+        for layer in self.above:
+            found.append((layer, Z))
+            Z = layer.of(Z)
+        return found
 
     def _pull(self, codes: Tensor, S: Tensor, slopes: Tensor | None) -> Tensor:
         """``sum_j S_ij grad_1 k(z_i, z_j)``, shape (m, p); ``S`` may be overwritten."""
@@ -150,6 +167,8 @@ class CodeRefinement:
 
     def _pulled(self, codes: Tensor, R: Tensor, slopes: Tensor | None) -> Tensor:
         """Gradient of ``sum_i <r_i, g(z_i)>`` in the codes, shape (m, p)."""
+        for layer, Z in self._further(codes)[::-1]:
+            R = layer.pull(Z, R)
         pulled = self._pull(codes, R @ self.coefficients.mT, slopes)
         return pulled if self.linear is None else torch.addmm(pulled, R, self.linear[:-1].mT)
 
@@ -159,7 +178,10 @@ class CodeRefinement:
             J = self.kernel._jacobian(codes, self.supports, self.coefficients)
         else:
             J = self.kernel.jacobian_of(codes, self.supports, slopes, self.coefficients)
-        return J if self.linear is None else J.add_(self.linear[:-1])
+        J = J if self.linear is None else J.add_(self.linear[:-1])
+        for layer, Z in self._further(codes):
+            J = J @ layer.jacobian(Z)
+        return J
 
 
 def _through(onto: CodeSet, Y: Tensor, J: Tensor) -> Tensor:

@@ -101,6 +101,10 @@ class PrincipalCoordinates:
         """Coordinates of rows of shape (m, d), shape (m, k)."""
         return principal_coordinates(rows, self.directions, self.offset, self.center)
 
+    def leading(self, k: int) -> PrincipalCoordinates:
+        """The first ``k`` of them."""
+        return PrincipalCoordinates(self.directions[:, :k], self.offset[:k], self.center, self.scale[:k])
+
     def priced(self, reg: float) -> PrincipalCoordinates:
         """In units in which the penalty ``price`` becomes ``reg``."""
         unit = linear_unit(reg)

@@ -1,31 +1,27 @@
 """``reg="auto"``: a few regularisers compared on rows that were left out, each fit started where the last one ended.
 
 Of few vectors every row is left out in turn, in closed form, with its code refined as that of a new row: one fit a
-candidate, to all rows, and the fit to come goes on from the one that was chosen. On fourteen development sets of 40
-to 350 rows (``./dev bench selection --parts``) the error was 0.98 to 1.00 of that with held-out parts (geometric
-means), in half of the time below 200 rows. Such errors tell settings apart but are too small, so that of the choice is
-measured once on a part. Rows with weights, copies of rows, features of kernels and more rows are held out, and most of
-the others are fitted: compared on 400 of 2,000 rows the error was 1.20 (satellite) and 1.09 (mnist) of the best of 20
-(``./dev bench selection --grid-rows 2000``), for weak regularisers pay with many rows only. The codes of a fit to a
-part are no start for the fit to come that is worth their price: refined, they took 17, 100, 28 and 43 iterations on
-four sets of 400 to 750 rows, kernel principal components 25, 95, 24 and 52 (measured once).
-
-The path and its end are those of :mod:`rkhs.selection.path`.
+candidate, to all rows, and the fit to come goes on from the one that was chosen. Such errors tell settings apart but
+are too small, so that of the choice is measured once on a part. Rows with weights, copies of rows, features of kernels
+and more rows are held out, and most of the others are fitted, for weak regularisers pay with many rows only. The path
+and its end are those of :mod:`rkhs.selection.path`.
 
 Of the candidates about as good as the best the strongest is taken. With free linear parts it is close to principal
 components, and where every row is measured, beyond two components, about as good is one standard error
-(Breiman et al., 1984): of 102 development tasks of 30 and 60 rows the worst had 2.6 times the error of principal
-components in place of 6.5. With two components it loses more than it saves.
+(Breiman et al., 1984). With two components that loses more than it saves.
+
+**Depth.** First all is chosen for one hidden layer. The others are the identity there; regularisers at which they are
+not are compared on held-out rows, from strong to weak, and taken if they are better by a standard error.
 
 **Kind of kernel.** Radial kernels are zero far from the training rows, so that rows far out are left to the linear
 part. Where the data have heavy tails, kernels that grow with the size of a row are compared too, on one held-out part,
-at the regulariser of the radial ones and its neighbours, and taken if they are clearly better. The best of these
-regularisers is kept: choosing once more among all of them took longer and gained nothing. Below 200 rows the held-out
-part is too small to tell. ``./dev bench heavy_tails`` prints what this gains.
+at the regulariser of the radial ones and its neighbours, and taken if they are clearly better. Below 200 rows the
+held-out part is too small to tell. What all this gains: ``docs/results/defaults.md``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +34,7 @@ from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
 from rkhs.estimators.autoencoder.fit import Choice
-from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.autoencoder.settings import DEPTH, Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
@@ -60,6 +56,35 @@ _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part cho
 
 def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
     """Choose one regulariser a layer and the kind of kernel, where they are not known."""
+    if not (settings.shortcut and settings.candidates):
+        return _choose(opened, settings, run)
+    _, choice = _choose(opened.shallow(settings), settings.shallow, run)
+    chosen = settings.deepened(choice.settings)
+    if chosen.kernel is not settings.kernel:
+        opened = open_items(chosen, opened.given, run)
+    return replace(opened, cut=None), _with_depth(opened, chosen, choice, run)
+
+
+def _with_depth(opened: OpenedItems, settings: Settings, shallow: Choice, run: Run) -> Choice:
+    """Keep the hidden layers the identity, or choose the regulariser at which they are better by a standard error."""
+    compared = shallow.compared
+    if compared is not None and compared.candidates is not None:
+        between = [1] * (len(settings.widths) - 1)
+        compared = replace(compared, candidates=np.insert(compared.candidates, between, math.inf, axis=1))
+    deep = tuple(settings.deepened(shallow.settings, h).reg for h in (math.inf, *DEPTH))
+    asked = _compared(opened, replace(settings, candidates=deep, weaker=()), run)
+    if asked is not None and compared is not None:
+        errors, weights = asked.held_out(backwards=False)
+        means = weighted_sum(errors, weights) / weights.sum()
+        at = int(np.argmax(good_enough(means)))
+        if np.isfinite(means[at]) and not _within_noise(errors, weights, at)[0]:
+            settings = replace(settings, reg=deep[at])
+            compared = replace(compared, candidates=np.array(deep), errors=means, held_out=float(means[at]))
+    return Choice(settings, shallow.start, compared)
+
+
+def _choose(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
+    """The choice with all layers at finite regularisers."""
     asked = _compared(opened, settings, run)
     opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
     if asked is None:
@@ -68,13 +93,7 @@ def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[Ope
     if asked.one_by_one:
         errors, weights = asked.left_out(opened, models), np.ones(asked.count)
     else:
-        found = []
-        for part in asked.parts:
-            found.append(
-                path_errors(*asked.asked, asked.candidates, *part, backwards=asked.backwards, rough=asked.rough)
-            )
-        errors = np.concatenate(found, 1)
-        weights = np.concatenate([asked.training.weights_of(test) for _, test in asked.parts])
+        errors, weights = asked.held_out(backwards=asked.backwards)
     means = weighted_sum(errors, weights) / weights.sum()
     if not np.isfinite(means).any():  # the fit to come says why
         return opened, Choice(settings)
@@ -157,6 +176,14 @@ class _Comparison:
     def backwards(self) -> bool:
         """Whether a path of fits to one part starts at its weak end."""
         return len(self.parts) == 1 and self.many and not self.training.gram
+
+    def held_out(self, *, backwards: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the rows of all parts, a line a candidate, and the weights of these rows."""
+        errors = [
+            path_errors(*self.asked, self.candidates, *part, backwards=backwards, rough=self.rough)
+            for part in self.parts
+        ]
+        return np.concatenate(errors, 1), np.concatenate([self.training.weights_of(test) for _, test in self.parts])
 
     def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> np.ndarray:
         """Errors of all rows, each left out in turn, a line a candidate; the models are kept."""

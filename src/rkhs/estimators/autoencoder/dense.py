@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -28,9 +29,8 @@ from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, optimal_decoder
-from rkhs.problems.encoders import shallow_encoder
+from rkhs.problems.encoders import carried
 from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores
-from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import (
@@ -77,6 +77,14 @@ class OpenedItems:
         """Coordinates of the codes, with columns for a free linear part in units of its price."""
         return self.factor if self.linear is None else LinearFactor(self.factor, self.linear * linear_unit(reg))
 
+    def shallow(self, settings: Settings) -> OpenedItems:
+        """The same for one hidden layer with as many dimensions as the narrowest of these settings."""
+        goals = self.goals and [min(self.goals, key=lambda goal: goal.shape[1])]
+        if self.axes is None or self.linear is None:
+            return replace(self, goals=goals)
+        p = min(settings.widths)
+        return replace(self, axes=self.axes.leading(p), linear=self.linear[:, :p], goals=goals)
+
     def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
         """Fit all layers, from a previous model of these items or that of the choice."""
         settings, U, weights, n = choice.settings, self.target, self.training.weights, len(self.given)
@@ -84,12 +92,23 @@ class OpenedItems:
         if settings.loss.automatic:
             plain = _solve_layers(replace(settings, loss=Squared()), self, start, run)
             settings, start = _with_loss_parameter(settings, plain, U, weights, self.training.groups), plain.layers
-        found = _solve_layers(settings, self, start, run)
-        model = _model(settings, self, found)
+        opened, found = self._solved(settings, start, run)
+        model = _model(settings, opened, found)
         if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
             model = replace(model, codes=codes_again(settings, run, model, self.given.items))
         fit = Fit(model, found.solution, found.codes[0], self.largest)
         return fit if choice.compared is None else self._judged(fit, settings, run, found, choice.compared)
+
+    def _solved(self, settings: Settings, start: list[Tensor] | None, run: Run) -> tuple[OpenedItems, _Solved]:
+        """The layers, and the items as their first one reads them; with depth from one hidden layer, if not beyond."""
+        shallow, opened = start is None or math.inf in settings.reg, self.shallow(settings)
+        if settings.shortcut and shallow:
+            start = None if start is None else [start[0][:, : min(settings.widths)]]
+            found = _deepened(settings, _solve_layers(settings.shallow, opened, start, run))
+            if math.inf in settings.reg:
+                return opened, found
+            start = found.layers
+        return self, _solve_layers(settings, self, start, run)
 
     def _judged(self, fit: Fit, settings: Settings, run: Run, found: _Solved, compared: Compared) -> Fit:
         """The fit with errors as shares of the variance, components at rest, and what users must know."""
@@ -106,6 +125,16 @@ class OpenedItems:
         return replace(fit, model=model, warnings=tuple(warned))
 
 
+def _deepened(settings: Settings, found: _Solved) -> _Solved:
+    """One hidden layer that was solved, with others that are the identity."""
+    (first, *others), Z, free, A = settings.widths, found.codes[0], found.decoder.linear, found.linear
+    free = None if free is None else torch.cat([carried(free[:-1].mT, others[-1]).mT, free[-1:]])
+    coefs = [carried(found.encoder_coefs[0], first), *(Z.new_zeros(len(Z), width) for width in others)]
+    codes = [carried(Z, width) for width in settings.widths]
+    decoder, A = replace(found.decoder, linear=free), None if A is None else carried(A, first)
+    return _Solved(codes, coefs, decoder, found.solution, A)
+
+
 def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
@@ -120,6 +149,7 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     if settings.linear_part == "free":
         axes, linear = _principal_coordinates(settings, items, weights, K)
         scores = linear * axes.scale if settings.init == "kpca" else None
+        axes, linear = axes.leading(widths[0]), linear[:, : widths[0]]
     elif settings.init == "kpca":
         scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
     if scores is not None:
@@ -137,10 +167,10 @@ def _principal_coordinates(
 ) -> tuple[PrincipalCoordinates, Tensor]:
     """What a free linear part reads: of vectors, of rows of a sparse matrix, or of features."""
     if settings.kernel.domain == "vectors":
-        axes = PrincipalCoordinates.of_vectors(items, settings.widths[0], weights)
+        axes = PrincipalCoordinates.of_vectors(items, max(settings.widths), weights)
         return axes, axes.of(items)
     products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
-    axes = PrincipalCoordinates.of_gram(products, settings.widths[0], weights)
+    axes = PrincipalCoordinates.of_gram(products, max(settings.widths), weights)
     return axes, axes.of(products)
 
 
@@ -169,11 +199,10 @@ def _rested(
 
 def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: int) -> list[Tensor] | None:
     """Codes of layer 1 and coefficients of the layers 2..L-1 of a model, if they fit these data."""
-    if (
-        model is None
-        or len(model.layer_codes[0]) != n
-        or tuple(c.shape[1] for c in model.layer_codes) != settings.widths
-    ):
+    if model is None or len(model.layer_codes[0]) != n:
+        return None
+    widths = tuple(c.shape[1] for c in model.layer_codes)
+    if widths != settings.widths and not (settings.shortcut and widths == (min(settings.widths),)):
         return None
     return [to_tensor(c, **run.options) for c in (model.layer_codes[0], *model.encoder_coefficients[1:])]
 
@@ -199,7 +228,7 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
         elif not own:
             items = as_numpy(goal)
     if settings.linear_part == "free" and settings.scale:  # the unit is what free linear parts leave
-        unit = kernel_unit(U, settings.widths[0], weights)
+        unit = kernel_unit(U, min(settings.widths), weights)
         space, U = (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
     return Rebuilt(space, resolved, own, items, diagonal), U
 
@@ -239,7 +268,10 @@ def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> Autoencod
         linear = LinearPart.along(opened.axes.priced(settings.reg[0]), found.linear, factor.mixed)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     first, *others = found.encoder_coefs
-    between = map(layer_of, settings.decoder_kernels, found.codes, others)
+    between = [
+        layer_of(kernel, Z, C, _shortcut(Z, C) if settings.shortcut else None)
+        for kernel, Z, C in zip(settings.decoder_kernels, found.codes, others, strict=False)
+    ]
     last = layer_of(settings.decoder_kernels[-1], found.codes[-1], decoder.coefficients, decoder.linear)
     model = AutoencoderModel(
         kernel,
@@ -258,6 +290,11 @@ def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> Autoencod
         None if weights is None else as_array(weights),
     )
     return with_codes(model, settings, found.codes, weights)
+
+
+def _shortcut(Z: Tensor, C: Tensor) -> Tensor:
+    """The identity as a linear part of a layer from these codes, with these coefficients."""
+    return carried(torch.eye(Z.shape[1] + 1, Z.shape[1]).to(Z), C.shape[1])
 
 
 def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) -> Pricing:
@@ -303,11 +340,8 @@ def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
     made = (factor, U, kernels, settings.widths, reg, tuple(operators), weights, rule)
-    problem = items_autoencoder(*made)
-    if settings.constraint is None:
-        return problem
     # Codes on a set: Esser et al. (2024), theorem 5.
-    return replace(problem, encoder=shallow_encoder(factor, reg[0], settings.constraint, weights))
+    return items_autoencoder(*made, code_set=settings.constraint, shortcut=settings.shortcut)
 
 
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
@@ -322,23 +356,24 @@ def _solve_jointly(
     settings: Settings, problem: Autoencoder, opened: OpenedItems, start: Tensor, monitor: Monitor
 ) -> Solution:
     """Move all layers; the answer is a point of the reduced problem and its objective there."""
-    K = opened.gram
+    encoder, layer, K = problem.encoder, problem.last_layer, opened.gram
     assert K is not None
-    encoder, layer = problem.encoder, problem.last_layer
     assert isinstance(layer, ItemsLayer)
     first, *between = (None if A is None else tensor_like(A, K) for A in settings.operators[:-1])
-    operators = (first, *between, layer.operator)
-    joint = JointAutoencoder(
-        K, layer.target, settings.decoder_kernels, settings.widths, settings.reg, operators, layer.weights
-    )
+    given = K, layer.target, settings.decoder_kernels, settings.widths, settings.reg
+    posed = partial(items_autoencoder, *given, (first, *between, layer.operator), layer.weights, layer.rule)
     V, hidden = encoder.parts(start)
     Phi = encoder.factor.coefficients(V)
-    begin = joint.pack([Phi if first is None else apply_inverse(Phi, first), *hidden])
-    begin = begin if isinstance(settings.solver, Alternating) else joint.complete(begin)
-    solution = settings.solver.solve(joint, begin, monitor)
-    Phi, *hidden = joint.unpack(solution.point)[: len(settings.widths)]
+    parts = [Phi if first is None else apply_inverse(Phi, first), *hidden]
+    if isinstance(settings.solver, Alternating):
+        joint = posed()
+    else:
+        joint = posed(moving=True)
+        parts.append(layer.solve(encoder.layers(start)[-1]).parameters)
+    solution = settings.solver.solve(joint, joint.encoder.pack(parts[0], parts[1:]), monitor)
+    Phi, hidden = joint.encoder.parts(solution.point)
     # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
-    point = encoder.pack(encoder.factor.pull(Phi), hidden)
+    point = encoder.pack(encoder.factor.pull(Phi), hidden[: len(settings.widths) - 1])
     return replace(solution, point=point, value=problem.value(point))
 
 
@@ -352,7 +387,7 @@ def _start(
 ) -> Tensor:
     """Where an attempt starts: at the layers of a model, at principal components, or at random codes."""
     encoder, widths, weights = problem.encoder, settings.widths, opened.training.weights
-    if attempt == 0 and previous is not None:
+    if attempt == 0 and previous is not None and any(bool(Phi.any()) for Phi in previous[1:]) == (len(widths) > 1):
         return encoder.resume(previous[0], previous[1:])
     goals = opened.goals
     if attempt > 0 or goals is None:
@@ -360,6 +395,11 @@ def _start(
         codes = torch.as_tensor(rng().standard_normal((rows, max(widths)))).to(opened.target)
         codes = encoder.factor.codes(codes) if settings.constraint is None else codes
         goals = goals_of_layers(codes, widths, weights)
+    if attempt == 0 and previous is not None:  # one hidden layer: what it lacks comes from the goals, at its scale
+        found, scores = carried(previous[0], min(widths)), max(goals, key=lambda goal: goal.shape[1])
+        scores = scores * float(found.norm() / divisor(scores[:, : min(widths)].norm()))
+        codes = torch.cat([found, scores[:, min(widths) :]], 1)
+        return encoder.start([codes[:, :p] for p in widths], 1.0)
     if settings.constraint is not None:
         return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
     return best_start(problem.value, partial(encoder.start, goals))
@@ -376,7 +416,8 @@ def _finish(
     V, hidden = encoder.parts(solution.point)
     parts, codes = [V, *hidden], encoder.layers(solution.point)
     for number, Z in enumerate(codes):
-        if settings.operators[number] is not None or not settings.decoder_kernels[number].rotation_invariant:
+        rotates = settings.decoder_kernels[number].rotation_invariant and not settings.shortcut
+        if settings.operators[number] is not None or not rotates:
             continue
         Q = principal_axes(Z, weights)
         parts[number], codes[number] = parts[number] @ Q, Z @ Q

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rkhs.solvers import Solver
 
 __all__ = [
+    "DEPTH",
     "FEATURE_REGS",
     "LANDMARKS",
     "MANY_ITEMS",
@@ -43,17 +45,15 @@ __all__ = [
 
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
-# Of features beside free linear parts, more than two components: the kernel part of the encoder pays less than with
-# vectors. With two components codes would become names of clusters. The weakest of vectors is among them: without it
-# dense models of satellite had 1.04 of the error.
+# Of features beside free linear parts, more than two components: with two, codes would become names of clusters.
 FREE_FEATURE_REGS = (
     *((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4)),
     *((1e-5, 1e-3), (1e-4, 1e-5), (1e-5, 1e-4), (1e-5, 1e-5)),
 )
 WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
-# storage="auto": dense below so many rows, so many landmarks from there on; measured on development sets, where neither
-# columns nor components changed the order. docs/design.md says how. Features in more than two components stay dense up
-# to MANY_ITEMS: of 1,400 molecules the dense model has the same error in less time.
+DEPTH = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of hidden layers with shortcuts, which are the identity at infinity
+# storage="auto": dense below so many rows (of features in more than two components MANY_ITEMS), so many landmarks from
+# there on; see docs/results/defaults.md.
 MANY_ROWS, MANY_ITEMS, LANDMARKS = 1000, 2000, 1000
 _LEAST_REG = 1e-24  # of the last layer: with less, rounding exceeds the objective
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
@@ -92,6 +92,7 @@ class Settings:
     loss: Loss  # of the reconstructions
     linear_part: str  # whether encoder and decoder have linear parts that are free
     rows: bool = False  # whether the features are the rows of a sparse matrix, so that all is as with vectors
+    shortcut: bool = False  # whether hidden layers add to the codes below them
     candidates: tuple[tuple[float, ...], ...] = ()
     weaker: tuple[tuple[float, ...], ...] = ()  # further ones, for many rows
     choice_asked: bool = False  # whether the user asked for a choice
@@ -127,6 +128,20 @@ class Settings:
         """The same with kernels for heavy tails."""
         kernel, decoder = growing_kernels()
         return replace(self, kernel=kernel, decoder_kernels=(decoder,), kinds=False)
+
+    @property
+    def shallow(self) -> Settings:
+        """The same with one hidden layer, the narrowest: what is left where all other layers are the identity."""
+        widths, candidates = (min(self.widths),), tuple(_ends(reg) for reg in self.candidates if math.inf in reg)
+        found = replace(self, shortcut=False, widths=widths, decoder_kernels=self.decoder_kernels[-1:])
+        return replace(found, operators=(None, None), reg=_ends(self.reg), candidates=candidates)
+
+    def deepened(self, shallow: Settings, reg: float = math.inf) -> Settings:
+        """The same with regularisers and kernels of one hidden layer, and ``reg`` for the layers between."""
+        kernels = (*self.decoder_kernels[:-1], *shallow.decoder_kernels)
+        first, last = shallow.reg
+        regs = (first, *(reg,) * (len(self.widths) - 1), last)
+        return replace(self, kernel=shallow.kernel, decoder_kernels=kernels, reg=regs)
 
     @property
     def features(self) -> bool:
@@ -189,6 +204,11 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
+def _ends(values: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The first and the last."""
+    return values[0], values[-1]
+
+
 def resolve_storage(estimator: BaseEstimator, X: Any, *, own: bool, streamed: bool) -> Storage | str:
     """Resolve ``storage="auto"`` of an autoencoder that will be fitted to ``X``, by the number of rows."""
     if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
@@ -246,7 +266,7 @@ def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, spa
         else:
             known = known and storage.keeps_items and (automatic or as_kernel(estimator.kernel).domain != "gram")
     else:
-        known = storage == "dense" and _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared"
+        known = storage == "dense" and _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
         known = known and automatic and estimator.output_kernel is None
     return "free" if plain and known else "kernel"
 
@@ -255,15 +275,9 @@ def _on_this_machine(estimator: BaseEstimator) -> bool:
     return estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
 
 
-def _one_plain_layer(estimator: BaseEstimator) -> bool:
-    """Whether there is one hidden layer and nothing beside it: no operators, constraint, noise."""
-    widths = estimator.n_components
-    return (
-        (not isinstance(widths, (tuple, list, np.ndarray)) or len(widths) == 1)
-        and estimator.operators is None
-        and estimator.constraint == "none"
-        and estimator.noise is None
-    )
+def _plain(estimator: BaseEstimator) -> bool:
+    """Whether there are no operators, constraint and noise."""
+    return estimator.operators is None and estimator.constraint == "none" and estimator.noise is None
 
 
 def read_settings(
@@ -298,16 +312,11 @@ def read_settings(
     check_combination("KernelAutoencoder", asked, **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    plain = _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared" and not like_vectors
-    plain = (plain or isinstance(storage, Storage)) and kind_of_solver(estimator.solver) == "lbfgs"
-    chosen = linear_part == "free" or plain
-    automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
-    candidates = default_regs(estimator, widths, features=not like_vectors, linear_part=linear_part, refined=refined)
+    regs = _read_regs(estimator, widths, storage, linear_part, features=not like_vectors, refined=refined)
     asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}
     asked.update(
         kernel=kernel,
         output_kernel=output_kernel,
-        reg=candidates[0] if automatic else _read_reg(estimator.reg, layers, candidates),
         operators=_read_operators(estimator.operators, layers, widths, features),
         loss=_read_loss(estimator),
         solver=solver,
@@ -320,13 +329,38 @@ def read_settings(
     )
     return Settings(
         widths=widths,
-        decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part),
-        candidates=candidates[1:] if automatic else (),
-        weaker=WEAKER if automatic and candidates[-1] == (1e-4, 1e-5) and min(widths) > 2 else (),
+        decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part, shortcut=regs["shortcut"]),
         choice_asked=estimator.reg is not None,
         kinds=linear_part == "free" and own and not features and estimator.kernel == "auto" == estimator.decoder_kernel,
-        **asked,
+        **{**asked, **regs},
     )
+
+
+def _read_regs(
+    estimator: BaseEstimator,
+    widths: tuple[int, ...],
+    storage: Storage | str,
+    linear_part: str,
+    *,
+    features: bool,
+    refined: bool,
+) -> dict[str, Any]:
+    """The regulariser of each layer, those that are compared, and whether hidden layers have shortcuts."""
+    layers, asked = len(widths) + 1, isinstance(estimator.reg, str)
+    plain = _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
+    descends = kind_of_solver(estimator.solver) == "lbfgs"
+    defaults = (estimator.linear_part, estimator.decoder_kernel) == ("auto", "auto") and plain and descends
+    shortcut = layers > 2 and storage == "dense" and (linear_part == "free" or defaults)
+    one = (min(widths),) if shortcut else widths
+    known = isinstance(storage, Storage) or (plain and len(one) == 1 and features)
+    chosen = asked or linear_part == "free" or (known and descends)
+    automatic = asked or (estimator.reg is None and (chosen or shortcut))
+    found = default_regs(estimator, one, features=features, linear_part=linear_part, refined=refined)
+    weaker = WEAKER if automatic and found[-1] == (1e-4, 1e-5) and min(widths) > 2 else ()
+    if shortcut:
+        found = _with_depth(found if chosen else found[:1] * 2, layers)
+    reg, compared = (found[0], found[1:]) if automatic else (_read_reg(estimator.reg, layers, found), ())
+    return {"reg": reg, "candidates": compared, "weaker": weaker, "shortcut": shortcut}
 
 
 def _read_constraint(given: Any, width: int) -> CodeSet:
@@ -359,7 +393,7 @@ def _output_kernel(given: Any, kernel: Kernel, *, own: bool) -> Kernel | None:
         return read if width is None else on_sparse_rows(read, width)
 
 
-def _decoder_kernels(given: Any, layers: int, linear_part: str) -> tuple[Kernel, ...]:
+def _decoder_kernels(given: Any, layers: int, linear_part: str, *, shortcut: bool) -> tuple[Kernel, ...]:
     many = tuple(given) if isinstance(given, (tuple, list)) else (given,) * (layers - 1)
     if len(many) != layers - 1:
         raise InputError(
@@ -367,10 +401,11 @@ def _decoder_kernels(given: Any, layers: int, linear_part: str) -> tuple[Kernel,
             f"got {len(many)}"
         )
     kernels = []
-    for one in many:
+    for layer, one in enumerate(many, 2):
         with naming("decoder_kernel"):
             auto = isinstance(one, str) and one == "auto"
-            kernel = default_decoder_kernel(linear_part, layers) if auto else as_kernel(one)
+            like = 2 if shortcut and layer == layers else layers  # the last one as that of one hidden layer
+            kernel = default_decoder_kernel(linear_part, like) if auto else as_kernel(one)
         if kernel.domain != "vectors" or not kernel.differentiable:
             raise InputError(f"decoder_kernel must be a differentiable kernel on vectors; got {kernel!r}")
         probe = torch.zeros(2, 1, dtype=torch.float64)
@@ -417,6 +452,12 @@ def default_regs(
         first, last = 1e-2, few if min(widths) <= 2 else many
     path = ((first, *middle, r) for r in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6))
     return (first, *middle, last), *path
+
+
+def _with_depth(one: tuple[tuple[float, ...], ...], layers: int) -> tuple[tuple[float, ...], ...]:
+    """Candidates of one hidden layer with others that are the identity, and then the first with more than that."""
+    regs = [*((first, math.inf, last) for first, last in one), *((one[0][0], h, one[0][1]) for h in DEPTH)]
+    return tuple((first, *(h,) * (layers - 2), last) for first, h, last in regs)
 
 
 def fixed_feature_reg(p: int) -> tuple[float, float]:

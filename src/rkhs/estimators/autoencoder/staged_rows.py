@@ -19,7 +19,7 @@ from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows
 from rkhs.estimators.options.memory_needs import MORE, MOST
 from rkhs.estimators.run import Run, recorded
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import INSIDE, CodesOnASet, DeepCodes, Encoder, shallow_encoder
+from rkhs.problems.encoders import INSIDE, CodesOnASet, DeepCodes, Encoder, FreeCodes, shallow_encoder
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -120,7 +120,8 @@ class RowStages:
         settings, factor = self.settings, self.rows.coordinates(size, reg[0])
         hidden = settings.decoder_kernels[:-1]
         if hidden:
-            return DeepCodes(factor, hidden, settings.widths, reg[:-1], min(self.anchors, size), engine=self.engine)
+            first, anchors = FreeCodes(factor, reg[0]), min(self.anchors, size)
+            return DeepCodes(first, hidden, settings.widths, reg[1:-1], anchors, engine=self.engine)
         return shallow_encoder(factor, reg[0], settings.constraint, weights)
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchorsLayer:

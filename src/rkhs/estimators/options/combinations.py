@@ -114,9 +114,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "storage: finite",
             "solver={solver!r} needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got {storage!r}",
         ),
-        _rule("loss: other", "solver: lbfgs"),
-        _rule("loss: other", "constraint: none"),
-        _rule("linear_part: free, storage: dense", "layers: one", _FREE.format("one hidden layer, or landmarks")),
+        _rule("loss: other", "solver: lbfgs | alternating | gradient_descent"),
+        _rule("loss: other, storage: finite", "constraint: none"),
         _rule("linear_part: free, storage: dense", "loss: squared", _FREE.format("loss='squared', or landmarks")),
         _rule("linear_part: free, storage: dense", "constraint: none", _FREE.format("constraint='none', or landmarks")),
         _rule("linear_part: free", "operators: none", _FREE.format("operators=None")),
@@ -125,9 +124,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _rule("noise: given", "outputs: vectors", _VECTORS),
         _rule("constraint: other", "solver: lbfgs"),
         _rule(
-            "constraint: other",
+            "constraint: other, storage: finite",
             "layers: one",
-            "constraint={constraint!r} needs one hidden layer; got n_components={n_components}",
+            "constraint={constraint!r} with several layers needs storage='dense'; got n_components={n_components}",
         ),
         _rule("constraint: other", "operators: none", "operators must be None with constraint={constraint!r}"),
         _rule(
