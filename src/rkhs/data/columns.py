@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,12 +173,10 @@ class _Column:
         """Whether most cells are empty, of a column that is neither an identifier nor of texts that are dates."""
         return 2 * len(self.known) < self.rows >= _FEW and self.kind not in ("identifier", "name", "days")
 
-    @property
+    @cached_property
     def is_few(self) -> bool:
         """Whether the known cells are a few texts or whole numbers, each of them often."""
-        if self.is_text:
-            return 2 <= self.different <= _CLASSES
-        return len(self.known) >= _FEW and _are_classes(self.known)
+        return 2 <= self.different <= _CLASSES if self.is_text else _are_classes(self.known)
 
 
 # What is said of one column of a kind, of several, and then of both.
@@ -238,7 +237,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
             known.add(j)
             said.append(Remark(f"{name} looks like an identifier: all values differ.", (name,)))
     for j, (values, name) in enumerate(zip(X.T, names, strict=True)):
-        if j not in known and _CLASS_NAME.search(name) and len(X) >= _FEW and _are_classes(values):
+        if j not in known and _CLASS_NAME.search(name) and _are_classes(values):
             said.append(Remark(_class_sentence(name, f"{len(np.unique(values))} whole numbers"), (name,)))
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
@@ -363,20 +362,26 @@ def _is_date(values: np.ndarray) -> bool:
 
 
 def _classes(columns: list[_Column]) -> Iterator[Remark]:
-    """A column of few values that is named for a class, or the first or last of whole numbers beside measured ones."""
+    """A column of few values that is named for a class, or may be one without such a name."""
     others = [column for column in columns if column.kind in ("", "free") and not column.is_sparse]
-    few = [column for column in others if column.is_few]
-    numbers = [column for column in few if not column.is_text]
-    alone = len(numbers) == 1 and len(others) > 2 and numbers[0] in (others[0], others[-1])
-    for column in few:
-        if _CLASS_NAME.search(column.title) or (alone and column is numbers[0]):
+    unnamed = _unnamed_class(others)
+    for column in others:
+        if column.is_few and (_CLASS_NAME.search(column.title) or column is unnamed):
             values = f"{column.different} different {'texts' if column.is_text else 'whole numbers'}"
             yield Remark(_class_sentence(column.title, values), (column.title,))
 
 
+def _unnamed_class(columns: list[_Column]) -> _Column | None:
+    """The only column of a few whole numbers, where it is the first or the last of three or more."""
+    found = [column for column in columns if column.is_few and not column.is_text]
+    at_an_end = len(found) == 1 and len(columns) > 2 and found[0] in (columns[0], columns[-1])
+    return found[0] if at_an_end else None
+
+
 def _are_classes(values: np.ndarray) -> bool:
+    """Whether many values are a few whole numbers."""
     start = np.unique(values[:_LOOKED_AT])
-    if len(start) > _CLASSES or (start != np.round(start)).any():
+    if len(values) < _FEW or len(start) > _CLASSES or (start != np.round(start)).any():
         return False
     different = np.unique(values)
     return 2 <= len(different) <= _CLASSES and bool((different == np.round(different)).all())

@@ -29,9 +29,8 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
     given, times = dict(options), None
     if file.suffix.lower() == ".npz":
-        times, name = _times_beside(file)
-        if name is not None:
-            given.setdefault("key", name)
+        times, key = _times_beside(file)
+        given = key | given
     if _times_after_names(file, given):
         given |= {"header": True, "index_column": 0}
     data = _table_with_gaps(file, given)
@@ -82,8 +81,8 @@ def _times_after_names(file: Path, options: dict[str, Any]) -> bool:
         line = lines.readline().rstrip("\r\n")
     if line.startswith((",", ";", "\t")):  # the column of names has no title
         titles = line.split(line[0])
-    first, *others = [math.nan if (time := number_in(title)) is None else time for title in titles] or [0.0]
-    return math.isnan(first) and len(others) > 1 and _increase(np.array(others))
+    times = np.array([number_in(title) for title in titles], dtype=np.float64)  # None, for other texts, is NaN
+    return len(times) > 2 and math.isnan(times[0]) and _increase(times[1:])
 
 
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
@@ -104,13 +103,13 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
         raise InputError(str(error).replace(MIXED, _NUMBERS)) from error
 
 
-def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
-    """Times that a .npz file holds, and the name of its only table."""
+def _times_beside(file: Path) -> tuple[np.ndarray | None, dict[str, str]]:
+    """Times that a .npz file holds, and the key of its only table."""
     try:
         arrays = load_arrays(file)
     except InputError:  # the reader of tables says what is wrong
-        return None, None
+        return None, {}
     times = next((arrays[name] for name in _TIMES if name in arrays), None)
     tables = [name for name, array in arrays.items() if array.ndim == 2 and name not in _TIMES]
     numbers = None if times is None or times.dtype.kind not in "biuf" else times.astype(np.float64).ravel()
-    return numbers, tables[0] if len(tables) == 1 else None
+    return numbers, {"key": tables[0]} if len(tables) == 1 else {}

@@ -282,17 +282,15 @@ def gram_names(table: Table, gram: Any, source: str) -> Table:
     n_rows, n_columns = table.values.shape
     if n_rows != n_columns:
         advice = 'use gram="cross" if rows are new samples and columns known ones, or gram=False if these are vectors'
-        if n_rows + 1 == n_columns or n_columns + 1 == n_rows:
+        if abs(n_rows - n_columns) == 1:
             headers = "one too many may be a header row (header=True) or a column of row names (index_column=)"
             advice = f"{headers}; otherwise {advice}"
         raise InputError(f"{source}: a Gram matrix must be square; got shape {table.values.shape}; {advice}")
     rows, columns = table.row_names, table.column_names
-    pairs = enumerate(zip(rows or (), columns or (), strict=False), 1)
-    different = next(((place, row, column) for place, (row, column) in pairs if row != column), None)
-    if different is not None:
-        place, row, column = different
-        raise InputError(
-            f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
-            f"{shown(row)} against column {shown(column)} at position {place}; reorder one of them"
-        )
+    for place, (row, column) in enumerate(zip(rows or (), columns or (), strict=False), 1):
+        if row != column:
+            raise InputError(
+                f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
+                f"{shown(row)} against column {shown(column)} at position {place}; reorder one of them"
+            )
     return Table(table.values, rows or columns, columns or rows, table.row_title)

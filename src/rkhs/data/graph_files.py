@@ -128,14 +128,15 @@ def _numbers(file: Path, columns: int) -> np.ndarray:
 
 
 def _read_text(file: Path) -> Graphs:
-    beside = {
-        name: file.with_name(f"{file.name.removesuffix('A.txt')}{name}.txt")
+    start = file.name.removesuffix("A.txt")
+    found = {
+        name: _numbers(beside, 1)[:, 0]
         for name in ("graph_indicator", "node_labels", "graph_labels")
+        if (beside := file.with_name(f"{start}{name}.txt")).exists()
     }
-    indicator = beside["graph_indicator"].name
-    if not beside["graph_indicator"].exists():
+    indicator = f"{start}graph_indicator.txt"
+    if "graph_indicator" not in found:
         raise InputError(f"{file}: expected {indicator} beside it; the TU format needs both")
-    found = {name: _numbers(each, 1)[:, 0] for name, each in beside.items() if each.exists()}
     owners, edges = found["graph_indicator"] - 1, _numbers(file, 2) - 1
     labels, y = found.get("node_labels"), found.get("graph_labels")
     n = int(owners.max(initial=-1)) + 1 if y is None else len(y)
@@ -145,9 +146,9 @@ def _read_text(file: Path) -> Graphs:
         )
     if labels is not None and len(labels) != len(owners):
         raise InputError(
-            f"{file}: expected a label for each of {len(owners)} nodes; {beside['node_labels'].name} has {len(labels)}"
+            f"{file}: expected a label for each of {len(owners)} nodes; {start}node_labels.txt has {len(labels)}"
         )
-    if edges.size and (edges.min() < 0 or edges.max() >= len(owners)):
+    if ((edges < 0) | (edges >= len(owners))).any():
         raise InputError(f"{file}: expected numbers of nodes from 1 to {len(owners)}; got {int(edges.max()) + 1}")
     apart = owners[edges[:, 0]] != owners[edges[:, 1]]
     if apart.any():
@@ -173,13 +174,12 @@ def _read_npz(file: Path) -> Graphs:
     for pointer in (edge_ptr, node_ptr):
         if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 0).any():
             raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one a graph")
-    if labels is None and 8 * int(node_ptr[-1]) > available_bytes():
-        raise InputError(f"{file}: expected nodes that fit into memory; got node_ptr for {int(node_ptr[-1])} of them")
     n = len(node_ptr) - 1
-    wanted = {"edges": (edge_ptr[-1], 2), "edge_ptr": (n + 1,), "node_label": (node_ptr[-1],)}
-    fits = all(arrays[name].shape == shape for name, shape in wanted.items() if name in arrays)
-    if not fits or (y is not None and y.shape[:1] != (n,)):
+    wanted = {"edges": (edge_ptr[-1], 2), "edge_ptr": (n + 1,), "node_label": (node_ptr[-1],), "y": (n,)}
+    if any(arrays[name].shape[: len(shape)] != shape for name, shape in wanted.items() if name in arrays):
         raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
+    if 8 * int(node_ptr[-1]) > available_bytes():
+        raise InputError(f"{file}: expected nodes that fit into memory; got node_ptr for {int(node_ptr[-1])} of them")
     return _graphs(edges, edge_ptr, node_ptr, labels, y, str(file))
 
 

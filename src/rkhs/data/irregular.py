@@ -84,18 +84,23 @@ def _pairs(curves: Any, times: ArrayLike | None) -> tuple[list[tuple[np.ndarray,
     """Known times and values of each curve, and the times of the columns of an array."""
     if is_irregular(curves):
         return [_checked(t, y, row) for row, (t, y) in enumerate(_of_irregular(curves))], None
-    paired = isinstance(curves, (list, tuple)) and curves and isinstance(curves[0], (list, tuple))
-    if paired and len(curves[0]) == 2:
+    if isinstance(curves, (list, tuple)) and curves and _is_pair(curves[0]):
         if times is not None:
             raise InputError("times are those of the columns of an array; pairs carry their own; leave times out")
         return [_checked(*_pair(one, row), row) for row, one in enumerate(curves)], None
+    X, t = _of_array(curves, times)
+    return [_checked(t, y, row) for row, y in enumerate(X)], _checked(t, t, 0)[0]
+
+
+def _of_array(curves: Any, times: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Curves as rows of an array, and the times of its columns."""
     X = real_array(as_numpy(curves, "curves"), "curves").astype(np.float64)
     if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] < 2:
         raise InputError(f"curves must be an array of shape (n, T) or pairs (t, y); got shape {X.shape}")
     t = np.linspace(0.0, 1.0, X.shape[1]) if times is None else real_array(times, "times").astype(np.float64)
     if t.shape != X.shape[1:]:
         raise InputError(f"times must be {X.shape[1]} numbers, one a column of the curves; got shape {t.shape}")
-    return [_checked(t, y, row) for row, y in enumerate(X)], _checked(t, t, 0)[0]
+    return X, t
 
 
 def _of_irregular(curves: Any) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -107,8 +112,12 @@ def _of_irregular(curves: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(np.split(points[:, 0], cuts), np.split(values[:, 0], cuts), strict=True))
 
 
+def _is_pair(one: Any) -> bool:
+    return isinstance(one, (list, tuple)) and len(one) == 2
+
+
 def _pair(one: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
-    if not isinstance(one, (list, tuple)) or len(one) != 2:
+    if not _is_pair(one):
         raise InputError(f"curves must all be pairs (t, y); item {row} is not one")
     t, y = (real_array(as_numpy(part), f"curves[{row}]").astype(np.float64) for part in one)
     return t, y

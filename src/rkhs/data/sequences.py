@@ -68,11 +68,11 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
             parts[-1].append("".join(text.split()))
     if not parts:
         raise InputError(f"{file}: expected sequences; got an empty file; check that it was written to the end")
-    empty = [names[i] for i, part in enumerate(parts) if not part]
-    if empty:
-        raise InputError(
-            f"{file}: expected letters after every header; got none for {shown(empty[0])}; remove that header"
-        )
+    for name, part in zip(names, parts, strict=True):
+        if not part:
+            raise InputError(
+                f"{file}: expected letters after every header; got none for {shown(name)}; remove that header"
+            )
     return Sequences(["".join(part) for part in parts], tuple(names), str(file))
 
 
@@ -80,7 +80,7 @@ def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
     """Texts as a data set; headers of FASTA name rows by their first words if these differ, in capital letters."""
     fasta, names = found.source.lower().endswith((".fasta", ".fa")), found.names
     if fasta:
-        names = tuple((name.split() or [""])[0] for name in names or ())
+        names = tuple("".join(name.split()[:1]) for name in names or ())
         names = names if all(names) and len(set(names)) == len(names) else None
     texts = [text.upper() for text in found.texts] if fasta else found.texts  # masked letters are the same letters
     changed = sum(old != new for old, new in zip(found.texts, texts, strict=True))

@@ -185,24 +185,28 @@ def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:
 
 
 def _from_arrays(file: Path, key: str | None) -> Series:
-    arrays = load_arrays(file)
-    if key is not None and key not in arrays:
-        raise InputError(
-            f"{file}: `key` must name an array of the file; got {key!r}; it has {listed(list(map(shown, arrays)), 10)}"
-        )
-    chosen = key if key is not None else "".join(arrays) if len(arrays) == 1 else None
-    if chosen is not None and arrays[chosen].ndim in (2, 3):
-        arrays = {f"series {i}": item for i, item in enumerate(arrays[chosen])}
-    elif key is not None:
-        raise InputError(
-            f"{file}: array {key!r} must have shape (n, length) or (n, length, channels); got {arrays[key].shape}"
-        )
-    else:
-        chosen = None if "" not in arrays else ""
+    arrays = load_arrays(file) if key is None else {"": _array_named(file, key)}
+    names, items = None if "" in arrays else tuple(arrays), list(arrays.values())
+    if len(items) == 1 and items[0].ndim in (2, 3):
+        arrays, names = {f"series {i}": item for i, item in enumerate(items[0])}, None
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
     if not series:
         raise InputError(f"{file}: expected arrays of numbers, one a series; got none; check the file")
-    return Series(series, None, tuple(arrays) if chosen is None else None, str(file))
+    return Series(series, None, names, str(file))
+
+
+def _array_named(file: Path, key: str) -> np.ndarray:
+    """The array of a .npz file that holds all series."""
+    arrays = load_arrays(file)
+    if key not in arrays:
+        raise InputError(
+            f"{file}: `key` must name an array of the file; got {key!r}; it has {listed(list(map(shown, arrays)), 10)}"
+        )
+    if arrays[key].ndim not in (2, 3):
+        raise InputError(
+            f"{file}: array {key!r} must have shape (n, length) or (n, length, channels); got {arrays[key].shape}"
+        )
+    return arrays[key]
 
 
 def _finite(item: Any, where: str) -> np.ndarray:

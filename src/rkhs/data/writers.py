@@ -78,8 +78,7 @@ def write_codes(
         raise InputError(f"`column_names` must not be empty; got {shown(columns)}; name every column")
     check_unique_names(columns, "column_names")
     title = row_title if rows is not None and row_title not in columns else None
-    write = _write_csv if extension == ".csv" else _write_parquet
-    write(target, values, rows, columns, title)
+    _WRITERS[extension](target, values, rows, columns, title)
 
 
 def _check_codes(codes: Any) -> np.ndarray:
@@ -125,3 +124,6 @@ def _write_parquet(
     frame = pandas.DataFrame(values, columns=columns, index=index)
     with atomic_path(target) as temporary:
         frame.to_parquet(temporary, engine="pyarrow")
+
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
