@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -202,12 +203,10 @@ def compare_codes(
     splits = list(_splits(targets, known, classes, n_splits, few, seed))
     hidden = np.setdiff1d(np.arange(len(items)), known)
     methods = _methods(kind, kernel)
-    scores: dict[tuple[str, str], list[float]] = {}
-    seconds: dict[str, list[float]] = {name: [] for name in methods}
-    begun = time.perf_counter()
+    scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    begun, rest = time.perf_counter(), ""
     for number, (unlabelled, labelled, test) in enumerate(splits, 1):
-        left = (time.perf_counter() - begun) / max(number - 1, 1) * (n_splits - number + 1)
-        rest = f", about {left:.0f} s left" if number > 1 else ""
         inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
         for name, make in methods.items():
             if progress is not None:
@@ -222,14 +221,16 @@ def compare_codes(
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
-                scores.setdefault((name, head), []).append(float(score))
+                scores[name, head].append(float(score))
+        left = (time.perf_counter() - begun) / number * (n_splits - number)
+        rest = f", about {left:.0f} s left"
     sizes = _sizes(splits, len(items), len(known))
+    measure, tested = ("accuracy", sizes.tested) if classes else ("R^2", 0)
     rows = tuple(
-        HeadScore(name, head, np.array(found), float(np.mean(seconds[name])), sizes.tested if classes else 0)
+        HeadScore(name, head, np.array(found), float(np.mean(seconds[name])), tested)
         for (name, head), found in scores.items()
     )
-    columns = len(items) if kind == "gram" else items.shape[1]
-    measure = "accuracy" if classes else "R^2"
+    columns = items.shape[1]
     return CodeComparison(rows, measure, count, columns, _verdict(rows, measure, count, columns), sizes)
 
 
@@ -421,8 +422,7 @@ def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) 
     if worse and not better and (not level or ours < raw):
         return f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
     if worse:
-        others = [row.head for row in rows if row.method == RAW and row.head not in worse]
-        return f"Use the codes with {_listed(others)}, not with {_listed(worse)} ({figures})"
+        return f"Use the codes with {_listed(better + level)}, not with {_listed(worse)} ({figures})"
     if better:
         return f"Use the codes: they are better than the raw input with {_listed(better)} ({figures})"
     return (
@@ -433,5 +433,5 @@ def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) 
 
 def _listed(names: Sequence[str]) -> str:
     words = {"neighbours": "nearest neighbours", "smooth": "a smooth learner", "forest": "a random forest"}
-    said = [words[name] for name in names]
+    said = [word for name, word in words.items() if name in names]
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -88,9 +88,12 @@ def decoding_quality(
         raise InputError("truth numbers the candidate of each item: give it with candidates, and only then")
     if "by" in signature(model.decode).parameters:
         options.setdefault("by", "features")
-    ranking = model.decode(model.transform(X), X if candidates is None else candidates, **options)
+    codes = model.transform(X)
+    if truth is None:
+        candidates, truth = X, np.arange(len(codes))
+    ranking = model.decode(codes, candidates, **options)
     m, count = ranking.indices.shape
-    own = np.arange(m) if truth is None else read_values(truth, "truth")
+    own = read_values(truth, "truth")
     if own.shape != (m,) or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= count:
         raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one an item; got {truth!r}")
     places = np.argmax(ranking.indices == own[:, None], axis=1)

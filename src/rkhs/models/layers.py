@@ -18,7 +18,7 @@ from rkhs._core.sparse import from_items
 from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.constraints.sphere import CodeSet
 from rkhs.kernels import Kernel, Linear, SparseRows
-from rkhs.losses import Loss
+from rkhs.losses import Loss, Squared
 from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.kept import GramOf, KeptItems, clipped_gram
 from rkhs.models.rebuilt import Goal, Rebuilt
@@ -121,6 +121,11 @@ class AutoencoderLayers(Stored):
     def last(self) -> Layer:
         """The decoder of the last hidden layer."""
         return self.layers[-1]
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether the loss is the squared one."""
+        return self.loss is None or isinstance(self.loss, Squared)
 
     def rows(self, items: Items, raw: Tensor) -> Tensor:
         """What the free linear part reads: vectors, inner products of sparse rows, or kernel values with kept items."""

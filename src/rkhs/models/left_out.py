@@ -17,7 +17,6 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import cholesky, divisor
-from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
@@ -40,7 +39,7 @@ def left_out_facts(
     """What is known of a model and its training items."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z) if gram is None else gram
-    squared = model.loss is None or isinstance(model.loss, Squared)
+    squared = model.is_squared
     facts: dict[str, Any] = {"saturated": None if squared else len(model.saturated) / len(Z)}
     if not model.map.whole:  # the last layer is not that of its anchors alone
         return facts, None
@@ -54,13 +53,12 @@ def left_out_facts(
         facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(Z)))
     if not (plain and squared and len(model.layers) == 1):
         return facts, None
-    left_out, power = None, None
+    codes = None
     if K1 is not None:
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
-        left_out = Z - a * power[:, None]
-        power = K1.diagonal() if model.pricing.kind == "diagonal" else power
+        codes = Z - a * power[:, None], K1.diagonal() if model.pricing.kind == "diagonal" else power
     some = None if at_most is None or len(Z) <= at_most else thinned(torch.arange(len(Z), device=Z.device), at_most)
-    more, errors = _decoder_facts(model, Z, left_out, power, refine, some)
+    more, errors = _decoder_facts(model, Z, codes, refine, some)
     return facts | more, errors
 
 
@@ -87,12 +85,11 @@ def decoded(model: AutoencoderModel, Z: Tensor) -> tuple[Tensor, Tensor, Tensor,
 def _decoder_facts(
     model: AutoencoderModel,
     Z: Tensor,
-    left_out: Tensor | None,
-    power: Tensor | None,
+    codes: tuple[Tensor, Tensor] | None,
     refine: tuple[int, float] | None,
     some: Tensor | None,
 ) -> tuple[dict[str, Any], Tensor | None]:
-    """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
+    """Facts of the last layer, with `codes` left out and their power function; see the head of this file."""
     layer, reg, n = model.last, model.reg[-1], len(Z)
     Phi = tensor_like(layer.coefficients, Z)
     w = Z.new_full((n,), 1.0 / n) if model.row_weights is None else tensor_like(model.row_weights, Z)
@@ -112,7 +109,8 @@ def _decoder_facts(
         return facts, None
     errors = None
     facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
-    if left_out is not None and power is not None:
+    if codes is not None:
+        left_out, power = codes
         steps = Phi / P.diagonal()[:, None]
         radius = (power / model.reg[0]).sqrt() if model.reg[0] > 0.0 else torch.zeros_like(power)
         problem = LeftOutRefinement(

@@ -139,20 +139,22 @@ class MachineModel(Stored):
     def _in_a_file(self) -> tuple[OutputSpace, np.ndarray | None]:
         """The space of the outputs and the coefficients, as far as a model file must hold them."""
         output = self.output
-        if callable(self.held) or not isinstance(output, RKHS) or self.gram_of_outputs is None:
-            return output, None if callable(self.held) else self.held
+        if callable(self.held):
+            return output, None
+        if not isinstance(output, RKHS) or self.gram_of_outputs is None:
+            return output, self.held
         if output.triangle is None or 2 * len(output.triangle) <= len(output.gram_mean):  # from a file; hardly any room
             return output, self.coefficients
         lean = output.without_triangle(self.gram_of_outputs)
         again = self._again(lean)
         try:
-            found = None if again is None else again()
             same = np.array_equal(lean.rows, output.triangle)
+            spared = again is not None and np.array_equal(again(), self.coefficients)
         except InputError:
-            return output, self.coefficients
+            same = spared = False
         if not same:
             return output, self.coefficients
-        return lean, None if found is not None and np.array_equal(found, self.coefficients) else self.coefficients
+        return lean, None if spared else self.coefficients
 
     def _again(self, output: RKHS) -> MachineOfFeatures | None:
         """What computes the coefficients; None where there is no closed form."""

@@ -9,7 +9,6 @@ import torch
 
 from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import factorize
-from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.models.left_out import coordinates, decoded
 from rkhs.problems.autoencoder import items_autoencoder
@@ -30,7 +29,7 @@ def lower_start(model: AutoencoderModel, options: Options, value: float, starts:
     """By which share of the objective another start ends lower; zero if none does by more than a twentieth."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z)
-    if K is None or not model.map.whole or not (model.loss is None or isinstance(model.loss, Squared)):
+    if K is None or not model.map.whole or not model.is_squared:
         return None
     if not value > 0.0:
         return 0.0

@@ -254,9 +254,10 @@ def _check_targets(model: AutoencoderLayers) -> None:
     if not isinstance(rebuilt.output, RKHS) or rebuilt.kernel is None:
         raise InputError("an autoencoder of a model file must rebuild vectors or features of a kernel")
     n = len(rebuilt.output.gram_mean)
-    check_shape("gram mean", rebuilt.output.gram_mean, features.width if rebuilt.own else None)
     check_shape("diagonal", rebuilt.diagonal, n if features.whole else len(model.codes))
     if rebuilt.own:
+        check_shape("gram mean", rebuilt.output.gram_mean, features.width)
         check_kernel_stored(rebuilt.kernel, features)
     else:
+        check_shape("gram mean", rebuilt.output.gram_mean, None)
         check_items_stored(rebuilt.kernel, rebuilt.items, n)

@@ -164,10 +164,10 @@ def _rebuilt(content: Content) -> str:
     )
     order = np.argsort(found.errors, kind="stable")
     count, above = min(_ROWS, len(order) // 2), found.apart
-    worst = order[::-1][len(above) :]
-    groups = [("Worst of the others" if len(above) else "Worst", worst[:count]), ("Best", order[:count])]
+    worst = order[::-1][len(above) :][:count]
+    groups = [("Worst", worst), ("Best", order[:count])]
     if len(above):
-        groups.insert(0, ("Items to look at: errors far above the others", above[:count]))
+        groups[:1] = ("Items to look at: errors far above the others", above[:count]), ("Worst of the others", worst)
     look, scale = _look(items, found), None
     if look == "curve":
         drawn = np.concatenate([chosen for _, chosen in groups])

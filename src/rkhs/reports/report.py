@@ -143,11 +143,14 @@ def make_report(
     check_is_fitted(model)
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
     everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
-    values = None if target is None else _target(target, len(everything))
-    said = audit(everything) + ([] if values is None else [target_sentence(target_name, values)])
+    kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
+    said, coloured = audit(everything), None
+    if target is not None:
+        values = _target(target, len(everything))
+        said.append(target_sentence(target_name, values))
+        coloured = target_name, values[kept]
     if getattr(model, "columns", "raw") == "scaled":
         said.append("The model standardises the columns; its errors count standard deviations.")
-    kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
     items = everything if len(kept) == len(everything) else everything.rows(kept)
     say = progress or (lambda _: None)
     say(f"codes of {len(items)} items")
@@ -165,7 +168,7 @@ def make_report(
         codes=codes,
         rebuilt=rebuilt,
         diagnosis=diagnosis(model),
-        target=None if values is None else (target_name, values[kept]),
+        target=coloured,
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
         model_file=model_file,
     )
