@@ -307,8 +307,8 @@ MISTAKES = (
     Mistake(
         "a sign in the codes of a left-out item",
         "models/left_out.py",
-        "left_out = Z - a * power[:, None]",
-        "left_out = Z + a * power[:, None]",
+        "codes = Z - a * power[:, None]",
+        "codes = Z + a * power[:, None]",
         ("estimators/test_diagnostics.py",),
     ),
     Mistake(
