@@ -79,12 +79,12 @@ def _as_words(key: str, value: Any, action: argparse.Action, path: str) -> list[
         if not isinstance(value, bool):
             raise InputError(f"{path}: {key} must be true or false; got {value!r}")
         return [f"--{key}"] if value else []
-    if key == "set":
-        value = [f"{name}={part}" for name, part in value.items()] if isinstance(value, dict) else value
+    if key == "set" and isinstance(value, dict):
+        value = [f"{name}={part}" for name, part in value.items()]
     parts = value if isinstance(value, list) else [value]
-    if key != "set" and not all(type(part) in (str, int, float) for part in parts):
+    if not set(map(type, parts)) <= {str, int, float}:
         raise InputError(f"{path}: {key} must be a text, a number or a list of such; got {value!r}")
-    texts = [str(part) for part in parts]
+    texts = list(map(str, parts))
     return [f"--{key}={text}" for text in (texts if isinstance(action, argparse._AppendAction) else [",".join(texts)])]
 
 

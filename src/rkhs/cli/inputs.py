@@ -339,7 +339,7 @@ def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dat
             f"{'is' if len(lacking) == 1 else 'are'} not there{instead}; compute kernel values with the training "
             "items, or correct the names"
         )
-    places = [found.index(name) for name in names]
+    places = list(map(found.index, names))
     return replace(data, X=data.X[..., places], column_names=tuple(names))
 
 
@@ -380,8 +380,10 @@ def chunks_for_model(
         yield read_for_model(args, path, model, notes)
         return
     args, gram, names = _as_known(args, path, known), model.kernel_.domain == "gram", known.get("column_names")
-    options = _given_options(args) | ({"gram": "cross"} if gram else {})
-    if not gram and known.get("kind") != "molecules":
+    options = _given_options(args)
+    if gram:
+        options["gram"] = "cross"
+    elif known.get("kind") != "molecules":
         options |= _columns_of(args, path, names, options)
     for part in read_chunks(path, rows=rows, **options):
         data = _in_training_order(path, part, names) if gram else part

@@ -37,14 +37,10 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     wanted = named_columns(args.predict)
     known = _read_columns(args, wanted)
     Y = np.asarray(known.X, dtype=float)
-    names = [f"column{name}" if isinstance(name, int) else name for name in wanted]
-    if known.column_names is not None:
-        names = list(known.column_names)
+    names = list(known.column_names or (f"column{name}" if isinstance(name, int) else name for name in wanted))
     data = read_input(_beside(args, wanted), args.input, gram=args.gram)
     if args.targets is None and args.columns is not None:
-        held = set(names) & set(data.column_names or ()) or set(wanted) & set(named_columns(args.columns))
-        if held:
-            raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
+        _refuse_in_both(args, wanted, names, data.column_names)
     if data.skipped:
         Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
@@ -79,6 +75,14 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
             str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
+
+
+def _refuse_in_both(
+    args: argparse.Namespace, wanted: list[str | int], names: list[str], found: tuple[str, ...] | None
+) -> None:
+    """Columns to predict, by number or by name, must not be among those that are read."""
+    if set(names) & set(found or ()) or set(wanted) & set(named_columns(args.columns)):
+        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:

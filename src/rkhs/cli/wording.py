@@ -91,13 +91,17 @@ def _reword(match: re.Match[str]) -> str:
         return whole
     name = match["name"] or match["ticked"] or match["bare"]
     if match["name"] is None:
-        return FLAGS[name][0] if name in FLAGS else whole
-    value = (match["value"] or "").strip("[]").replace(" ", "").translate(_WITHOUT_QUOTES)
+        return FLAGS.get(name, (whole,))[0]
+    if name not in FLAGS and name not in _parameters():
+        return whole
+    return _option(name, (match["value"] or "").strip("[]").replace(" ", "").translate(_WITHOUT_QUOTES))
+
+
+def _option(name: str, value: str) -> str:
+    """An argument and its value, as an option."""
     if name in FLAGS:
         flag, placeholder = FLAGS[name]
         return f"{flag} {value if value.strip('.') else placeholder}".strip()
-    if name not in _parameters():
-        return whole
     return f"--set {name}={value}" if value and "(" not in value else f"--set '{name}={value or '...'}'"
 
 

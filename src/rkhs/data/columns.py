@@ -238,7 +238,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
             said.append(Remark(f"{name} looks like an identifier: all values differ.", (name,)))
     for j, (values, name) in enumerate(zip(X.T, names, strict=True)):
         if j not in known and _CLASS_NAME.search(name) and _are_classes(values):
-            said.append(Remark(_class_sentence(name, f"{len(np.unique(values))} whole numbers"), (name,)))
+            said.append(_may_be_wanted(name, f"looks like a class: {len(np.unique(values))} whole numbers"))
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
@@ -320,15 +320,12 @@ def are_dates(texts: Iterable[str]) -> bool:
 def _mostly_empty(column: _Column) -> Remark:
     n, few = column.rows, 2 <= column.different <= _CLASSES
     what = "looks like a class that few rows know" if few else "is mostly empty"
-    text = f"{column.title} {what}: {n - len(column.known)} of {n} cells are empty. The model reads it like any other"
-    return Remark(f"{text} column; leave it out if it is what you want to find.", (column.title,))
+    return _may_be_wanted(column.title, f"{what}: {n - len(column.known)} of {n} cells are empty")
 
 
-def _class_sentence(name: str, values: str) -> str:
-    return (
-        f"{name} looks like a class: {values}. The model reads it like any other column; leave it out if it is what "
-        "you want to find."
-    )
+def _may_be_wanted(name: str, said: str) -> Remark:
+    text = f"{name} {said}. The model reads it like any other column; leave it out if it is what you want to find."
+    return Remark(text, (name,))
 
 
 def _is_counter(values: np.ndarray) -> bool:
@@ -368,7 +365,7 @@ def _classes(columns: list[_Column]) -> Iterator[Remark]:
     for column in others:
         if column.is_few and (_CLASS_NAME.search(column.title) or column is unnamed):
             values = f"{column.different} different {'texts' if column.is_text else 'whole numbers'}"
-            yield Remark(_class_sentence(column.title, values), (column.title,))
+            yield _may_be_wanted(column.title, f"looks like a class: {values}")
 
 
 def _unnamed_class(columns: list[_Column]) -> _Column | None:

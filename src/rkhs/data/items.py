@@ -106,7 +106,7 @@ def _kind_of(file: Path) -> str | None:
         return None
     known = {".txt": "sequences", ".fasta": "sequences", ".fa": "sequences", ".ts": "series"}
     if extension not in EXTENSIONS and extension not in known:
-        named = ", ".join([*EXTENSIONS, *(name for name in known if name not in EXTENSIONS), *GRAPH_EXTENSIONS])
+        named = ", ".join(dict.fromkeys((*EXTENSIONS, *known, *GRAPH_EXTENSIONS)))
         raise InputError(f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; {advice(file)}")
     return known.get(extension)
 

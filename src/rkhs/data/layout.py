@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
@@ -113,8 +113,8 @@ class Layout:
         """Line and cells of a row that is counted from 1, without rows that hold nothing."""
         return next(islice((row for row in self.rows() if not self.is_blank(row[1])), number - 1, None))
 
-    def check_rows(self) -> int:
-        """Refuse rows of another width; the number of rows that hold nothing."""
+    def check_rows(self) -> tuple[str, ...]:
+        """Refuse rows of another width; a sentence about rows that hold nothing, if there are any."""
         empty = pending = number = 0
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
@@ -132,7 +132,7 @@ class Layout:
                 empty += 1
             else:
                 pending += 1  # blank lines at the end are harmless
-        return empty
+        return (f"rows without a known cell are left out: {empty}",) if empty else ()
 
 
 def _without_comment(line: str, mark: str) -> str:
@@ -155,9 +155,7 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
         )
     while not body[0]:
         body = body[1:]  # blank lines between the names and the rows
-    if names is not None:
-        body = _without_units(body, guessed)
-    kinds = [_kinds(row) for row in body if row]
+    kinds = list(map(_kinds, filter(None, body)))
     width = len(kinds[0]) if names is None else len(names)
     blank = _blank_columns(names, kinds, width)
     if blank:
@@ -167,7 +165,7 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
     return replace(
         layout,
         skip=len(rows) - len(body),
-        names=None if names is None else tuple(names),
+        names=names,
         width=width,
         blank=blank,
         words=_columns_with(_TEXT, kinds, width),
@@ -177,22 +175,15 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
 
 def _first_rows(path: Path, options: TextOptions, guessed: list[str]) -> tuple[Layout, list[Row]]:
     """How a file is split, and its first rows with points in their numbers."""
-    encoding, missing, book = _encoding(path, options.encoding), frozenset(options.missing or ()), options.key
+    encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
-    layout = Layout(path, encoding, usual, options.comment, missing, sheet=book)
+    layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     refuse_sparse_lines(path, head)
     said = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
-    if extension_of(path) == ".xlsx":
-        mark, (name, others) = ",", other_sheets(path, book)
-        if others and book is None:
-            guessed.append(f"the first sheet, {shown(name)}, is read; key= names another: {listed(others)}")
-    elif options.delimiter or said:
-        mark = options.delimiter or said[1]  # type: ignore[index]
-    elif (mark := _delimiter(layout, head[options.skip_rows or 0 :])) != layout.delimiter:
-        guessed.append(f"cells are split at {_SPOKEN.get(mark, mark)}")
-    layout = replace(layout, delimiter=mark)
+    given = options.delimiter or (said[1] if said else None)
+    layout = replace(layout, delimiter=_mark(layout, given, head[options.skip_rows or 0 :], guessed))
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if said:
@@ -211,25 +202,39 @@ def _with_points(layout: Layout, rows: list[Row], decimal: str | None, guessed: 
     return replace(layout, decimal=mark), pointed
 
 
+def _mark(layout: Layout, given: str | None, head: list[str], guessed: list[str]) -> str:
+    """The character between the cells: a comma in a workbook, the one that is given, or what the first lines show."""
+    if extension_of(layout.path) == ".xlsx":
+        name, others = other_sheets(layout.path, layout.sheet)
+        if others and layout.sheet is None:
+            guessed.append(f"the first sheet, {shown(name)}, is read; key= names another: {listed(others)}")
+        return layout.delimiter
+    mark = given or _delimiter(layout, head)
+    if not given and mark != layout.delimiter:
+        guessed.append(f"cells are split at {_SPOKEN.get(mark, mark)}")
+    return mark
+
+
 def _split_names(
     rows: list[Row], over: Row, header: bool | None, path: Path, guessed: list[str]
-) -> tuple[list[str] | None, list[Row]]:
-    (first, *body), width = rows, Counter(len(row) for row in rows if row).most_common(1)[0][0]
-    names = _names_behind_mark(over, first, width) if header is None else None
-    if names is not None:
-        guessed.append("the last line that begins with # names the columns")
-        return names, rows
-    if not (_is_names(first, body, path) if header is None else header):
+) -> tuple[tuple[str, ...] | None, list[Row]]:
+    (first, *body), width = rows, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
+    if header is None:
+        behind = _names_behind_mark(over, first, width)
+        if behind is not None:
+            guessed.append("the last line that begins with # names the columns")
+            return tuple(behind), _without_units(rows, guessed)
+        header = _is_names(first, body, path)
+    if not header:
         return None, rows
-    names = [unescape_formula(cell.strip()) for cell in first]
+    names = tuple(unescape_formula(cell.strip()) for cell in first)
     if len(names) == width - 1 and _widths(body) == {width}:
-        if any(row[-1] for row in body if row):
-            names = ["", *names]
-            guessed.append("the first column, without a name, names the rows")
-        else:
-            names.append("")
-            guessed.append("every row ends with a delimiter")
-    return names, body
+        named = any(row[-1] for row in body if row)
+        names = ("", *names) if named else (*names, "")
+        guessed.append(
+            "the first column, without a name, names the rows" if named else "every row ends with a delimiter"
+        )
+    return names, _without_units(body, guessed)
 
 
 def _widths(rows: Sequence[Row]) -> set[int]:
@@ -321,7 +326,7 @@ def _numeric_share(layout: Layout, lines: list[str]) -> float:
     above = _ragged_rows(rows)
     if above is None:
         return -math.inf
-    body = [cell for row in rows[max(above, 1) :] for cell in row]
+    body = list(chain.from_iterable(rows[max(above, 1) :]))
     share = sum(_is_number(cell, commas=layout.delimiter not in (",", " ")) for cell in body) / len(body)
     if layout.delimiter == " " and share < 0.5:
         return -math.inf
@@ -388,20 +393,19 @@ def _names_behind_mark(row: Row, first: Row, width: int) -> list[str] | None:
 
 def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
     """The rows without the first, if it holds texts alone where all later rows hold numbers."""
-    filled = [row for row in body if row]
-    first, *later = map(_kinds, filled)
-    if len(later) < 2 or len(_widths(body)) > 1:
+    filled = list(filter(None, body))
+    if len(filled) < 3 or len(_widths(body)) > 1:
         return body
-    numeric = [j for j, kinds in enumerate(zip(*later, strict=True)) if _TEXT not in kinds and _NUMBER in kinds]
-    over = "".join(first[j] for j in numeric)
+    columns = zip(*map(_kinds, filled), strict=True)
+    over = "".join(kind for kind, *below in columns if _TEXT not in below and _NUMBER in below)
     if not set(over) <= {_TEXT, _BLANK} or 2 * over.count(_TEXT) <= len(over):
         return body
-    units = listed([cell for cell in filled[0] if cell], 3)
+    units = listed(list(filter(None, filled[0])), 3)
     guessed.append(f"the row below the names, {units}, is taken for units")
     return body[body.index(filled[0]) + 1 :]
 
 
-def _blank_columns(names: list[str] | None, kinds: Sequence[str], width: int) -> frozenset[int]:
+def _blank_columns(names: Sequence[str] | None, kinds: Sequence[str], width: int) -> frozenset[int]:
     """Columns without a name whose cells are all empty; of a table without names those at its end."""
     filled = set().union(*(_columns_with(kind, kinds, width) for kind in (_TEXT, _NUMBER, _GAP, "")))
     if names is None:
@@ -423,25 +427,25 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
     cells = [cell.strip() for row in body for cell in row]
     if any("." in cell and number_in(cell) is not None for cell in cells):
         return "."
-    with_comma = (cell for cell in cells if "," in cell and number_in(cell, ",") is not None)
-    return "," if any(map(_is_no_thousand, with_comma)) else "."
+    return "," if any(_is_no_thousand(cell) and number_in(cell, ",") is not None for cell in cells) else "."
 
 
 def _is_no_thousand(cell: str) -> bool:
-    """Whether a comma can only be a decimal one: it has not three digits behind it, or a zero alone before."""
-    return len(cell.partition(",")[2]) != 3 or cell.lstrip("+-").startswith("0,")
+    """Whether a cell has a comma that can only be a decimal one: not three digits behind it, or a zero alone before."""
+    return "," in cell and (len(cell.partition(",")[2]) != 3 or cell.lstrip("+-").startswith("0,"))
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     """Whether the first row holds names of columns."""
-    kinds, values = _kinds(cells), [number_in(cell) for cell in cells]
-    if set(kinds) == {_TEXT} or (_TEXT in kinds[1:] and set(kinds) == {_TEXT, _BLANK}):
+    kinds, values = _kinds(cells), list(map(number_in, cells))
+    if re.fullmatch(f"{_TEXT}|[{_TEXT}{_BLANK}]+{_TEXT}{_BLANK}*", kinds):  # a text alone, or one beyond the first cell
         return True
     unnamed = kinds[0] == _BLANK and len(cells) > 1
     short = len(body) > 1 and _widths(body) == {len(cells) + 1}
-    if (unnamed and _is_grid(values[1:])) or (short and _is_grid(values)):
+    is_grid = _is_grid(values[unnamed:])
+    if is_grid and (unnamed or short):
         return True
-    if not (_TEXT in kinds or unnamed or _is_grid(values)):
+    if not (_TEXT in kinds or unnamed or is_grid):
         return False
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "
@@ -452,7 +456,7 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
 
 def _is_grid(values: Sequence[float | None]) -> bool:
     """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid."""
-    grid = np.array([math.nan if value is None else value for value in values])
+    grid = np.array(values, dtype=np.float64)  # None is NaN
     if len(grid) < 3:
         return bool(np.array_equal(grid, np.arange(len(grid))))
     with np.errstate(invalid="ignore", over="ignore"):  # of two infinities in a row, and of roundings of large numbers

@@ -62,14 +62,7 @@ class Columns:
     ) -> tuple[list[int], int | None]:
         """Positions of the columns to read and of that with the names of the rows."""
         said = self._named(columns, dropped)
-        index = None if index_column is None else locate(index_column, self.names, self.width, "index_column")
-        if index is not None and index in said:
-            raise InputError(
-                f"`index_column` must not be among the columns read or left out; got {index_column!r} in both; remove "
-                "it from one of them"
-            )
-        if index is None and 0 not in said and (self.unnamed_first or named):
-            index = 0
+        index = self._index(index_column, said, named=named)
         wanted = said if columns is not None else [j for j in self._all if j not in {index, *said}]
         if not wanted:
             raise InputError(
@@ -79,6 +72,18 @@ class Columns:
         if 0 in wanted and self.unnamed_first and self.cells[0].dtype == object:  # texts so far, and data after all
             self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
         return wanted, index
+
+    def _index(self, asked: str | int | None, said: list[int], *, named: bool) -> int | None:
+        """Position of the column with the names of the rows: the one asked for, or a first one that nothing else is."""
+        if asked is None:
+            return 0 if 0 not in said and (self.unnamed_first or named) else None
+        index = locate(asked, self.names, self.width, "index_column")
+        if index in said:
+            raise InputError(
+                f"`index_column` must not be among the columns read or left out; got {asked!r} in both; remove it "
+                "from one of them"
+            )
+        return index
 
     def _named(self, columns: Any, dropped: Any) -> list[int]:
         """Positions of the columns that are asked for, or else of those that are to be left out."""
@@ -133,7 +138,7 @@ class Columns:
         """Refuse a first column of texts that is no column of names."""
         label, advice = column_label(self.names, 0), "pass index_column=0 if they are names"
         start = f"{self.source}: a first column of text is taken for row names"
-        values = [] if titled else [cell for cell in texts if is_measurement(cell)]
+        values = [] if titled else list(filter(is_measurement, texts))
         if not known and are_smiles(texts):
             raise InputError(
                 f"{start}; got {shown(texts[0])} in {label}, which looks like SMILES; read molecules with "
@@ -283,8 +288,7 @@ def parts_of_text(
     guessed, checked, done = layout.guessed, False, 0
     for frame in _frames(layout, texts, rows):
         if not checked and (frame.shape[1] != layout.width or frame[layout.width - 1].isna().any()):
-            empty, checked = layout.check_rows(), True  # pandas fills short rows
-            guessed += (f"rows without a known cell are left out: {empty}",) if empty else ()
+            guessed, checked = guessed + layout.check_rows(), True  # pandas fills short rows
         some = frame[frame[layout.width - 1].isna()]
         blank = (some.isna() | some.isin([*GAPS, *layout.missing])).all(axis=1)
         frame = frame.drop(index=some.index[blank])
@@ -341,7 +345,7 @@ def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
 def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
     """Texts as numbers where all of them are numbers or gaps."""
     different: set[Any] = set(texts)
-    gaps = {cell for cell in different if is_gap(cell)} | different.intersection(missing)
+    gaps = {*filter(is_gap, different), *different.intersection(missing)}
     numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}
     if None in numbers.values() or not (numbers or different == gaps):
         return np.array([None if cell in gaps else cell for cell in texts], dtype=object)

@@ -195,7 +195,7 @@ class ParquetRows(Rows):
         names = [path] if os.path.isfile(path) else sorted(str(p) for p in Path(path).rglob("*.parquet"))
         if not names:
             raise InputError(f"expected a parquet file or a folder of .parquet files; got {path!r}, which holds none")
-        tables = [parquet.ParquetFile(name) for name in names]
+        tables = list(map(parquet.ParquetFile, names))
         known = tuple(tables[0].schema_arrow.names)
         wanted = known if columns is None else columns
         for name, table in zip(names, tables, strict=True):

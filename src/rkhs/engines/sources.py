@@ -44,7 +44,7 @@ def spool(batches: Iterable[Any], name: str = "X") -> FileRows:
                 file.write(np.ascontiguousarray(part, dtype=np.float64).tobytes())
         if not n * columns:
             raise InputError(f"{name} must yield batches of rows; got none. An iterator can be read once only")
-        rows = FileRows(path, "<f8" if np.little_endian else ">f8", (n, columns), 0)
+        rows = FileRows(path, np.dtype(np.float64).str, (n, columns), 0)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
