@@ -145,8 +145,7 @@ def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, An
 
 def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
     """What the notes of a kind say of how other files are read."""
-    kind, whole = known.get("kind"), args.columns is None
-    tabular = whole and is_table(path)
+    kind, tabular = known.get("kind"), args.columns is None and is_table(path)
     if kind == "molecules":
         given = _recipe_options(args, known.get("fingerprint"), path)
         if tabular and args.smiles is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,29 +63,34 @@ def _graphml(file: Path) -> list[Any]:
 
 def label_nodes(graphs: list[Any]) -> tuple[bool, tuple[str, ...]]:
     """Whether nodes have labels, after one attribute was taken for them if only one can be; what is said of others."""
-    nodes = [data for graph in graphs if hasattr(graph, "nodes") for _, data in graph.nodes(data=True)]
-    names = sorted({name for data in nodes for name in data})
-    edges = sorted(
-        {name for graph in graphs if hasattr(graph, "nodes") for *_, data in graph.edges(data=True) for name in data}
-    )
-    fit = [name for name in names if all(_is_label(data.get(name)) for data in nodes) and _repeats(graphs, name)]
-    known = [name for name in fit if name.lower() in _LABELS] or fit
-    taken, said = known[0] if len(known) == 1 and "label" not in names else None, []
-    if taken is not None:
-        said.append(f"labels of nodes are their attribute {taken!r}")
-        for data in nodes:
-            data["label"] = data[taken]
-    unused = [f"{name!r} of nodes" for name in names if name not in ("label", taken)]
-    unused += [f"{name!r} of edges" for name in edges]
+    drawn = [graph for graph in graphs if hasattr(graph, "nodes")]
+    nodes = [list(graph.nodes.values()) for graph in drawn]
+    names = set().union(*chain.from_iterable(nodes))
+    edges = set().union(*chain.from_iterable(graph.edges.values() for graph in drawn))
+    label, said = _label(nodes, sorted(names)), []
+    if label not in (None, "label"):
+        said.append(f"labels of nodes are their attribute {label!r}")
+        for data in chain.from_iterable(nodes):
+            data["label"] = data[label]
+    unused = [f"{name!r} of nodes" for name in sorted(names - {"label", label})]
+    unused += [f"{name!r} of edges" for name in sorted(edges)]
     if unused:
         said.append(f"attributes that graph kernels do not use: {', '.join(unused)}")
-    return "label" in names or taken is not None, tuple(said)
+    return label is not None, tuple(said)
 
 
-def _repeats(graphs: list[Any], name: str) -> bool:
-    """Whether nodes of one graph share a value, as labels do and names do not."""
-    values = ([data[name] for _, data in graph.nodes(data=True)] for graph in graphs if hasattr(graph, "nodes"))
-    return any(len(set(some)) < len(some) for some in values)
+def _label(nodes: list[list[Any]], names: list[str]) -> str | None:
+    """The attribute that labels the nodes of each graph: the one of that name, or the only one that can."""
+    if "label" in names:
+        return "label"
+    fit = [name for name in names if _may_label([[data.get(name) for data in some] for some in nodes])]
+    known = [name for name in fit if name.lower() in _LABELS] or fit
+    return known[0] if len(known) == 1 else None
+
+
+def _may_label(values: list[list[Any]]) -> bool:
+    """Whether all are texts or whole numbers, and nodes of one graph share one, as labels do and names do not."""
+    return all(map(_is_label, chain.from_iterable(values))) and any(len(set(some)) < len(some) for some in values)
 
 
 def _is_label(value: Any) -> bool:

@@ -229,11 +229,12 @@ def _split_names(
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
     if len(names) == width - 1 and _widths(body) == {width}:
-        named = any(row[-1] for row in body if row)
-        names = ("", *names) if named else (*names, "")
-        guessed.append(
-            "the first column, without a name, names the rows" if named else "every row ends with a delimiter"
-        )
+        if any(row[-1] for row in body if row):
+            names = ("", *names)
+            guessed.append("the first column, without a name, names the rows")
+        else:
+            names = (*names, "")
+            guessed.append("every row ends with a delimiter")
     return names, _without_units(body, guessed)
 
 
@@ -351,19 +352,20 @@ def _is_number(cell: str, *, commas: bool) -> bool:
 
 def _rows_above(rows: Sequence[Row], asked: int | None, guessed: list[str]) -> int:
     """How many rows stand above the table: blank ones, comments behind # and titles alone in their row."""
-    filled = [i for i, row in enumerate(rows) if any(row) and i >= (asked or 0)]
+    filled = [i for i in range(asked or 0, len(rows)) if any(rows[i])]
     found: Counter[str] = Counter()
-    while asked is None and len(filled) > 1:
-        row, later = rows[filled[0]], [rows[i] for i in filled[1:]]
-        if _is_comment(row, later[0]):
-            found["lines that begin with #"] += 1
-        elif _is_title(row, later):
-            found["rows above the table"] += 1
-        else:
-            break
+    while asked is None and filled[1:] and (what := _stands_above(rows[filled[0]], [rows[i] for i in filled[1:]])):
+        found[what] += 1
         filled = filled[1:]
     guessed.extend(f"{what} left out: {count}" for what, count in found.items())
     return filled[0] if filled else len(rows)
+
+
+def _stands_above(row: Row, later: Sequence[Row]) -> str:
+    """What a row above a table is, for a sentence; nothing for a row of the table."""
+    if _is_comment(row, later[0]):
+        return "lines that begin with #"
+    return "rows above the table" if _is_title(row, later) else ""
 
 
 def _is_comment(row: Row, below: Row) -> bool:

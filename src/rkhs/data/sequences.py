@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import dataclass
 
@@ -78,14 +79,16 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
 
 def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
     """Texts as a data set; headers of FASTA name rows by their first words if these differ, in capital letters."""
-    fasta, names = found.source.lower().endswith((".fasta", ".fa")), found.names
-    if fasta:
-        names = tuple("".join(name.split()[:1]) for name in names or ())
-        names = names if all(names) and len(set(names)) == len(names) else None
-    texts = [text.upper() for text in found.texts] if fasta else found.texts  # masked letters are the same letters
-    changed = sum(old != new for old, new in zip(found.texts, texts, strict=True))
-    guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
+    guessed: tuple[str, ...] = ()
+    texts, names = found.texts, found.names
+    if found.source.lower().endswith((".fasta", ".fa")):
+        kind = kind or "sequences"
+        words = ["".join(name.split()[:1]) for name in names or ()]
+        names = tuple(words) if len({*words} - {""}) == len(words) else None
+        texts = list(map(str.upper, texts))  # masked letters are the same letters
+        changed = sum(map(operator.ne, found.texts, texts))
+        guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
     items = np.empty(len(texts), dtype=object)
     items[:] = texts
-    spaced = not fasta and any(len(text.split()) > 1 for text in texts)
+    spaced = any(len(text.split()) > 1 for text in texts)
     return Dataset(items, kind or ("texts" if spaced else "sequences"), names, None, found.source, guessed=guessed)
