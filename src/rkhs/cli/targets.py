@@ -40,7 +40,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     names = list(known.column_names or (f"column{name}" if isinstance(name, int) else name for name in wanted))
     data = read_input(_beside(args, wanted), args.input, gram=args.gram)
     if args.targets is None and args.columns is not None:
-        _refuse_in_both(args, wanted, names, data.column_names)
+        _refuse_in_both(args, wanted, set(names) & set(data.column_names or ()))
     if data.skipped:
         Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
@@ -77,11 +77,9 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
         raise InputError(said) from error
 
 
-def _refuse_in_both(
-    args: argparse.Namespace, wanted: list[str | int], names: list[str], found: tuple[str, ...] | None
-) -> None:
+def _refuse_in_both(args: argparse.Namespace, wanted: list[str | int], both: set[str]) -> None:
     """Columns to predict, by number or by name, must not be among those that are read."""
-    if set(names) & set(found or ()) or set(wanted) & set(named_columns(args.columns)):
+    if both or set(wanted) & set(named_columns(args.columns)):
         raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
 
 

@@ -90,8 +90,4 @@ def _label(nodes: list[list[Any]], names: list[str]) -> str | None:
 
 def _may_label(values: list[list[Any]]) -> bool:
     """Whether all are texts or whole numbers, and nodes of one graph share one, as labels do and names do not."""
-    return all(map(_is_label, chain.from_iterable(values))) and any(len(set(some)) < len(some) for some in values)
-
-
-def _is_label(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
+    return {*map(type, chain.from_iterable(values))} <= {str, int} and any(len(set(some)) < len(some) for some in values)
