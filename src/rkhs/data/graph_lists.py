@@ -90,4 +90,5 @@ def _label(nodes: list[list[Any]], names: list[str]) -> str | None:
 
 def _may_label(values: list[list[Any]]) -> bool:
     """Whether all are texts or whole numbers, and nodes of one graph share one, as labels do and names do not."""
-    return {*map(type, chain.from_iterable(values))} <= {str, int} and any(len(set(some)) < len(some) for some in values)
+    plain = {*map(type, chain.from_iterable(values))} <= {str, int}
+    return plain and any(len(set(some)) < len(some) for some in values)
