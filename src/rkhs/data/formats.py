@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from rkhs._core.errors import InputError, missing_extra, shown
+from rkhs.data.text import number_in
 
 __all__ = [
     "TABLES",
@@ -64,6 +66,8 @@ _CONVERT = {
     ),
     ".mat": ("import numpy as np, scipy.io; np.savez({new!r}, X=scipy.io.loadmat({old!r})['X'])", ".npz"),
 }
+_LOOKED_AT = 200  # lines of a text that say whether it is a table
+_BETWEEN = re.compile(r"[\s,;|]+")
 _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
 
 
@@ -103,14 +107,14 @@ def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
 
 
 def _holds_numbers(path: Path) -> bool:
-    from rkhs.data.layout import TextOptions, share_of_numbers
-
-    if not path.is_file():
-        return False
+    """Whether at least half of what stands below the first line of a text is numbers."""
     try:
-        return share_of_numbers(path, TextOptions()) >= 0.5
-    except InputError:
+        with open_lines(path, "utf-8-sig", None) as lines:
+            head = list(islice(lines, _LOOKED_AT))
+    except (OSError, UnicodeError):
         return False
+    cells = [cell for line in head[1:] for cell in _BETWEEN.split(line) if cell]
+    return 2 * sum(number_in(cell) is not None for cell in cells) >= max(len(cells), 1)
 
 
 @contextmanager

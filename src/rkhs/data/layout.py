@@ -21,7 +21,7 @@ from rkhs.data.dataset import check_unique_names, listed
 from rkhs.data.formats import extension_of, is_text_table, open_bytes, open_lines, other_sheets, refuse_sparse_lines
 from rkhs.data.text import GAPS, number_in, unescape_formula
 
-__all__ = ["Layout", "TextOptions", "find_layout", "is_text_table", "share_of_numbers"]
+__all__ = ["Layout", "TextOptions", "find_layout", "is_text_table"]
 
 _LOOKED_AT = 200  # rows that say how the file is laid out
 _CHARACTERS = 2**16
@@ -286,13 +286,6 @@ def _place_of_nul(handle: BinaryIO) -> int | None:
             return done + place
         done += len(part)
     return None
-
-
-def share_of_numbers(path: Path, options: TextOptions) -> float:
-    """Share of the cells below the first row, among those that hold something, that are numbers."""
-    rows = _first_rows(path, options, [])[1]
-    kinds = "".join(map(_kinds, rows[_rows_above(rows, options.skip_rows, []) :][1:])).replace(_BLANK, "")
-    return kinds.count(_NUMBER) / max(len(kinds), 1)
 
 
 def _kinds(row: Row) -> str:
