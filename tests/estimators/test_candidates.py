@@ -118,7 +118,7 @@ def test_the_command_line_ranks_by_codes(
     assert main(["transform", "m.rkhs", "new.csv", "-o", "z.csv"]) == 0
     command = ["decode", "m.rkhs", "z.csv", "--candidates", "new.csv", "--n-best", "1", "-o", "best.csv"]
     assert main([*command, "--chunk-rows", "5"]) == 0
-    np.testing.assert_array_equal(read_table("best.csv").X[:, 2], np.arange(12.0))
+    np.testing.assert_array_equal(read_table("best.csv").X[:, 2], np.arange(1.0, 13.0))
     np.testing.assert_allclose(read_table("best.csv").X[:, 3], 0.0, atol=1e-12)
     assert main([*command, "--by", "features"]) == 0
     assert (read_table("best.csv").X[:, 3] > 1e-6).all()

@@ -52,15 +52,13 @@ def compare_models(args: argparse.Namespace) -> int:
 
     outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.models))
     outputs.add("--errors", args.errors, TABLES)
-    measured = [_measured(args, path) for path in args.models]
-    data, errors = measured[-1].data, [one.errors for one in measured]
+    read, errors, rows, apart = zip(*(_measured(args, path) for path in args.models), strict=True)
+    data, said = read[-1], list(filter(None, apart))
     if args.errors is not None:
         titles = [f"error{i}" for i in range(len(errors))]
         write_numbers(args.errors, np.stack(errors, axis=1), data, titles, numbered=True)
-    rows = [one.row for one in measured]
-    said = [one.apart for one in measured if one.apart]
     facts = {"input": args.input, "rows": len(data.row_numbers), "models": rows, "errors": args.errors}
-    lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines([_texts(row) for row in rows])]
+    lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines(list(map(_texts, rows)))]
     if len({row["space"] for row in rows}) > 1:
         lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
     tell(args, facts | ({"stand apart": said} if said else {}), [*lines, *said])

@@ -41,8 +41,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     data = read_input(_beside(args, wanted), args.input, gram=args.gram)
     if args.targets is None and args.columns is not None:
         _refuse_in_both(args, wanted, set(names) & set(data.column_names or ()))
-    if data.skipped:
-        Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
+    Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
     _refuse_other_order(args, data, known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,8 @@ def read_mixed(
         If the file is missing or damaged, a cell of a column of numbers is none, or a column holds dates, which have
         to be made numbers first.
     """
-    given = {name: value for name, value in locals().items() if name not in ("path", "kinds")}
+    given = dict(locals())
+    del given["path"], given["kinds"]
     source = as_path(path)
     if not is_table(source):
         raise InputError(
@@ -86,8 +87,7 @@ def read_mixed(
         found = next(open_columns(file, options, *raw))
     values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
     titles = found.titles(positions)
-    labels: Sequence[str | int] = titles or positions
-    _refuse_dates({label: cells for label, cells, kind in zip(labels, values, known, strict=True) if not kind}, file)
+    _refuse_dates(titles or positions, values, known, file)
     names, title = found.row_names(index)
     return Dataset(np.column_stack(values), "table", names, titles, str(file), row_title=title, guessed=found.guessed)
 
@@ -103,11 +103,12 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     return list(kinds)
 
 
-def _refuse_dates(columns: Mapping[str | int, Iterable[object]], file: Path) -> None:
-    texts = {name: list(dict.fromkeys(c for c in cells if isinstance(c, str))) for name, cells in columns.items()}
+def _refuse_dates(names: Sequence[str | int], columns: list[Any], kinds: list[str | None], file: Path) -> None:
+    read = [(name, cells) for name, cells, kind in zip(names, columns, kinds, strict=True) if not kind]
+    texts = {name: list(dict.fromkeys(c for c in cells if isinstance(c, str))) for name, cells in read}
     dates = [name for name, found in texts.items() if are_dates(found)]
     if dates:
-        s, named = "s" if len(dates) > 1 else "", ", ".join(shown(str(name)) for name in dates)
+        s, named = "s" if len(dates) > 1 else "", ", ".join(map(shown, map(str, dates)))
         raise InputError(
             f"{file}: column{s} {named} must hold numbers or texts; got dates, such as {shown(texts[dates[0]][0])}; "
             f"write the days since a start as numbers, or leave the column{s} out with drop_columns={dates!r}"
