@@ -152,7 +152,7 @@ FITS = [
     ("one.csv", "--kernel", "wl"),
     ("wide.csv", "--n-components", "two"),
     ("wide.csv", "--n-components", "0"),
-    ("wide.csv", "--n-components", "2,2", "--set", "constraint=sphere"),
+    ("wide.csv", "--n-components", "2,2", "--set", "constraint=sphere", "--set", "storage=nystroem(2)"),
     ("wide.csv", "--set", "reg=0"),
     ("wide.csv", "--set", "solver=minibatch"),
     ("wide.csv", "--set", "storage=blocked", "--set", "loss=huber(0.1)"),
