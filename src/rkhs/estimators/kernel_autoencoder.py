@@ -14,7 +14,7 @@ from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
-from rkhs.estimators.autoencoder.choice import choose_items
+from rkhs.estimators.autoencoder.choice import choose_depth, choose_items
 from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.autoencoder.fit import Choice, Opened
 from rkhs.estimators.autoencoder.row_sample import sample_of_parts
@@ -504,4 +504,6 @@ class KernelAutoencoder(BaseAutoencoder):
 
 def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[Opened, Choice]]]:
     """How items are opened in their storage, and what is chosen there."""
-    return (open_items, choose_items) if isinstance(settings.storage, str) else (open_any_rows, choose_rows)
+    if not isinstance(settings.storage, str):
+        return open_any_rows, choose_rows
+    return open_items, choose_depth if settings.shortcut and settings.candidates else choose_items

@@ -263,7 +263,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         with model._running(X, targets, sample_weight) as run:
             training = model._read(settings, X, targets, sample_weight, drop=False)
             folds = check_folds(self.cv, len(training))
-            found = [path_errors(settings, training, run, path, *fold) for fold in folds]
+            found = [path_errors(settings, training, run, path, [fold]) for fold in folds]
         means = [weighted_sum(rows, training.weights_of(test)) for rows, (_, test) in zip(found, folds, strict=True)]
         errors = np.stack(means, 1)
         return len(training), path, np.where(np.isnan(errors), np.inf, errors), settings.output_kernel

@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,7 +44,7 @@ from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
 from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, good_enough, measured, weighted_sum
 
-__all__ = ["choose_items", "path_errors"]
+__all__ = ["choose_depth", "choose_items", "path_errors"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
@@ -54,11 +55,9 @@ _PLENTY = 1000
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
 
 
-def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
-    """Choose one regulariser a layer and the kind of kernel, where they are not known."""
-    if not (settings.shortcut and settings.candidates):
-        return _choose(opened, settings, run)
-    _, choice = _choose(opened.shallow(settings), settings.shallow, run)
+def choose_depth(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
+    """Choose for one hidden layer, then whether others are better than the identity; see :func:`choose_items`."""
+    _, choice = choose_items(opened.shallow(settings), settings.shallow, run)
     chosen = settings.deepened(choice.settings)
     if chosen.kernel is not settings.kernel:
         opened = open_items(chosen, opened.given, run)
@@ -74,7 +73,7 @@ def _with_depth(opened: OpenedItems, settings: Settings, shallow: Choice, run: R
     deep = tuple(settings.deepened(shallow.settings, h).reg for h in (math.inf, *DEPTH))
     asked = _compared(opened, replace(settings, candidates=deep, weaker=()), run)
     if asked is not None and compared is not None:
-        errors, weights = asked.held_out(backwards=False)
+        errors, weights = path_errors(*asked.asked, deep, asked.parts, rough=asked.rough), asked.weights
         means = weighted_sum(errors, weights) / weights.sum()
         at = int(np.argmax(good_enough(means)))
         if np.isfinite(means[at]) and not _within_noise(errors, weights, at)[0]:
@@ -83,8 +82,8 @@ def _with_depth(opened: OpenedItems, settings: Settings, shallow: Choice, run: R
     return Choice(settings, shallow.start, compared)
 
 
-def _choose(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
-    """The choice with all layers at finite regularisers."""
+def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
+    """Choose one regulariser a layer and the kind of kernel, where they are not known."""
     asked = _compared(opened, settings, run)
     opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
     if asked is None:
@@ -93,14 +92,15 @@ def _choose(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedIt
     if asked.one_by_one:
         errors, weights = asked.left_out(opened, models), np.ones(asked.count)
     else:
-        errors, weights = asked.held_out(backwards=asked.backwards)
+        how: dict[str, Any] = {"backwards": asked.backwards, "rough": asked.rough}
+        errors, weights = path_errors(*asked.asked, asked.candidates, asked.parts, **how), asked.weights
     means = weighted_sum(errors, weights) / weights.sum()
     if not np.isfinite(means).any():  # the fit to come says why
         return opened, Choice(settings)
     at = asked.taken(errors, means, weights)
     radial, held_out = errors[at, : len(asked.parts[0][1])], float(np.nanmin(means))
     if asked.one_by_one:  # such errors are too small: what is said of the choice is measured on a part
-        radial = path_errors(*asked.asked, asked.candidates[at : at + 1], *asked.parts[0], rough=asked.rough)[0]
+        radial = path_errors(*asked.asked, asked.candidates[at : at + 1], asked.parts[:1], rough=asked.rough)[0]
         held_out = float(radial.mean())
     choice = Choice(
         replace(settings, reg=asked.candidates[at]),
@@ -177,13 +177,10 @@ class _Comparison:
         """Whether a path of fits to one part starts at its weak end."""
         return len(self.parts) == 1 and self.many and not self.training.gram
 
-    def held_out(self, *, backwards: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of the rows of all parts, a line a candidate, and the weights of these rows."""
-        errors = [
-            path_errors(*self.asked, self.candidates, *part, backwards=backwards, rough=self.rough)
-            for part in self.parts
-        ]
-        return np.concatenate(errors, 1), np.concatenate([self.training.weights_of(test) for _, test in self.parts])
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the held-out rows of all parts."""
+        return np.concatenate([self.training.weights_of(test) for _, test in self.parts])
 
     def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> np.ndarray:
         """Errors of all rows, each left out in turn, a line a candidate; the models are kept."""
@@ -203,7 +200,7 @@ class _Comparison:
     def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:
         """The choice with radial kernels, or clearly better growing ones with the best of its neighbours."""
         near, other = self.candidates[max(at - 1, 0) : at + 2], replace(self, settings=self.settings.growing)
-        errors = path_errors(*other.asked, near, *self.parts[0], backwards=self.many, rough=self.rough)
+        errors = path_errors(*other.asked, near, self.parts[:1], backwards=self.many, rough=self.rough)
         means = errors.mean(1)
         best = int(np.nanargmin(means))
         kinds = told_apart(errors[best], radial, self.run)
@@ -239,22 +236,22 @@ def path_errors(
     training: Training,
     run: Run,
     candidates: Sequence[tuple[float, ...]],
-    train: np.ndarray,
-    test: np.ndarray,
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
     *,
     backwards: bool = False,
     rough: bool = False,
 ) -> np.ndarray:
-    """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
-    compared, part, run = _compared_settings(settings, rough=rough), training.part(train), run.quiet()
-    path = Path(training.weights_of(test), len(candidates), backwards=backwards)
-    assert part.kept is not None
-    measure = partial(_errors_of, settings=compared, run=run, training=training, test=test, train=part.kept)
-    errors = np.full_like(path.errors, np.inf)  # where no fit of these rows can be begun
-    with measured():
-        _walk(path, open_items(compared, part, run), compared, candidates, run, measure, [None] * len(candidates))
-        errors = path.errors
-    return errors
+    """Errors of the rows held out of each part, a line a candidate; infinite without a fit, NaN beyond a path's end."""
+    compared, run, found = _compared_settings(settings, rough=rough), run.quiet(), []
+    for train, test in parts:
+        part, path = training.part(train), Path(training.weights_of(test), len(candidates), backwards=backwards)
+        assert part.kept is not None
+        measure = partial(_errors_of, settings=compared, run=run, training=training, test=test, train=part.kept)
+        found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun
+        with measured():
+            _walk(path, open_items(compared, part, run), compared, candidates, run, measure, [None] * len(candidates))
+            found[-1] = path.errors
+    return np.concatenate(found, 1)
 
 
 def _walk(

@@ -92,23 +92,21 @@ class OpenedItems:
         if settings.loss.automatic:
             plain = _solve_layers(replace(settings, loss=Squared()), self, start, run)
             settings, start = _with_loss_parameter(settings, plain, U, weights, self.training.groups), plain.layers
-        opened, found = self._solved(settings, start, run)
+        if settings.shortcut and (start is None or math.inf in settings.reg):
+            opened, found = self._with_depth(settings, start, run)
+        else:
+            opened, found = self, _solve_layers(settings, self, start, run)
         model = _model(settings, opened, found)
         if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
             model = replace(model, codes=codes_again(settings, run, model, self.given.items))
         fit = Fit(model, found.solution, found.codes[0], self.largest)
         return fit if choice.compared is None else self._judged(fit, settings, run, found, choice.compared)
 
-    def _solved(self, settings: Settings, start: list[Tensor] | None, run: Run) -> tuple[OpenedItems, _Solved]:
-        """The layers, and the items as their first one reads them; with depth from one hidden layer, if not beyond."""
-        shallow, opened = start is None or math.inf in settings.reg, self.shallow(settings)
-        if settings.shortcut and shallow:
-            start = None if start is None else [start[0][:, : min(settings.widths)]]
-            found = _deepened(settings, _solve_layers(settings.shallow, opened, start, run))
-            if math.inf in settings.reg:
-                return opened, found
-            start = found.layers
-        return self, _solve_layers(settings, self, start, run)
+    def _with_depth(self, settings: Settings, start: list[Tensor] | None, run: Run) -> tuple[OpenedItems, _Solved]:
+        """The layers, from one hidden layer and if not beyond it, and the items as their first one reads them."""
+        opened, start = self.shallow(settings), None if start is None else [start[0][:, : min(settings.widths)]]
+        found = _deepened(settings, _solve_layers(settings.shallow, opened, start, run))
+        return (opened, found) if math.inf in settings.reg else (self, _solve_layers(settings, self, found.layers, run))
 
     def _judged(self, fit: Fit, settings: Settings, run: Run, found: _Solved, compared: Compared) -> Fit:
         """The fit with errors as shares of the variance, components at rest, and what users must know."""
