@@ -1,11 +1,13 @@
-from rkhs import augment as augment
-from rkhs import errors as errors
-from rkhs import features as features
-from rkhs import kernels as kernels
-from rkhs import losses as losses
-from rkhs import metrics as metrics
-from rkhs import plots as plots
-from rkhs import testing as testing
+from rkhs import (
+    augment as augment,
+    errors as errors,
+    features as features,
+    kernels as kernels,
+    losses as losses,
+    metrics as metrics,
+    plots as plots,
+    testing as testing,
+)
 from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
 from rkhs.estimators.diagnostics import diagnose as diagnose
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
@@ -19,8 +21,7 @@ from rkhs.estimators.operator_regressor import OperatorKernelRegressor as Operat
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
 from rkhs.estimators.robust_fit import fit_robust as fit_robust
 from rkhs.export import to_onnx as to_onnx
-from rkhs.persistence import load as load
-from rkhs.persistence import save as save
+from rkhs.persistence import load as load, save as save
 from rkhs.reports import make_report as make_report
 
 __version__: str

@@ -3,40 +3,7 @@
 Every error is also one of Python's: ``except ValueError`` catches an ``InputError`` as well.
 """
 
-from rkhs._core.errors import (
-    CheckpointError,
-    ClusterError,
-    CollapseWarning,
-    ColumnWarning,
-    ComparisonWarning,
-    EdgeWarning,
-    GapWarning,
-    InputError,
-    JitterWarning,
-    MissingExtraError,
-    ModelFileError,
-    NotPositiveSemidefiniteWarning,
-    OutlierWarning,
-    OverfitWarning,
-    RkhsError,
-    RoundingWarning,
-)
+from rkhs._core import errors as _errors
+from rkhs._core.errors import *  # noqa: F403
 
-__all__ = [
-    "CheckpointError",
-    "ClusterError",
-    "CollapseWarning",
-    "ColumnWarning",
-    "ComparisonWarning",
-    "EdgeWarning",
-    "GapWarning",
-    "InputError",
-    "JitterWarning",
-    "MissingExtraError",
-    "ModelFileError",
-    "NotPositiveSemidefiniteWarning",
-    "OutlierWarning",
-    "OverfitWarning",
-    "RkhsError",
-    "RoundingWarning",
-]
+__all__ = [name for name in _errors.__all__ if name[0].isupper()]  # the others are functions of the library

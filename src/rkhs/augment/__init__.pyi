@@ -1,10 +1,4 @@
 from rkhs.augment.base import Augmentation as Augmentation
-from rkhs.augment.images import RandomCrop as RandomCrop
-from rkhs.augment.images import RandomFlip as RandomFlip
-from rkhs.augment.images import RandomShift as RandomShift
-from rkhs.augment.registry import Compose as Compose
-from rkhs.augment.registry import as_augmentation as as_augmentation
-from rkhs.augment.registry import augmented as augmented
-from rkhs.augment.vectors import BitDropout as BitDropout
-from rkhs.augment.vectors import GaussianNoise as GaussianNoise
-from rkhs.augment.vectors import TimeWarp as TimeWarp
+from rkhs.augment.images import RandomCrop as RandomCrop, RandomFlip as RandomFlip, RandomShift as RandomShift
+from rkhs.augment.registry import Compose as Compose, as_augmentation as as_augmentation, augmented as augmented
+from rkhs.augment.vectors import BitDropout as BitDropout, GaussianNoise as GaussianNoise, TimeWarp as TimeWarp

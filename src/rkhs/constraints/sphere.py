@@ -15,7 +15,28 @@ from rkhs.constraints.base import Constraint
 __all__ = ["Ball", "SoftSphere", "Sphere", "Whitened", "as_constraint"]
 
 
-class Sphere(Constraint):
+class _OfRows(Constraint):
+    """What bounds the length of each row."""
+
+    def __init__(self, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
+
+    def check(self) -> None:
+        """Refuse parameters out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter.
+        """
+        check_flag(self.renormalize, f"{type(self).__name__}.renormalize")
+
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """``H + D`` projected, shape (n, p)."""
+        return self.project(H + D)
+
+
+class Sphere(_OfRows):
     """Rows of unit length, ``||h_i|| = 1``.
 
     Parameters
@@ -35,19 +56,6 @@ class Sphere(Constraint):
     tensor([[0.6000, 0.8000]])
     """
 
-    def __init__(self, renormalize: bool = False) -> None:
-        self.renormalize = renormalize
-
-    def check(self) -> None:
-        """Refuse parameters out of range.
-
-        Raises
-        ------
-        InputError
-            Naming the parameter.
-        """
-        check_flag(self.renormalize, "Sphere.renormalize")
-
     def project(self, Y: Tensor) -> Tensor:
         """``y_i / ||y_i||``, shape (n, p); a zero row becomes the first axis."""
         norms = Y.norm(dim=1, keepdim=True)
@@ -59,10 +67,6 @@ class Sphere(Constraint):
         """``g_i - <g_i, h_i> h_i``, shape (n, p)."""
         return G - (G * H).sum(1, keepdim=True) * H
 
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D`` with normalised rows, shape (n, p)."""
-        return self.project(H + D)
-
     def violation(self, H: Tensor) -> float:
         """Largest ``| ||h_i|| - 1 |``."""
         return float((H.norm(dim=1) - 1.0).abs().max())
@@ -73,7 +77,7 @@ class Sphere(Constraint):
         return self.tangent(Y / norms, G) / norms
 
 
-class Ball(Constraint):
+class Ball(_OfRows):
     """Rows of at most unit length, ``||h_i|| <= 1``.
 
     Parameters
@@ -94,19 +98,6 @@ class Ball(Constraint):
             [0.0000, 0.5000]])
     """
 
-    def __init__(self, renormalize: bool = False) -> None:
-        self.renormalize = renormalize
-
-    def check(self) -> None:
-        """Refuse parameters out of range.
-
-        Raises
-        ------
-        InputError
-            Naming the parameter.
-        """
-        check_flag(self.renormalize, "Ball.renormalize")
-
     def project(self, Y: Tensor) -> Tensor:
         """``y_i / max(1, ||y_i||)``, shape (n, p)."""
         return Y / Y.norm(dim=1, keepdim=True).clamp_min(1.0)
@@ -115,10 +106,6 @@ class Ball(Constraint):
         """``G`` for rows inside; its part along the sphere for rows on the boundary. Shape (n, p)."""
         boundary = H.norm(dim=1, keepdim=True) > 1.0 - 1e-12
         return torch.where(boundary, G - (G * H).sum(1, keepdim=True) * H, G)
-
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D`` projected, shape (n, p)."""
-        return self.project(H + D)
 
     def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
         """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``, shape (n, p)."""

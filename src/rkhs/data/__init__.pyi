@@ -1,21 +1,17 @@
-from rkhs.data.bundled import Molecules as Molecules
-from rkhs.data.bundled import load_molecules as load_molecules
+from rkhs.data.bundled import Molecules as Molecules, load_molecules as load_molecules
 from rkhs.data.chunks import read_chunks as read_chunks
-from rkhs.data.dataset import Curves as Curves
-from rkhs.data.dataset import Dataset as Dataset
-from rkhs.data.dataset import SkippedRow as SkippedRow
-from rkhs.data.fingerprints import Fingerprints as Fingerprints
-from rkhs.data.fingerprints import molecular_fingerprints as molecular_fingerprints
-from rkhs.data.fingerprints import morgan_fingerprints as morgan_fingerprints
-from rkhs.data.graph_files import Graphs as Graphs
-from rkhs.data.graph_files import read_graphs as read_graphs
+from rkhs.data.dataset import Curves as Curves, Dataset as Dataset, SkippedRow as SkippedRow
+from rkhs.data.fingerprints import (
+    Fingerprints as Fingerprints,
+    molecular_fingerprints as molecular_fingerprints,
+    morgan_fingerprints as morgan_fingerprints,
+)
+from rkhs.data.graph_files import Graphs as Graphs, read_graphs as read_graphs
 from rkhs.data.irregular import curves_on_grid as curves_on_grid
 from rkhs.data.items import read_items as read_items
 from rkhs.data.mixed import read_mixed as read_mixed
 from rkhs.data.readers import read_table as read_table
-from rkhs.data.sequences import Sequences as Sequences
-from rkhs.data.sequences import read_fasta as read_fasta
-from rkhs.data.series_files import Series as Series
-from rkhs.data.series_files import read_series as read_series
+from rkhs.data.sequences import Sequences as Sequences, read_fasta as read_fasta
+from rkhs.data.series_files import Series as Series, read_series as read_series
 from rkhs.data.strings import read_strings as read_strings
 from rkhs.data.writers import write_codes as write_codes

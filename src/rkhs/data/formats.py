@@ -36,8 +36,8 @@ TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 _SHEET = "import pandas; pandas.read_excel({old!r}).to_csv({new!r}, index=False)"
 _BINNED = (
-    "import numpy as np; from pyteomics import {module}; np.savez({new!r}, spectra=np.array([np.histogram("
-    "s['m/z array'], np.arange(1001), weights=s['intensity array'])[0] for s in {module}.read({old!r})]))"
+    "import numpy as np; from pyteomics import mgf; np.savez({new!r}, spectra=np.array([np.histogram("
+    "s['m/z array'], np.arange(1001), weights=s['intensity array'])[0] for s in mgf.read({old!r})]))"
 )
 _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
@@ -47,26 +47,15 @@ _SPARSE = (
 _CONVERT = {
     **dict.fromkeys((".xls", ".ods", ".xlsb", ".xlsm"), (_SHEET, ".csv")),
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
-    ".mgf": (_BINNED.replace("{module}", "mgf"), ".npz"),
-    ".mzml": (_BINNED.replace("{module}", "mzml"), ".npz"),
+    ".mgf": (_BINNED, ".npz"),
     ".msp": (
         "from matchms.importing import load_from_msp; from matchms.exporting import save_as_mgf; "
         "save_as_mgf(list(load_from_msp({old!r})), {new!r})",
         ".mgf",
     ),
     ".json": ("import pandas; pandas.read_json({old!r}).to_csv({new!r}, index=False)", ".csv"),
-    ".jsonl": ("import pandas; pandas.read_json({old!r}, lines=True).to_csv({new!r}, index=False)", ".csv"),
-    ".dta": ("import pandas; pandas.read_stata({old!r}).to_csv({new!r}, index=False)", ".csv"),
-    ".sav": ("import pandas; pandas.read_spss({old!r}).to_csv({new!r}, index=False)", ".csv"),
-    ".sas7bdat": ("import pandas; pandas.read_sas({old!r}).to_csv({new!r}, index=False)", ".csv"),
-    ".arff": (
-        "import pandas; from scipy.io import arff; pandas.DataFrame(arff.loadarff({old!r})[0]).to_csv({new!r}, "
-        "index=False)",
-        ".csv",
-    ),
-    ".mat": ("import numpy as np, scipy.io; np.savez({new!r}, X=scipy.io.loadmat({old!r})['X'])", ".npz"),
 }
-_LOOKED_AT = 200  # lines of a text that say whether it is a table
+_FIRST_LINES = 200  # lines of a text that say whether it is a table
 _BETWEEN = re.compile(r"[\s,;|]+")
 _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
 
@@ -110,7 +99,7 @@ def _holds_numbers(path: Path) -> bool:
     """Whether at least half of what stands below the first line of a text is numbers."""
     try:
         with open_lines(path, "utf-8-sig", None) as lines:
-            head = list(islice(lines, _LOOKED_AT))
+            head = list(islice(lines, _FIRST_LINES))
     except (OSError, UnicodeError):
         return False
     cells = [cell for line in head[1:] for cell in _BETWEEN.split(line) if cell]

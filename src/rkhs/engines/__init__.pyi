@@ -1,21 +1,20 @@
-from rkhs._core.threads import count_threads as count_threads
-from rkhs._core.threads import thread_limit as thread_limit
-from rkhs.engines.base import Engine as Engine
-from rkhs.engines.base import Serial as Serial
-from rkhs.engines.base import Threads as Threads
-from rkhs.engines.block_sums import Block as Block
-from rkhs.engines.block_sums import Node as Node
-from rkhs.engines.block_sums import TreeSum as TreeSum
-from rkhs.engines.block_sums import block_generator as block_generator
-from rkhs.engines.block_sums import row_blocks as row_blocks
+from rkhs._core.threads import count_threads as count_threads, thread_limit as thread_limit
+from rkhs.engines.base import Engine as Engine, Serial as Serial, Threads as Threads
+from rkhs.engines.block_sums import (
+    Block as Block,
+    Node as Node,
+    TreeSum as TreeSum,
+    block_generator as block_generator,
+    row_blocks as row_blocks,
+)
 from rkhs.engines.distributed import Dask as Dask
-from rkhs.engines.journal import Checkpoint as Checkpoint
-from rkhs.engines.journal import Journal as Journal
-from rkhs.engines.journal import fingerprint as fingerprint
+from rkhs.engines.journal import Checkpoint as Checkpoint, Journal as Journal, fingerprint as fingerprint
 from rkhs.engines.registry import make_engine as make_engine
-from rkhs.engines.rows import ArrayRows as ArrayRows
-from rkhs.engines.rows import DaskRows as DaskRows
-from rkhs.engines.rows import FileRows as FileRows
-from rkhs.engines.rows import ParquetRows as ParquetRows
-from rkhs.engines.rows import Rows as Rows
+from rkhs.engines.rows import (
+    ArrayRows as ArrayRows,
+    DaskRows as DaskRows,
+    FileRows as FileRows,
+    ParquetRows as ParquetRows,
+    Rows as Rows,
+)
 from rkhs.engines.sources import as_rows as as_rows

@@ -1,10 +1,11 @@
 from rkhs.estimators.base import KernelEstimator as KernelEstimator
-from rkhs.estimators.candidates import BestCandidates as BestCandidates
-from rkhs.estimators.candidates import Ranking as Ranking
-from rkhs.estimators.candidates import decode_chunks as decode_chunks
+from rkhs.estimators.candidates import (
+    BestCandidates as BestCandidates,
+    Ranking as Ranking,
+    decode_chunks as decode_chunks,
+)
 from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
-from rkhs.estimators.diagnostics import Diagnostics as Diagnostics
-from rkhs.estimators.diagnostics import diagnose as diagnose
+from rkhs.estimators.diagnostics import Diagnostics as Diagnostics, diagnose as diagnose
 from rkhs.estimators.encode_files import encode_to_parquet as encode_to_parquet
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
 from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
@@ -15,5 +16,4 @@ from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContra
 from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
-from rkhs.estimators.robust_fit import RobustFit as RobustFit
-from rkhs.estimators.robust_fit import fit_robust as fit_robust
+from rkhs.estimators.robust_fit import RobustFit as RobustFit, fit_robust as fit_robust

@@ -1,10 +1,9 @@
-from rkhs.evaluation._reconstruction import Reconstruction as Reconstruction
-from rkhs.evaluation._reconstruction import reconstruction as reconstruction
-from rkhs.evaluation.comparison import CodeComparison as CodeComparison
-from rkhs.evaluation.comparison import HeadScore as HeadScore
-from rkhs.evaluation.comparison import Sizes as Sizes
-from rkhs.evaluation.comparison import compare_codes as compare_codes
-from rkhs.evaluation.decoding import DecodingQuality as DecodingQuality
-from rkhs.evaluation.decoding import decoding_quality as decoding_quality
-from rkhs.evaluation.smooth_head import SmoothClassifier as SmoothClassifier
-from rkhs.evaluation.smooth_head import SmoothRegressor as SmoothRegressor
+from rkhs.evaluation._reconstruction import Reconstruction as Reconstruction, reconstruction as reconstruction
+from rkhs.evaluation.comparison import (
+    CodeComparison as CodeComparison,
+    HeadScore as HeadScore,
+    Sizes as Sizes,
+    compare_codes as compare_codes,
+)
+from rkhs.evaluation.decoding import DecodingQuality as DecodingQuality, decoding_quality as decoding_quality
+from rkhs.evaluation.smooth_head import SmoothClassifier as SmoothClassifier, SmoothRegressor as SmoothRegressor

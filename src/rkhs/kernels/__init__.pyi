@@ -1,55 +1,44 @@
-from rkhs.kernels.base import Composite as Composite
-from rkhs.kernels.base import Kernel as Kernel
-from rkhs.kernels.base import VectorKernel as VectorKernel
-from rkhs.kernels.bridges.borrowed import FromModule as FromModule
-from rkhs.kernels.bridges.borrowed import FromSklearn as FromSklearn
-from rkhs.kernels.bridges.custom import FromFunction as FromFunction
-from rkhs.kernels.bridges.custom import Precomputed as Precomputed
+from rkhs.kernels.base import Composite as Composite, Kernel as Kernel, VectorKernel as VectorKernel
+from rkhs.kernels.bridges.borrowed import FromModule as FromModule, FromSklearn as FromSklearn
+from rkhs.kernels.bridges.custom import FromFunction as FromFunction, Precomputed as Precomputed
 from rkhs.kernels.bridges.gaussian_process import SklearnKernel as SklearnKernel
-from rkhs.kernels.combined.alignment import alignment as alignment
-from rkhs.kernels.combined.alignment import alignment_weights as alignment_weights
-from rkhs.kernels.combined.alignment import view_weights as view_weights
-from rkhs.kernels.combined.derived import Centered as Centered
-from rkhs.kernels.combined.derived import GaussianOf as GaussianOf
-from rkhs.kernels.combined.derived import Normalized as Normalized
+from rkhs.kernels.combined.alignment import (
+    alignment as alignment,
+    alignment_weights as alignment_weights,
+    view_weights as view_weights,
+)
+from rkhs.kernels.combined.derived import Centered as Centered, GaussianOf as GaussianOf, Normalized as Normalized
 from rkhs.kernels.combined.scaled_inputs import ScaledInputs as ScaledInputs
 from rkhs.kernels.combined.sparse_rows import SparseRows as SparseRows
-from rkhs.kernels.combined.sums_and_products import Product as Product
-from rkhs.kernels.combined.sums_and_products import Scaled as Scaled
-from rkhs.kernels.combined.sums_and_products import Sum as Sum
-from rkhs.kernels.combined.views import OnColumns as OnColumns
-from rkhs.kernels.combined.views import Views as Views
+from rkhs.kernels.combined.sums_and_products import Product as Product, Scaled as Scaled, Sum as Sum
+from rkhs.kernels.combined.views import OnColumns as OnColumns, Views as Views
 from rkhs.kernels.objects.by_kind import kernels_for as kernels_for
-from rkhs.kernels.objects.graphs import RandomWalk as RandomWalk
-from rkhs.kernels.objects.graphs import ShortestPath as ShortestPath
-from rkhs.kernels.objects.graphs import WeisfeilerLehman as WeisfeilerLehman
+from rkhs.kernels.objects.graphs import (
+    RandomWalk as RandomWalk,
+    ShortestPath as ShortestPath,
+    WeisfeilerLehman as WeisfeilerLehman,
+)
 from rkhs.kernels.objects.mixed import MixedTable as MixedTable
 from rkhs.kernels.objects.molecules import MoleculeTanimoto as MoleculeTanimoto
 from rkhs.kernels.objects.series import ShiftInvariant as ShiftInvariant
 from rkhs.kernels.objects.sets import MeanEmbedding as MeanEmbedding
 from rkhs.kernels.objects.spectra import ProbabilityProduct as ProbabilityProduct
-from rkhs.kernels.objects.strings import Gappy as Gappy
-from rkhs.kernels.objects.strings import Mismatch as Mismatch
-from rkhs.kernels.objects.strings import Spectrum as Spectrum
-from rkhs.kernels.objects.warping import DynamicTimeWarping as DynamicTimeWarping
-from rkhs.kernels.objects.warping import GlobalAlignment as GlobalAlignment
-from rkhs.kernels.operator_valued import OperatorKernel as OperatorKernel
-from rkhs.kernels.operator_valued import OperatorSum as OperatorSum
-from rkhs.kernels.operator_valued import Separable as Separable
-from rkhs.kernels.registry import as_kernel as as_kernel
-from rkhs.kernels.registry import kernel_from_name as kernel_from_name
-from rkhs.kernels.vectors.discrete import MinMax as MinMax
-from rkhs.kernels.vectors.discrete import Tanimoto as Tanimoto
-from rkhs.kernels.vectors.dot_product import DotProduct as DotProduct
-from rkhs.kernels.vectors.dot_product import Linear as Linear
-from rkhs.kernels.vectors.dot_product import Polynomial as Polynomial
-from rkhs.kernels.vectors.functional import FunctionalGaussian as FunctionalGaussian
-from rkhs.kernels.vectors.functional import FunctionalLaplacian as FunctionalLaplacian
-from rkhs.kernels.vectors.functional import quadrature_weights as quadrature_weights
+from rkhs.kernels.objects.strings import Gappy as Gappy, Mismatch as Mismatch, Spectrum as Spectrum
+from rkhs.kernels.objects.warping import DynamicTimeWarping as DynamicTimeWarping, GlobalAlignment as GlobalAlignment
+from rkhs.kernels.operator_valued import (
+    OperatorKernel as OperatorKernel,
+    OperatorSum as OperatorSum,
+    Separable as Separable,
+)
+from rkhs.kernels.registry import as_kernel as as_kernel, kernel_from_name as kernel_from_name
+from rkhs.kernels.vectors.discrete import MinMax as MinMax, Tanimoto as Tanimoto
+from rkhs.kernels.vectors.dot_product import DotProduct as DotProduct, Linear as Linear, Polynomial as Polynomial
+from rkhs.kernels.vectors.functional import (
+    FunctionalGaussian as FunctionalGaussian,
+    FunctionalLaplacian as FunctionalLaplacian,
+    quadrature_weights as quadrature_weights,
+)
 from rkhs.kernels.vectors.laplacian import Laplacian as Laplacian
-from rkhs.kernels.vectors.neural import NTK as NTK
-from rkhs.kernels.vectors.neural import ArcCosine as ArcCosine
-from rkhs.kernels.vectors.radial import Gaussian as Gaussian
-from rkhs.kernels.vectors.radial import Matern as Matern
-from rkhs.kernels.vectors.radial import Radial as Radial
+from rkhs.kernels.vectors.neural import NTK as NTK, ArcCosine as ArcCosine
+from rkhs.kernels.vectors.radial import Gaussian as Gaussian, Matern as Matern, Radial as Radial
 from rkhs.kernels.vectors.stationary import Stationary as Stationary

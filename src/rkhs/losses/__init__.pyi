@@ -1,13 +1,14 @@
 from rkhs.losses.base import Loss as Loss
-from rkhs.losses.canonical import Ball as Ball
-from rkhs.losses.canonical import Canonical as Canonical
-from rkhs.losses.canonical import EpsilonInsensitive as EpsilonInsensitive
-from rkhs.losses.canonical import Huber as Huber
-from rkhs.losses.canonical import Norm as Norm
-from rkhs.losses.canonical import Squared as Squared
-from rkhs.losses.canonical import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
+from rkhs.losses.canonical import (
+    Ball as Ball,
+    Canonical as Canonical,
+    EpsilonInsensitive as EpsilonInsensitive,
+    Huber as Huber,
+    Norm as Norm,
+    Squared as Squared,
+    SquaredEpsilonInsensitive as SquaredEpsilonInsensitive,
+)
 from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
 from rkhs.losses.margin import MaximumMargin as MaximumMargin
-from rkhs.losses.radial import Power as Power
-from rkhs.losses.radial import Radial as Radial
+from rkhs.losses.radial import Power as Power, Radial as Radial
 from rkhs.losses.registry import as_loss as as_loss

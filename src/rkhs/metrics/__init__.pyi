@@ -1,18 +1,23 @@
-from rkhs.metrics._dci import Disentanglement as Disentanglement
-from rkhs.metrics._dci import dci as dci
-from rkhs.metrics.bounds import Bound as Bound
-from rkhs.metrics.bounds import Stability as Stability
-from rkhs.metrics.bounds import autoencoder_bound as autoencoder_bound
-from rkhs.metrics.bounds import contrastive_bound as contrastive_bound
-from rkhs.metrics.bounds import downstream_bound as downstream_bound
-from rkhs.metrics.bounds import sphere_autoencoder_bound as sphere_autoencoder_bound
-from rkhs.metrics.bounds import stability_bound as stability_bound
-from rkhs.metrics.bounds import stability_constants as stability_constants
-from rkhs.metrics.disentanglement import irs as irs
-from rkhs.metrics.disentanglement import latent_report as latent_report
-from rkhs.metrics.disentanglement import mig as mig
-from rkhs.metrics.disentanglement import mutual_information as mutual_information
-from rkhs.metrics.disentanglement import sap as sap
-from rkhs.metrics.ranking import hamming_error as hamming_error
-from rkhs.metrics.ranking import top_k_accuracy as top_k_accuracy
-from rkhs.metrics.ranking import truth_ranks as truth_ranks
+from rkhs.metrics._dci import Disentanglement as Disentanglement, dci as dci
+from rkhs.metrics.bounds import (
+    Bound as Bound,
+    Stability as Stability,
+    autoencoder_bound as autoencoder_bound,
+    contrastive_bound as contrastive_bound,
+    downstream_bound as downstream_bound,
+    sphere_autoencoder_bound as sphere_autoencoder_bound,
+    stability_bound as stability_bound,
+    stability_constants as stability_constants,
+)
+from rkhs.metrics.disentanglement import (
+    irs as irs,
+    latent_report as latent_report,
+    mig as mig,
+    mutual_information as mutual_information,
+    sap as sap,
+)
+from rkhs.metrics.ranking import (
+    hamming_error as hamming_error,
+    top_k_accuracy as top_k_accuracy,
+    truth_ranks as truth_ranks,
+)

@@ -1,30 +1,23 @@
 from rkhs.models.autoencoder import AutoencoderModel as AutoencoderModel
-from rkhs.models.code_metric import code_map as code_map
-from rkhs.models.code_metric import resting_axes as resting_axes
-from rkhs.models.components import ComponentsModel as ComponentsModel
-from rkhs.models.components import RobustFacts as RobustFacts
-from rkhs.models.contrastive import ContrastFacts as ContrastFacts
-from rkhs.models.contrastive import ContrastiveModel as ContrastiveModel
-from rkhs.models.deep_rkm import CodeEncoder as CodeEncoder
-from rkhs.models.deep_rkm import DeepRKMModel as DeepRKMModel
-from rkhs.models.deep_rkm import DeepRKMQuality as DeepRKMQuality
-from rkhs.models.functions import CodeRegression as CodeRegression
-from rkhs.models.functions import Expansion as Expansion
-from rkhs.models.functions import Layer as Layer
-from rkhs.models.functions import LinearPart as LinearPart
-from rkhs.models.kept import GramModel as GramModel
-from rkhs.models.kept import GramOf as GramOf
-from rkhs.models.kept import KeptItems as KeptItems
-from rkhs.models.layers import Compared as Compared
-from rkhs.models.layers import Pricing as Pricing
-from rkhs.models.layers import rebuilds_rows as rebuilds_rows
+from rkhs.models.code_metric import code_map as code_map, resting_axes as resting_axes
+from rkhs.models.components import ComponentsModel as ComponentsModel, RobustFacts as RobustFacts
+from rkhs.models.contrastive import ContrastFacts as ContrastFacts, ContrastiveModel as ContrastiveModel
+from rkhs.models.deep_rkm import (
+    CodeEncoder as CodeEncoder,
+    DeepRKMModel as DeepRKMModel,
+    DeepRKMQuality as DeepRKMQuality,
+)
+from rkhs.models.functions import (
+    CodeRegression as CodeRegression,
+    Expansion as Expansion,
+    Layer as Layer,
+    LinearPart as LinearPart,
+)
+from rkhs.models.kept import GramModel as GramModel, GramOf as GramOf, KeptItems as KeptItems
+from rkhs.models.layers import Compared as Compared, Pricing as Pricing, rebuilds_rows as rebuilds_rows
 from rkhs.models.left_out import left_out_facts as left_out_facts
-from rkhs.models.machine import Certificates as Certificates
-from rkhs.models.machine import MachineModel as MachineModel
-from rkhs.models.machine import path_values as path_values
+from rkhs.models.machine import Certificates as Certificates, MachineModel as MachineModel, path_values as path_values
 from rkhs.models.other_starts import lower_start as lower_start
-from rkhs.models.rebuilt import Goal as Goal
-from rkhs.models.rebuilt import Rebuilt as Rebuilt
-from rkhs.models.refined_codes import FINE as FINE
-from rkhs.models.refined_codes import ROUGH as ROUGH
+from rkhs.models.rebuilt import Goal as Goal, Rebuilt as Rebuilt
+from rkhs.models.refined_codes import FINE as FINE, ROUGH as ROUGH
 from rkhs.models.stored_autoencoder import with_kept_items as with_kept_items

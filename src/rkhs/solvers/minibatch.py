@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
@@ -15,20 +14,54 @@ from rkhs.solvers.base import Solver
 __all__ = ["DoublyStochastic", "MiniBatch"]
 
 
-class _Batched(Solver):
-    """Adam on a new batch at every step; the step length falls along a half cosine to zero at the last one."""
+class MiniBatch(Solver):
+    """Adam on a new batch of rows at every step; the step length falls along a half cosine to zero at the last one.
+
+    Parameters
+    ----------
+    batch_size : int, default=1024
+        Rows of one step.
+    learning_rate : float, default=3e-2
+        Length of the first steps.
+    max_iter : int or None, default=None
+        Number of steps. None: that of the estimator; 500 alone.
+    beta1, beta2 : float, default=0.9, 0.999
+        Decay of the first and second moment, at least 0 and under 1.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    The value is that of the last batches; the caller knows the whole objective.
+
+    References
+    ----------
+    Kingma and Ba (2015), algorithm 1; Loshchilov and Hutter (2017), equation 5, for the step lengths.
+    """
 
     requires: ClassVar[tuple[type, ...]] = (HasBatches,)
 
-    batch_size: int
-    learning_rate: float
-    beta1: float
-    beta2: float
+    def __init__(
+        self,
+        batch_size: int = 1024,
+        learning_rate: float = 3e-2,
+        max_iter: int | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+    ) -> None:
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.beta1 = beta1
+        self.beta2 = beta2
 
     @property
-    @abstractmethod
     def share(self) -> float:
-        """Of the coefficients that a step updates, above 0 and at most 1."""
+        """All coefficients."""
+        return 1.0
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate, beta1, beta2, steps = self.learning_rate, self.beta1, self.beta2, self.max_iter
@@ -60,55 +93,7 @@ class _Batched(Solver):
         return Solution(x, value, reason, step + 1, step + 1, history=monitor.finish())
 
 
-class MiniBatch(_Batched):
-    """Adam on a new batch of rows at every step; the step length falls along a half cosine to zero at the last one.
-
-    Parameters
-    ----------
-    batch_size : int, default=1024
-        Rows of one step.
-    learning_rate : float, default=3e-2
-        Length of the first steps.
-    max_iter : int or None, default=None
-        Number of steps. None: that of the estimator; 500 alone.
-    beta1, beta2 : float, default=0.9, 0.999
-        Decay of the first and second moment, at least 0 and under 1.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
-    Notes
-    -----
-    The value is that of the last batches; the caller knows the whole objective.
-
-    References
-    ----------
-    Kingma and Ba (2015), algorithm 1; Loshchilov and Hutter (2017), equation 5, for the step lengths.
-    """
-
-    def __init__(
-        self,
-        batch_size: int = 1024,
-        learning_rate: float = 3e-2,
-        max_iter: int | None = None,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-    ) -> None:
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.beta1 = beta1
-        self.beta2 = beta2
-
-    @property
-    def share(self) -> float:
-        """All coefficients."""
-        return 1.0
-
-
-class DoublyStochastic(_Batched):
+class DoublyStochastic(MiniBatch):
     """:class:`MiniBatch` that draws, at every step, also the coefficients that it updates.
 
     Parameters
@@ -147,12 +132,8 @@ class DoublyStochastic(_Batched):
         beta1: float = 0.9,
         beta2: float = 0.999,
     ) -> None:
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
+        super().__init__(batch_size, learning_rate, max_iter, beta1, beta2)
         self.coefficient_share = coefficient_share
-        self.max_iter = max_iter
-        self.beta1 = beta1
-        self.beta2 = beta2
 
     @property
     def share(self) -> float:

@@ -1,15 +1,12 @@
-from rkhs.spaces.base import Components as Components
-from rkhs.spaces.base import Space as Space
-from rkhs.spaces.base import Targets as Targets
+from rkhs.spaces.base import Components as Components, Space as Space, Targets as Targets
 from rkhs.spaces.held_items import HeldItems as HeldItems
-from rkhs.spaces.mapped import MappedSpace as MappedSpace
-from rkhs.spaces.mapped import fit_euclidean as fit_euclidean
-from rkhs.spaces.passes import Data as Data
-from rkhs.spaces.passes import FeatureMoments as FeatureMoments
-from rkhs.spaces.source import BLOCK as BLOCK
-from rkhs.spaces.source import Source as Source
-from rkhs.spaces.source import gather_rows as gather_rows
-from rkhs.spaces.source import open_source as open_source
-from rkhs.spaces.source import positive_rows as positive_rows
-from rkhs.spaces.whole import WholeSpace as WholeSpace
-from rkhs.spaces.whole import training_gram as training_gram
+from rkhs.spaces.mapped import MappedSpace as MappedSpace, fit_euclidean as fit_euclidean
+from rkhs.spaces.passes import Data as Data, FeatureMoments as FeatureMoments
+from rkhs.spaces.source import (
+    BLOCK as BLOCK,
+    Source as Source,
+    gather_rows as gather_rows,
+    open_source as open_source,
+    positive_rows as positive_rows,
+)
+from rkhs.spaces.whole import WholeSpace as WholeSpace, training_gram as training_gram

@@ -1,16 +1,15 @@
-from rkhs.spaces.features.base import ConcatenatedMap as ConcatenatedMap
-from rkhs.spaces.features.base import FeatureMap as FeatureMap
-from rkhs.spaces.features.base import Features as Features
-from rkhs.spaces.features.base import LinearMap as LinearMap
-from rkhs.spaces.features.base import Storage as Storage
+from rkhs.spaces.features.base import (
+    ConcatenatedMap as ConcatenatedMap,
+    FeatureMap as FeatureMap,
+    Features as Features,
+    LinearMap as LinearMap,
+    Storage as Storage,
+)
 from rkhs.spaces.features.filled_table import FilledTable as FilledTable
-from rkhs.spaces.features.fourier import ArcCosineMap as ArcCosineMap
-from rkhs.spaces.features.fourier import FourierMap as FourierMap
-from rkhs.spaces.features.nystroem import LandmarkMap as LandmarkMap
-from rkhs.spaces.features.nystroem import Nystroem as Nystroem
+from rkhs.spaces.features.fourier import ArcCosineMap as ArcCosineMap, FourierMap as FourierMap
+from rkhs.spaces.features.nystroem import LandmarkMap as LandmarkMap, Nystroem as Nystroem
 from rkhs.spaces.features.random_features import RandomFeatures as RandomFeatures
-from rkhs.spaces.features.sampling import leverage_scores as leverage_scores
-from rkhs.spaces.features.sampling import sample_landmarks as sample_landmarks
+from rkhs.spaces.features.sampling import leverage_scores as leverage_scores, sample_landmarks as sample_landmarks
 from rkhs.spaces.features.sketch import MinHashMap as MinHashMap
 from rkhs.spaces.features.sparse import SparseMap as SparseMap
 from rkhs.spaces.features.whole import WholeMap as WholeMap
