@@ -132,7 +132,6 @@ def _without_spikes(X: np.ndarray) -> np.ndarray:
 
 
 def _most_common(values: np.ndarray) -> float:
-    """Share of the values that are the most common one."""
     return float(np.unique(values, return_counts=True)[1].max()) / len(values)
 
 

@@ -171,7 +171,6 @@ class _Session:
         return as_rows(path)
 
     def close(self) -> None:
-        """Close what is ours."""
         if self._owned:
             self.client.close()
         if self._ending is not None:
@@ -270,7 +269,6 @@ class _Run:
             raise
 
     def submit(self, task: Task) -> _Running:
-        """Send a task."""
         return _Running(task, self._send(self._key(task, 1), _compute, task, self._shared))
 
     def _key(self, task: Task, attempt: int) -> str:

@@ -55,7 +55,6 @@ class Fitted(Generic[T]):
         return value
 
     def __set__(self, estimator: object, value: Any) -> None:
-        """Refuse: a model is a value."""
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")
 
 

@@ -119,7 +119,6 @@ def _molecules(X: Any) -> list[Any] | None:
 
 
 def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
-    """The kernels that a kernel is made of."""
     found = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
     for part in found:
         found.extend(getattr(part, "parts", ()))

@@ -25,10 +25,8 @@ def rounding_width(values: np.ndarray) -> np.ndarray:
 
 
 def nearest_first(D: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Candidates of each row of distances (m, c), and their distances; of equal ones the first is first.
-
-    Neighbours in the order that differ by no more than :func:`rounding_width` are equal, and get their least distance.
-    """
+    """Candidates of each row of distances (m, c), and their distances; of equal ones the first is first."""
+    # Neighbours in the order that differ by no more than ``rounding_width`` are equal, and get their least distance.
     order, distances = np.empty((len(D), count), dtype=np.int64), np.empty((len(D), count), dtype=D.dtype)
     step = max(1, _ENTRIES // max(1, D.shape[1]))
     for start in range(0, len(D), step):

@@ -94,10 +94,8 @@ def items_autoencoder(
     shortcut: bool = False,
     moving: bool = False,
 ) -> Autoencoder:
-    """Of any depth, every layer on all items; kernels are those of the layers 2..L, the rest is one a layer.
-
-    With a Gram matrix as ``factor`` points are coefficients, those of the last layer among them where it is ``moving``.
-    """
+    """Of any depth, every layer on all items; kernels are those of the layers 2..L, the rest is one a layer."""
+    # With a Gram matrix as ``factor`` points are coefficients, also those of a last layer that is ``moving``.
     A, *between, last = operators or (None,) * len(reg)
     encoder: Any = None
     if isinstance(factor, Tensor):

@@ -30,11 +30,10 @@ class FrozenMachine:
 
 @dataclass(frozen=True)
 class ConstrainedDRKM:
-    """``min_H -sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over codes with orthonormal columns.
+    """``min_H -sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over codes with orthonormal columns."""
 
-    ``K_0`` is the Gram matrix of the data, ``K_l = k_l(c H_l, c H_l)`` that of the codes of layer ``l``, all of them
-    centred if ``center``. The point is ``H = [H_1, .., H_L]``, shape (n, S) with ``S = sum n_components``.
-    """
+    # ``K_0`` is the Gram matrix of the data, ``K_l = k_l(c H_l, c H_l)`` that of the codes of layer ``l``, all of them
+    # centred if ``center``. The point is ``H = [H_1, .., H_L]``, shape (n, S) with ``S = sum n_components``.
 
     gram: Tensor  # (n, n): ``K_0``; centred by the caller if ``center`` (:meth:`from_gram` does it)
     kernels: tuple[Kernel, ...]  # resolved kernels on the codes, one fewer than layers

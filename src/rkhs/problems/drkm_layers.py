@@ -101,11 +101,10 @@ class TiledGram(InnerGram):
 
 
 class TaylorGram(InnerGram):
-    """The Gaussian Gram matrix by features of the truncated exponential series.
+    """The Gaussian Gram matrix by features of the truncated exponential series."""
 
-    ``exp(-gamma |x - y|^2) = exp(-gamma |x|^2) exp(-gamma |y|^2) sum_k (2 gamma x.y)^k / k!``, cut after ``degree``;
-    with ``t = 2 gamma max |z|^2`` no entry is off by more than ``t^(degree + 1) e^t / (degree + 1)!``.
-    """
+    # ``exp(-gamma |x - y|^2) = exp(-gamma |x|^2) exp(-gamma |y|^2) sum_k (2 gamma x.y)^k / k!``, cut after ``degree``;
+    # with ``t = 2 gamma max |z|^2`` no entry is off by more than ``t^(degree + 1) e^t / (degree + 1)!``.
 
     def __init__(self, gamma: float, Z: Tensor, degree: int) -> None:
         self.gamma = gamma

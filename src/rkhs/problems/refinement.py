@@ -193,12 +193,11 @@ def _through(onto: CodeSet, Y: Tensor, J: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class LeftOutRefinement(CodeRefinement):
-    """Codes of the training items, each refined with the decoder that was fitted without it.
+    """Codes of the training items, each refined with the decoder that was fitted without it."""
 
-    With ``Phi = P T`` the decoder without item i says ``g(z) - share_i(z) phi_i / P_ii``, where
-    ``share_i(z) = k(z, supports) p_i + [z, 1] m_i`` is what it would say if the targets were one at item i and zero
-    elsewhere.
-    """
+    # With ``Phi = P T`` the decoder without item i says ``g(z) - share_i(z) phi_i / P_ii``, where
+    # ``share_i(z) = k(z, supports) p_i + [z, 1] m_i`` is what it would say if the targets were one at item i and zero
+    # elsewhere.
 
     own: Tensor = field(kw_only=True)  # (n, n): the rows ``p_i`` of ``P``
     steps: Tensor = field(kw_only=True)  # (n, r): ``phi_i / P_ii``

@@ -216,10 +216,8 @@ def semiparametric_decoder(
     operator: Tensor | None = None,
     weights: Tensor | None = None,
 ) -> Decoder:
-    """Minimise ``sum_i w_i 1/2 ||t_i - [z_i, 1] b - (K Phi)_i||^2 + reg / 2 <K, Phi Phi^T> + free / 2 ||b||^2``.
-
-    One Cholesky factorisation of ``W = K + reg diag(1 / w)``; see the head of this file.
-    """
+    """Minimise ``sum_i w_i 1/2 ||t_i - [z_i, 1] b - (K Phi)_i||^2 + reg / 2 <K, Phi Phi^T> + free / 2 ||b||^2``."""
+    # One Cholesky factorisation of ``W = K + reg diag(1 / w)``; see the head of this file.
     assert operator is None
     n, p = codes.shape
     W = K

@@ -29,12 +29,10 @@ def left_out_path(
     weights: Tensor | None,
     groups: np.ndarray | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Residuals of items left out in turn, and the coefficients of all items, in coordinates of the operator.
-
-    In the coordinate of eigenvalue ``a`` the machine solves ``G c = u``, ``G = a K + reg diag(1/w)``. The residual of
-    item i by the machine without it is ``c_i / (G^-1)_ii``. An item is left out with all of its weight and with its
-    copies, which have one number in ``groups`` (n,): only ratios of the weights count, and copies are weights.
-    """
+    """Residuals of items left out in turn, and the coefficients of all items, in coordinates of the operator."""
+    # In the coordinate of eigenvalue ``a`` the machine solves ``G c = u``, ``G = a K + reg diag(1/w)``. The residual of
+    # item i by the machine without it is ``c_i / (G^-1)_ii``. An item is left out with all of its weight and with its
+    # copies, which have one number in ``groups`` (n,): only ratios of the weights count, and copies are weights.
     given = torch.full_like(U[:, 0], 1.0 / len(U)) if weights is None else weights
     first, place, w = merged_copies(groups, given)
     K, U, share = K[first][:, first], U[first], (given / w[place])[:, None]
@@ -51,11 +49,9 @@ def left_out_path(
 def refit_residuals(
     K: Tensor, Y: Tensor, operator: Tensor | None, regs: Sequence[float], w: Tensor, *, center: bool
 ) -> Iterator[Tensor]:
-    """Residuals (n, q) of items by fits to the others, whose weights sum to one again, around a mean of their own.
-
-    Without item i the system is ``G_i = a K + reg (1 - w_i) diag(1/w)``, up to a factor of item i alone, and with the
-    mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``.
-    """
+    """Residuals (n, q) of items by fits to the others, whose weights sum to one again, around a mean of their own."""
+    # Without item i the system is ``G_i = a K + reg (1 - w_i) diag(1/w)``, up to a factor of item i alone, and with the
+    # mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``.
     values, V = (Y.new_ones(1), None) if operator is None else torch.linalg.eigh(operator)
     T = Y if V is None else Y @ V
     root, rest = w.sqrt()[:, None], (1.0 - w)[:, None]

@@ -30,10 +30,9 @@ _WORSE = 2  # candidates in a row after which a path backwards ends
 
 
 class Path:
-    """Errors of rows by candidates, the strongest first, while a loop over it walks the path and writes them down.
+    """Errors of rows by candidates, the strongest first, while a loop over it walks the path and writes them down."""
 
-    ``promises`` says of the least mean so far whether the strongest is worth its fit beyond the end.
-    """
+    # ``promises`` says of the least mean so far whether the strongest is worth its fit beyond the end.
 
     def __init__(
         self,

@@ -109,7 +109,6 @@ class _Pairs:
         return len(self._places)
 
     def clear(self) -> None:
-        """Forget all pairs."""
         self._places.clear()
 
     def learn(self, s: Tensor, y: Tensor) -> None:

@@ -93,11 +93,10 @@ class HeldFeatures:
 
 @dataclass(frozen=True, eq=False)
 class FeatureGram:
-    """``diag(s) F F^T diag(s)``, never formed.
+    """``diag(s) F F^T diag(s)``, never formed."""
 
-    With ``F^T diag(s^2) F = E diag(v) E^T`` and any function ``g``, ``g(F F^T) = g(0) I + F E diag((g(v) - g(0)) / v)
-    E^T F^T`` where rows outnumber features.
-    """
+    # With ``F^T diag(s^2) F = E diag(v) E^T`` and any function ``g``, ``g(F F^T) = g(0) I + F E diag((g(v) - g(0)) / v)
+    # E^T F^T`` where rows outnumber features.
 
     rows: RowFeatures  # ``F``
     second: Tensor  # (m, m): ``F^T diag(w) F``, the weights ``w`` of the rows, which sum to one
@@ -110,7 +109,6 @@ class FeatureGram:
         return replace(self, scale=scale, total=float(scale @ scale))
 
     def __getitem__(self, folds: slice) -> FeatureGram:
-        """The same: there is one fold."""
         return self
 
     @cached_property

@@ -29,12 +29,9 @@ _ADVICE = {
 
 
 def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False) -> None:
-    """Refuse kernel values whose differences are rounding.
-
-    With ``s = mean_i k(x_i, x_i) - mean_ij k(x_i, x_j)``, the variance of the features, rounding takes a share of about
-    ``eps / r`` with ``r = s / mean_i k(x_i, x_i)``; of moments of features ``eps / r^2``. Kernels of the inner product
-    lose that much on data far from the origin.
-    """
+    """Refuse kernel values whose differences are rounding."""
+    # With ``s = mean_i k(x_i, x_i) - mean_ij k(x_i, x_j)``, the variance of the features, rounding takes a share of
+    # about ``eps / r`` with ``r = s / mean_i k(x_i, x_i)``; of moments of features ``eps / r^2``.
     eps, size = float(torch.finfo(K.dtype).eps), float(K.diagonal().mean())
     spread = size - float(K.mean())
     if len(K) < 2 or size <= 0.0:

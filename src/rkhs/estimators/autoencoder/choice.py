@@ -140,12 +140,10 @@ class _Comparison:
 
     @property
     def candidates(self) -> tuple[tuple[float, ...], ...]:
-        """The strongest first."""
         return self.settings.candidates
 
     @property
     def many(self) -> bool:
-        """Whether there are many components."""
         return min(self.settings.widths) > FEW_COMPONENTS
 
     @property

@@ -205,7 +205,6 @@ class Settings:
 
 
 def _ends(values: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The first and the last."""
     return values[0], values[-1]
 
 

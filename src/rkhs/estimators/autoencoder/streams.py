@@ -65,7 +65,6 @@ class _Sampled(OpenedRows):
 
 
 def _part(training: Training, items: Tensor, chosen: np.ndarray | None) -> Training:
-    """The rows of a sample."""
     w, total = training.weights, training.total
     if chosen is not None:
         part = None if w is None else w[torch.as_tensor(chosen)]

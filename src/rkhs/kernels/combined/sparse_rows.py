@@ -221,7 +221,6 @@ class SparseRows(Kernel):
 
 
 def _shares(n: int, weights: Tensor | None) -> np.ndarray:
-    """Weights of n rows that sum to one."""
     return np.full(n, 1.0 / n) if weights is None else weights.cpu().numpy().astype(np.float64)
 
 

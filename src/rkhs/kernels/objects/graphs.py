@@ -115,7 +115,6 @@ class _Union:
 
     @classmethod
     def joined(cls, parts: list[_Union]) -> _Union:
-        """Several of them as one."""
         graphs = [{"labels": part.labels, "edges": np.column_stack([part.sources, part.targets])} for part in parts]
         union = cls(graphs)
         once = np.unique(np.column_stack([union.sources, union.targets]), axis=0)  # both directions came in
@@ -131,7 +130,6 @@ class _Union:
 
     @property
     def largest_degree(self) -> int:
-        """Of any node."""
         return int(np.bincount(self.sources, minlength=1).max())
 
 

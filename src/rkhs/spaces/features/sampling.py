@@ -154,7 +154,6 @@ def landmark_gram(kernel: Kernel, items: Any, rows: np.ndarray, chosen: Any) -> 
 
 
 def _columns(kernel: Kernel, tile: Any, items: Any, rows: np.ndarray, chosen: Any) -> Tensor:
-    """Kernel values of a tile of items with the chosen ones."""
     if kernel.domain == "gram":
         return kernel._gram(tile)[:, torch.as_tensor(rows)]
     return kernel._gram(tile, chosen)
