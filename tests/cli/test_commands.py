@@ -114,7 +114,7 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["converged"] == model.converged_
     assert {"max_iter": "300", "n_components": "(3, 1, 3)"}.items() <= facts["parameters"].items()
     assert not {"engine", "checkpoint"} & facts["parameters"].keys()
-    assert f"gamma={model.kernel_.terms[0].gamma}" in facts["kernel"]
+    assert f"gamma={model.kernel_.gamma}" in facts["kernel"]
     assert facts["sha256"] == hashlib.sha256(Path("m.rkhs").read_bytes()).hexdigest()
     assert "diagnosis" in facts
     assert run("info", "m.rkhs", "--json") == 0

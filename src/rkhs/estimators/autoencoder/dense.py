@@ -395,7 +395,8 @@ def _start(
         goals = goals_of_layers(codes, widths, weights)
     if attempt == 0 and previous is not None:  # one hidden layer: what it lacks comes from the goals, at its scale
         found, scores = carried(previous[0], min(widths)), max(goals, key=lambda goal: goal.shape[1])
-        scores = scores * float(found.norm() / divisor(scores[:, : min(widths)].norm()))
+        w = 1.0 if weights is None else weights[:, None].sqrt()
+        scores = scores * float((w * found).norm() / divisor((w * scores[:, : min(widths)]).norm()))
         codes = torch.cat([found, scores[:, min(widths) :]], 1)
         return encoder.start([codes[:, :p] for p in widths], 1.0)
     if settings.constraint is not None:
