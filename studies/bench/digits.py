@@ -15,8 +15,7 @@ import statistics
 import numpy as np
 import torch
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
-from sklearn.decomposition import KernelPCA as TheirKernelPCA
+from sklearn.decomposition import PCA, KernelPCA as TheirKernelPCA
 
 from rkhs import KernelAutoencoder, KernelPCA
 from studies.harness.scripts import run_script

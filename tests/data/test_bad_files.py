@@ -19,8 +19,8 @@ import torch
 from rkhs._core import memory
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
-from rkhs.data import arrays as array_files
 from rkhs.data import (
+    arrays as array_files,
     molecular_fingerprints,
     read_chunks,
     read_fasta,

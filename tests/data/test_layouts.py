@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rkhs._core.errors import InputError
 from rkhs.data import read_chunks, read_mixed, read_table

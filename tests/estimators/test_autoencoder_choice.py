@@ -16,8 +16,7 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
-from rkhs.estimators.autoencoder import choice as autoencoder_choice
-from rkhs.estimators.autoencoder import rows as autoencoder_rows
+from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
 from rkhs.estimators.autoencoder.choice import _left_out_errors, _within_noise
 from rkhs.estimators.autoencoder.dense import OpenedItems
 from rkhs.estimators.autoencoder.fit import Choice, Fit

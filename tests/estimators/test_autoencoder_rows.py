@@ -19,9 +19,7 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.constraints import SoftSphere, Whitened
 from rkhs.engines import Threads, as_rows
-from rkhs.estimators.autoencoder import rows as autoencoder_rows
-from rkhs.estimators.autoencoder import staged_rows
-from rkhs.estimators.autoencoder import streams as autoencoder_streams
+from rkhs.estimators.autoencoder import rows as autoencoder_rows, staged_rows, streams as autoencoder_streams
 from rkhs.estimators.autoencoder.ordered_rows import ordered_rows
 from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian

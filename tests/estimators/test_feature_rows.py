@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rkhs
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder import opened_rows, staged_rows
-from rkhs.estimators.autoencoder import streams as autoencoder_streams
+from rkhs.estimators.autoencoder import opened_rows, staged_rows, streams as autoencoder_streams
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Tanimoto
 from tests.estimators.test_autoencoder_rows import curved

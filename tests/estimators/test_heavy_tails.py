@@ -11,8 +11,7 @@ import torch
 
 import rkhs
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder import choice as autoencoder_choice
-from rkhs.estimators.autoencoder import rows as autoencoder_rows
+from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
 from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, growing_kernels
 from rkhs.estimators.choice_report import heavy_tailed, told_apart
 from rkhs.estimators.run import Run

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
-from sklearn.decomposition import KernelPCA as Peer
+from sklearn.decomposition import PCA, KernelPCA as Peer
 
 from rkhs import KernelPCA
 from rkhs._core.errors import InputError

@@ -29,8 +29,7 @@ from rkhs.problems.preimage import Preimage
 from rkhs.solvers import PreimageInBox, Solver
 from tests.contracts.kernel_examples import EXAMPLES as KERNELS
 from tests.contracts.test_losses import EXAMPLES as LOSSES
-from tests.contracts.test_solvers import Everything, machine
-from tests.contracts.test_solvers import X as DATA
+from tests.contracts.test_solvers import Everything, X as DATA, machine
 from tests.reliability.fuzz import estimators, functions, values
 from tests.reliability.fuzz.case import Case
 from tests.reliability.fuzz.items import raw_items

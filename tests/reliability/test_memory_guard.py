@@ -86,6 +86,7 @@ def test_no_pair_of_rows_is_touched_before_the_memory_is_known(
     for kernel in (Gaussian, FunctionalLaplacian):
         monkeypatch.setattr(kernel, "resolve", touched)
         monkeypatch.setattr(kernel, "_gram", touched)
+    monkeypatch.setattr(memory, "_SMALL", 0)  # small fits ask too
     monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
     X = np.random.default_rng(0).normal(size=(1500, 3))
     with pytest.raises(InputError, match="n=1500 rows.*needs about .*iB"):

@@ -14,7 +14,7 @@ __all__ = ["SHARE", "Estimate", "available_bytes", "check_memory", "readable"]
 SHARE = 0.6
 """A fit may ask for this share of what there is: the rest is for the data, other programs and what was overlooked."""
 
-_SMALL = 2**24  # bytes below which what there is, half a millisecond, is not asked
+_SMALL = 3 * 2**24  # bytes below which what there is, half a millisecond, is not asked
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,7 @@ from typing import Any, BinaryIO, TextIO
 from rkhs._core.errors import InputError, missing_extra, shown
 from rkhs.data.text import number_in
 
-__all__ = [
-    "TABLES",
-    "TEXT_TABLES",
-    "advice",
-    "extension_of",
-    "is_table",
-    "is_text_table",
-    "open_bytes",
-    "open_lines",
-    "other_sheets",
-    "refuse_sparse_lines",
-]
+__all__ = ["TABLES", "TEXT_TABLES", "advice", "extension_of", "is_table", "is_text_table"]
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from sklearn.gaussian_process import kernels as gp
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor, kernels as gp
 from sklearn.metrics import pairwise
 
 from rkhs import KernelPCA
