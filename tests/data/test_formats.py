@@ -399,3 +399,33 @@ def test_a_sparse_matrix_of_scipy_is_read_with_its_zeros(tmp_path, form):
     (tmp_path / "n.npz").write_bytes(damaged)
     with pytest.raises(InputError, match="n.npz"):
         read_table(tmp_path / "n.npz")
+
+
+def test_a_workbook_that_says_too_small_a_size_is_read_whole(tmp_path):
+    path = _workbook(tmp_path / "t.xlsx", Sheet=ROWS)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert b'<dimension ref="A1:C4"' in parts[sheet]
+    parts[sheet] = parts[sheet].replace(b'<dimension ref="A1:C4"', b'<dimension ref="A1"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    np.testing.assert_array_equal(read_table(path).X, NUMBERS)
+
+
+def test_rows_of_a_workbook_that_end_early_have_empty_cells(tmp_path):
+    from rkhs.data import read_mixed
+
+    path = _workbook(tmp_path / "t.xlsx", Sheet=[["a", "b", "c"], [1.5, 2, 3], [4], [5, 6]])
+    assert read_mixed(path).X.tolist() == [[1.5, 2.0, 3.0], [4.0, None, None], [5.0, 6.0, None]]
+
+
+def test_the_unicode_text_of_excel_is_a_table(tmp_path):
+    from rkhs.data import read_items
+
+    path = tmp_path / "t.txt"
+    path.write_bytes(COLUMNS.replace(",", "\t").replace("\n", "\r\n").encode("utf-16"))
+    data = read_items(path)
+    assert (data.kind, data.row_names) == ("vectors", ("first", "second"))
+    np.testing.assert_array_equal(data.X, NUMBERS)

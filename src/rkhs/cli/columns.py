@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.wording import few
+from rkhs.cli.wording import few, in_flags
 from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _molecule_notes(data: Dataset) -> list[str]:
 
 def column_notes(data: Dataset) -> list[str]:
     """What was guessed of the file, and what is said of its columns."""
-    return [f"file: {text}" for text in data.guessed] + _notes_of_columns(data)
+    return [f"file: {in_flags(text)}" for text in data.guessed] + _notes_of_columns(data)
 
 
 def _notes_of_columns(data: Dataset) -> list[str]:

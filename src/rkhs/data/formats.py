@@ -9,7 +9,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -44,6 +44,7 @@ _CONVERT = {
     ),
     ".json": ("import pandas; pandas.read_json({old!r}).to_csv({new!r}, index=False)", ".csv"),
 }
+_MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FIRST_LINES = 200  # lines of a text that say whether it is a table
 _BETWEEN = re.compile(r"[\s,;|]+")
 _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
@@ -70,14 +71,19 @@ def advice(path: Path) -> str:
     """What to do with a file of another format: the line of Python that converts it, if one is known."""
     line, end = _CONVERT.get(extension_of(path), ("", ""))
     if line:
-        return f"convert it with Python: {line.format(old=path.name, new=path.with_suffix(end).name)}"
+        return f"convert it with Python: {line.format(old=str(path), new=str(path.with_suffix(end)))}"
     return "convert the file, or rename it if its content is one of these"
+
+
+def marked_encoding(start: bytes) -> str | None:
+    """The encoding that a byte order mark says, as Excel writes one."""
+    return next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
 
 
 def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
     """Raise if the lines of a text file are those of libsvm: a label, and pairs of a column and a value."""
     if lines and all(_SPARSE_LINE.fullmatch(line.strip()) for line in lines):
-        line = _SPARSE.format(old=path.name, new=path.with_suffix(".npz").name)
+        line = _SPARSE.format(old=str(path), new=str(path.with_suffix(".npz")))
         raise InputError(
             f"{path}: expected a table or texts; got rows of libsvm, such as {shown(lines[0].strip()[:40])}; convert "
             f"them with Python: {line}"
@@ -87,7 +93,9 @@ def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
 def _holds_numbers(path: Path) -> bool:
     """Whether at least half of what stands below the first line of a text is numbers."""
     try:
-        with open_lines(path, "utf-8-sig", None) as lines:
+        with open(path, "rb") as handle:
+            encoding = marked_encoding(handle.read(4)) or "utf-8-sig"
+        with open_lines(path, encoding, None) as lines:
             head = list(islice(lines, _FIRST_LINES))
     except (OSError, UnicodeError):
         return False
@@ -110,43 +118,36 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 def open_lines(path: Path, encoding: str, sheet: str | None) -> Iterator[TextIO]:
     """The text of a table; of a workbook that of one sheet, with commas between the cells."""
     if path.suffix.lower() == ".xlsx":
-        yield io.StringIO(_sheets(path, path.stat().st_mtime_ns, sheet)[0], newline="")
+        yield io.StringIO(sheet_of(path, path.stat().st_mtime_ns, sheet)[0], newline="")
         return
     with open_bytes(path) as handle, io.TextIOWrapper(handle, encoding=encoding, newline="") as lines:
         yield lines
 
 
-def other_sheets(path: Path, sheet: str | None) -> tuple[str, list[str]]:
-    """Name of the sheet of a workbook that is read, and of the others."""
-    _, name, others = _sheets(path, path.stat().st_mtime_ns, sheet)
-    return name, others
-
-
 @lru_cache(maxsize=1)  # a table is opened several times
-def _sheets(path: Path, changed: int, sheet: str | None) -> tuple[str, str, list[str]]:
-    """A sheet as text, its name, and the names of the others."""
+def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, list[str]]:
+    """A sheet of a workbook as text, its name, and the names of the others."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
         raise missing_extra("openpyxl", "tables") from error
     try:
         book = load_workbook(path, read_only=True, data_only=True)
+        with closing(book):
+            known = {one.title: one for one in book.worksheets}
+            chosen = known.get(sheet or "", book.worksheets[0])
+            chosen.reset_dimensions()  # some programs write too small ones
+            rows = [list(map(_cell, row)) for row in chosen.iter_rows(values_only=True)]
     except Exception as error:  # of zip files, XML and openpyxl
         raise InputError(
             f"{path}: expected a complete .xlsx file; got one that cannot be read ({error}); save it again"
         ) from error
-    try:
-        names = [one.title for one in book.worksheets]
-        if sheet is not None and sheet not in names:
-            known = ", ".join(map(shown, names))
-            raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {known}")
-        chosen = names[0] if sheet is None else sheet
-        text = io.StringIO()
-        rows = book[chosen].iter_rows(values_only=True)
-        csv.writer(text, lineterminator="\n").writerows(map(_cell, row) for row in rows)
-    finally:
-        book.close()
-    return text.getvalue(), chosen, [name for name in names if name != chosen]
+    if sheet not in (None, chosen.title):
+        names = ", ".join(map(shown, known))
+        raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {names}")
+    text, width = io.StringIO(), max(map(len, rows), default=0)
+    csv.writer(text, lineterminator="\n").writerows(row + [""] * (width - len(row)) for row in rows)
+    return text.getvalue(), chosen.title, [name for name in known if name != chosen.title]
 
 
 def _cell(value: Any) -> str:

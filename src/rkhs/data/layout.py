@@ -17,8 +17,9 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
+from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, listed
-from rkhs.data.formats import extension_of, is_text_table, open_bytes, open_lines, other_sheets, refuse_sparse_lines
+from rkhs.data.formats import extension_of, is_text_table
 from rkhs.data.text import GAPS, number_in, unescape_formula
 
 __all__ = ["Layout", "TextOptions", "find_layout", "is_text_table"]
@@ -28,7 +29,6 @@ _CHARACTERS = 2**16
 _PART = 2**20  # bytes
 _SPOKEN = {" ": "white space", "\t": "tabulators"}
 _MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
-_MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FORMS = {
     b"\x1f\x8b": "compressed by gzip; rename it to end in .csv.gz",
     b"PAR1": "a parquet file; rename it to end in .parquet",
@@ -76,7 +76,7 @@ class Layout:
     def lines(self) -> Iterator[TextIO]:
         """The open file; what is wrong with its bytes becomes an error that says so."""
         try:
-            with open_lines(self.path, self.encoding, self.sheet) as handle:
+            with formats.open_lines(self.path, self.encoding, self.sheet) as handle:
                 yield handle
         except UnicodeError as error:
             raise InputError(
@@ -180,7 +180,7 @@ def _first_rows(path: Path, options: TextOptions, guessed: list[str]) -> tuple[L
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
-    refuse_sparse_lines(path, head)
+    formats.refuse_sparse_lines(path, head)
     said = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
     given = options.delimiter or (said[1] if said else None)
     layout = replace(layout, delimiter=_mark(layout, given, head[options.skip_rows or 0 :], guessed))
@@ -205,9 +205,9 @@ def _with_points(layout: Layout, rows: list[Row], decimal: str | None, guessed: 
 def _mark(layout: Layout, given: str | None, head: list[str], guessed: list[str]) -> str:
     """The character between the cells: a comma in a workbook, the one that is given, or what the first lines show."""
     if extension_of(layout.path) == ".xlsx":
-        name, others = other_sheets(layout.path, layout.sheet)
+        _, name, others = formats.sheet_of(layout.path, layout.path.stat().st_mtime_ns, layout.sheet)
         if others and layout.sheet is None:
-            guessed.append(f"the first sheet, {shown(name)}, is read; key= names another: {listed(others)}")
+            guessed.append(f"the first sheet, {shown(name)}, is read; `key` names another: {listed(others)}")
         return layout.delimiter
     mark = given or _delimiter(layout, head)
     if not given and mark != layout.delimiter:
@@ -258,13 +258,12 @@ def _encoding(path: Path, asked: str) -> str:
     encoding = text_encoding(asked)
     if extension_of(path) == ".xlsx":
         return "utf-8"
-    with open_bytes(path) as handle:
+    with formats.open_bytes(path) as handle:
         start = handle.read(8)
         for form, what in _FORMS.items():
             if start.startswith(form):
                 raise InputError(f"{path}: expected a text table; got {what}")
-        marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
-        if marked is not None:
+        if (marked := formats.marked_encoding(start)) is not None:
             return marked
         if encoding.startswith(("utf-16", "utf-32")) or not start:
             return encoding
