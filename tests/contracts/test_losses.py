@@ -109,6 +109,13 @@ def test_convolutions_that_have_names():
         torch.testing.assert_close(left.prox_conjugate(R, 0.4), right.prox_conjugate(R, 0.4))
 
 
+@pytest.mark.parametrize("eta", [1.05, 1.5, 2.0, 3.0, 20.0])
+def test_powers_shrink_to_the_root_of_their_equation(eta):
+    a = torch.cat([torch.zeros(1, dtype=torch.float64), torch.logspace(-9, 9, 60, dtype=torch.float64)])
+    s = Power(eta, 0.7).shrink(a, 0.3)
+    torch.testing.assert_close(s + 0.3 * (s / 0.7) ** (1.0 / (eta - 1.0)), a, rtol=1e-13, atol=0.0)
+
+
 def test_names_and_errors():
     assert as_loss("epsilon_insensitive") == losses.EpsilonInsensitive("auto")
     assert as_loss(losses.Huber(2.0)).kappa == 2.0

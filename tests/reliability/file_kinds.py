@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -180,8 +181,9 @@ CASES: dict[str, Case] = {
 }
 
 
+@cache
 def made(number: int, name: str) -> tuple[Any, Any]:
-    """The model and new items of a case."""
+    """The model and new items of a case, made once: who takes them leaves them as they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # so few rows are no fit to be proud of
         return CASES[name](np.random.default_rng(number))

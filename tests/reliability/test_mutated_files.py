@@ -21,7 +21,7 @@ from rkhs.models import AutoencoderModel
 from rkhs.persistence import FORMAT
 from rkhs.spaces.features import base
 from tests.reliability import mutated_files
-from tests.reliability.file_kinds import made
+from tests.reliability.file_kinds import CASES, made
 from tests.reliability.mutated_files import bent_array, campaign, try_model
 
 KINDS = ("kernel_pca_sparse", "kernel_pca_tables", "kernel_autoencoder_nystroem", "deep_rkm", "operator_regressor")
@@ -148,7 +148,7 @@ _TABLE = ("filling_", "$estimator", "state")
 def test_what_a_model_is_used_by_is_checked_when_it_is_read(
     case: str, change: Callable[[Container], None], message: str, tmp_path: Path
 ) -> None:
-    rkhs.save(made(0, case)[0], tmp_path / "m")
+    rkhs.save(made(list(CASES).index(case), case)[0], tmp_path / "m")
     found = read_container(tmp_path / "m", FORMAT, 2**20)
     change(found)
     (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
@@ -157,7 +157,7 @@ def test_what_a_model_is_used_by_is_checked_when_it_is_read(
 
 
 def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    model, items = made(0, "kernel_autoencoder_nystroem")
+    model, items = made(list(CASES).index("kernel_autoencoder_nystroem"), "kernel_autoencoder_nystroem")
     path = tmp_path / "kernel_autoencoder_nystroem.rkhs"
     rkhs.save(model, path)
     campaign(0, 0, names=())

@@ -58,17 +58,13 @@ class InfimalConvolution(Radial):
 
     def slope(self, r: Tensor) -> Tensor:
         """The common slope ``s`` of both parts: ``first*'(s) + second*'(s) = r``; any shape."""
-        first, second = self._parts
-        low = torch.zeros_like(r)
-        if math.isfinite(self.largest_slope):
-            high = torch.full_like(r, self.largest_slope)
-        else:
-            high = torch.ones_like(r)
-            while bool((self.conjugate_slope(high) < r).any()) and float(high.max()) < 1e30:
-                high = torch.where(self.conjugate_slope(high) < r, 2.0 * high, high)
+        cap = self.largest_slope
+        low, high = torch.zeros_like(r), torch.full_like(r, cap if math.isfinite(cap) else 1.0)
+        while math.isinf(cap) and bool((self.conjugate_slope(high) < r).any()) and float(high.max()) < 1e30:
+            high = torch.where(self.conjugate_slope(high) < r, 2.0 * high, high)
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            too_large = first.conjugate_slope(middle) + second.conjugate_slope(middle) > r
+            too_large = self.conjugate_slope(middle) > r
             low, high = torch.where(too_large, low, middle), torch.where(too_large, middle, high)
         return low
 

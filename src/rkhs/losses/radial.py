@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
+from rkhs._core.linalg import divisor
 from rkhs.losses.base import Loss
 
 __all__ = ["Power", "Radial"]
 
 _ROUND = 1e-4  # of the median norm: where weights of squared losses that touch a power end to grow
+_STEPS = 8  # of Newton's method from at most twice the root: more than float64 can tell
 _BISECTIONS = 80  # halves an interval until float64 cannot tell its ends apart
 
 
@@ -46,8 +48,7 @@ class Radial(Loss):
     def prox_conjugate(self, A: Tensor, step: float) -> Tensor:
         """Each row rescaled to the prox of ``step g*`` at its norm, shape (n, q)."""
         a = _norms(A)
-        factor = self.shrink(a, step) / torch.where(a > 0, a, torch.ones_like(a))
-        return A * factor.unsqueeze(-1)
+        return A * (self.shrink(a, step) / divisor(a)).unsqueeze(-1)
 
     @abstractmethod
     def profile(self, r: Tensor) -> Tensor:
@@ -151,6 +152,15 @@ class Power(Radial):
         """``(s / scale)^(1 / (eta - 1))``, any shape."""
         eta, scale = self._parameters()
         return (s / scale) ** (1.0 / (eta - 1.0))
+
+    def shrink(self, a: Tensor, step: float | Tensor) -> Tensor:
+        """``s`` with ``s + step r = a`` and ``s = scale r^(eta - 1)``, any shape: Newton's method from the right."""
+        eta, scale = self._parameters()  # b x + c x^p = a is convex in x = r or x = s / scale
+        p, b, c = (eta - 1.0, step, scale) if eta > 2.0 else (1.0 / (eta - 1.0), scale, step)
+        x = torch.minimum(a / b, (a / c) ** (1.0 / p))
+        for _ in range(_STEPS):
+            x = x - (b * x + c * x**p - a) / (b + c * p * x ** (p - 1.0))
+        return scale * (x**p if eta > 2.0 else x)
 
 
 def _norms(R: Tensor) -> Tensor:
