@@ -3,9 +3,10 @@
 Run: RKHS_DATA=... ./dev bench depth [--sets digits wine] [--splits 3] [--rows 600] [--development] [--landmarks 0].
 
 Sets that score: seven tables, two sets of images, molecules by their fingerprints, which the Tanimoto kernel reads.
-``--development`` takes the three sets that the choice of the hidden layers was made on. At most ``--rows`` rows train,
-at most 300 are held out; tables are standardised by their training part. With ``--landmarks M`` fits are on M
-landmarks. Printed for each set and model: error over that of one hidden layer, the mean difference over its paired
+With ``--landmarks M`` fits are on M landmarks, and the sets have a thousand training rows or more: four tables, four
+sets of images, molecules. ``--development`` takes the sets that the choice of the hidden layers was made on. At most
+``--rows`` rows train (with landmarks 3,000), at most 300 (500) are held out; tables are standardised by their training
+part. Printed for each set and model: error over that of one hidden layer, the mean difference over its paired
 standard error of the held-out rows of all splits, seconds of processor time, and regularisers of the last split.
 """
 
@@ -40,6 +41,7 @@ MODELS: dict[int | tuple[int, ...], int | tuple[int, ...]] = {
 def _images(folder: Path, name: str) -> np.ndarray:
     with np.load(folder / name / f"{name}.npz", allow_pickle=False) as stored:
         X = stored["X"]
+    X = X.mean(-1) if X.ndim == 4 else X  # colours in grey
     return X.reshape(len(X), -1) / 255.0
 
 
@@ -48,17 +50,23 @@ def _molecules(folder: Path, name: str) -> np.ndarray:
     return np.unpackbits(stored["morgan"], axis=1).astype(float)
 
 
-def _roll() -> np.ndarray:
+def _table(folder: Path, name: str) -> np.ndarray:
+    with np.load(folder / "adbench" / f"{name}.npz", allow_pickle=False) as stored:
+        X = np.unique(stored["X"].astype(float), axis=0)
+    return X[:, X.std(0) > 0.0]
+
+
+def _roll(n: int) -> np.ndarray:
     rng = np.random.default_rng(0)
-    t, height = 4.7 * (1.0 + 2.0 * rng.uniform(size=400)), 21.0 * rng.uniform(size=400)
-    roll = np.stack([t * np.cos(t), height, t * np.sin(t)], 1) + 0.3 * rng.normal(size=(400, 3))
-    return np.sin(roll @ rng.normal(size=(3, 10)) / 8.0) + 0.05 * rng.normal(size=(400, 10))
+    t, height = 4.7 * (1.0 + 2.0 * rng.uniform(size=n)), 21.0 * rng.uniform(size=n)
+    roll = np.stack([t * np.cos(t), height, t * np.sin(t)], 1) + 0.3 * rng.normal(size=(n, 3))
+    return np.sin(roll @ rng.normal(size=(3, 10)) / 8.0) + 0.05 * rng.normal(size=(n, 10))
 
 
 DEVELOPMENT: dict[str, Callable[[Path], np.ndarray]] = {
     "iris": lambda folder: load_iris().data,
     "cancer": lambda folder: load_breast_cancer().data,
-    "roll": lambda folder: _roll(),
+    "roll": lambda folder: _roll(400),
 }
 SCORED: dict[str, Callable[[Path], np.ndarray]] = {
     "digits": lambda folder: load_digits().data / 16.0,
@@ -72,7 +80,24 @@ SCORED: dict[str, Callable[[Path], np.ndarray]] = {
     "mnist": lambda folder: _images(folder, "mnist10k"),
     "esol": lambda folder: _molecules(folder, "esol"),
 }
-_AS_THEY_ARE = ("digits", "mnist", "esol")  # all columns have one unit
+MANY_DEVELOPMENT: dict[str, Callable[[Path], np.ndarray]] = {
+    "roll": lambda folder: _roll(3300),
+    "waveform": lambda folder: _table(folder, "Waveform"),
+    "fault": lambda folder: _table(folder, "fault"),
+    "letter": lambda folder: _table(folder, "letter"),
+}
+MANY_SCORED: dict[str, Callable[[Path], np.ndarray]] = {
+    "digits": SCORED["digits"],
+    "satellite": SCORED["satellite"],
+    "cardiotocography": lambda folder: _table(folder, "Cardiotocography"),
+    "spambase": lambda folder: _table(folder, "SpamBase"),
+    "pageblocks": lambda folder: _table(folder, "PageBlocks"),
+    "mnist": SCORED["mnist"],
+    "cifar": lambda folder: _images(folder, "cifar10_train"),
+    "coil": lambda folder: _images(folder, "coil20"),
+    "lipophilicity": lambda folder: _molecules(folder, "lipophilicity"),
+}
+_AS_THEY_ARE = ("digits", "mnist", "cifar", "coil", "esol", "lipophilicity")  # all columns have one unit
 
 
 def splits(name: str, X: np.ndarray, count: int, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -80,7 +105,7 @@ def splits(name: str, X: np.ndarray, count: int, rows: int) -> Iterator[tuple[np
     for seed in range(count):
         order = np.random.default_rng(100 + seed).permutation(len(X))
         cut = min(rows, int(0.7 * len(X)))
-        train, test = X[order[:cut]], X[order[cut : cut + 300]]
+        train, test = X[order[:cut]], X[order[cut : cut + (500 if rows > 1000 else 300)]]
         if name not in _AS_THEY_ARE:
             spread = train.std(0)
             spread[spread == 0.0] = 1.0
@@ -90,7 +115,7 @@ def splits(name: str, X: np.ndarray, count: int, rows: int) -> Iterator[tuple[np
 
 def compare(name: str, X: np.ndarray, asked: argparse.Namespace) -> None:
     """Print the rows of a set."""
-    kernel: dict[str, Any] = {"kernel": Tanimoto()} if name == "esol" else {}
+    kernel: dict[str, Any] = {"kernel": Tanimoto()} if name in ("esol", "lipophilicity") else {}
     storage = Nystroem(asked.landmarks) if asked.landmarks else "dense"
     errors: dict[Any, list[np.ndarray]] = {widths: [] for widths in MODELS}
     seconds, regs = dict.fromkeys(MODELS, 0.0), {}
@@ -120,12 +145,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", default=[])
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=600)
+    parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--landmarks", type=int, default=0)
     parser.add_argument("--development", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    sets = DEVELOPMENT if asked.development else SCORED
+    asked.rows = asked.rows or (3000 if asked.landmarks else 600)
+    scored, development = (MANY_SCORED, MANY_DEVELOPMENT) if asked.landmarks else (SCORED, DEVELOPMENT)
+    sets = development if asked.development else scored
     for name in asked.sets or sets:
         compare(name, sets[name](data_folder()), asked)
 

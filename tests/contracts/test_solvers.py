@@ -35,7 +35,7 @@ K = Gaussian(0.3)._gram(X)
 SETS = [Unconstrained(), Sphere(), SoftSphere(), Ball(), Whitened(), Stiefel(), Stiefel(blocks=(2, 1))]
 SOLVERS = [
     cls
-    for cls in map(vars(rkhs.solvers).get, rkhs.solvers.__all__)
+    for cls in (getattr(rkhs.solvers, name) for name in rkhs.solvers.__all__)  # names are imported on first use
     if isinstance(cls, type) and issubclass(cls, Solver) and is_concrete(cls)
 ]
 

@@ -17,12 +17,12 @@ from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
-from rkhs.estimators.autoencoder.choice import _left_out_errors, _within_noise
+from rkhs.estimators.autoencoder.choice import _left_out_errors
 from rkhs.estimators.autoencoder.dense import OpenedItems
 from rkhs.estimators.autoencoder.fit import Choice, Fit
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
-from rkhs.selection.path import Path, measured
+from rkhs.selection.path import Path, measured, within_noise
 
 
 def table() -> np.ndarray:
@@ -193,13 +193,13 @@ def test_the_standard_error_is_that_of_paired_rows_with_their_weights() -> None:
     error = shift.std() / np.sqrt(40)
     errors = np.stack([best + shift + 1.05 * error, best + shift + 0.95 * error, best, np.full(40, np.nan)])
     even = np.full(40, 1.0 / 40)
-    np.testing.assert_array_equal(_within_noise(errors, even, 2), [False, True, True, False])
+    np.testing.assert_array_equal(within_noise(errors, even, 2), [False, True, True, False])
     twice = np.r_[np.full(20, 2.0), np.full(20, 1.0)]
     mean = (twice * (errors[1] - best)).sum() / 60.0
     spread = np.sqrt((twice**2 * (errors[1] - best - mean) ** 2).sum()) / 60.0
-    assert _within_noise(errors, twice, 2)[1] == (mean <= spread)
+    assert within_noise(errors, twice, 2)[1] == (mean <= spread)
     failed = np.stack([np.full(40, np.inf), best])
-    np.testing.assert_array_equal(_within_noise(failed, even, 1), [False, True])
+    np.testing.assert_array_equal(within_noise(failed, even, 1), [False, True])
 
 
 def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -> None:

@@ -12,6 +12,7 @@ import torch
 
 from rkhs import KernelAutoencoder, KernelAutoencoderCV, load, save
 from rkhs.augment import GaussianNoise
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber
 from rkhs.models.refined_codes import refined_codes
@@ -30,7 +31,12 @@ def quietly(model: Any, X: np.ndarray) -> Any:
         return model.fit(X)
 
 
-@pytest.mark.parametrize("params", [{}, {"kernel": Gaussian("median")}, {"output_kernel": "same"}], ids=repr)
+PARAMS: tuple[dict[str, Any], ...] = ({}, {"kernel": Gaussian("median")}, {"output_kernel": "same"})
+
+
+@pytest.mark.parametrize(
+    "params", [{**given, **on} for given in PARAMS for on in ({}, {"storage": Nystroem(9)})], ids=repr
+)
 @pytest.mark.parametrize("widths", [(2, 4), (4, 2), (3, 2, 4)])
 def test_where_nothing_can_be_compared_all_layers_but_one_are_the_identity(
     widths: tuple[int, ...], params: dict[str, Any], tmp_path: Path
@@ -47,22 +53,25 @@ def test_where_nothing_can_be_compared_all_layers_but_one_are_the_identity(
     np.testing.assert_allclose(again.transform(new), deep.transform(new), rtol=1e-9, atol=1e-12)
 
 
-def test_layers_that_held_out_rows_ask_for_have_less_error() -> None:
-    X, new = waves(220, 2), waves(300, 3)
-    one, deep = quietly(KernelAutoencoder(2), X), quietly(KernelAutoencoder((4, 2), max_iter=60), X)
+@pytest.mark.parametrize(("n", "params"), [(220, {"max_iter": 60}), (400, {"storage": Nystroem(100)})], ids=repr)
+def test_layers_that_held_out_rows_ask_for_have_less_error(n: int, params: dict[str, Any]) -> None:
+    X, new = waves(n, 2), waves(300, 3)
+    one = quietly(KernelAutoencoder(2, storage=params.get("storage", "dense")), X)
+    deep = quietly(KernelAutoencoder((4, 2), **params), X)
     assert np.isfinite(deep.reg_).all()
     assert deep.candidate_errors_[0] > deep.candidate_errors_.min()
     d = deep.reconstruction_error(new) - one.reconstruction_error(new)
     assert d.mean() < -2.0 * d.std() / len(d) ** 0.5
 
 
-@pytest.mark.parametrize("params", [{}, {"linear_part": "kernel"}], ids=repr)
+@pytest.mark.parametrize("params", [{}, {"linear_part": "kernel"}, {"storage": Nystroem(30)}], ids=repr)
 def test_refined_codes_of_several_layers_lower_the_objective_of_their_rows(params: dict[str, Any]) -> None:
     X, new = waves(40, 4), torch.as_tensor(waves(12, 5))
     model = quietly(KernelAutoencoder((3, 2, 4), reg=(1e-3, 1e-2, 1e-2, 1e-3), max_iter=40, **params), X)
     plain, refined = model._plain_errors(new.numpy()), model.reconstruction_error(new.numpy())
     assert refined.mean() < 0.95 * plain.mean()
-    np.testing.assert_allclose(model.transform(X), model.codes_, rtol=1e-5, atol=1e-5)
+    near = np.abs(model.transform(X) - model.codes_).max(1)
+    assert near.max() < 1e-4 if "storage" not in params else np.median(near) < 0.1
     fitted, raw = model.model_, model._cross_gram(new)
     start = fitted.encode(new, raw)[0]
     found = refined_codes(fitted, new, raw, start, (200, 1e-10))
@@ -73,14 +82,15 @@ def test_refined_codes_of_several_layers_lower_the_objective_of_their_rows(param
 def _rises(model: Any, new: torch.Tensor, raw: torch.Tensor, start: torch.Tensor, found: torch.Tensor) -> bool:
     """Whether small moves of codes raise error and price together, in the mean of the rows."""
     fitted = model.model_
-    goal = fitted.rebuilt.encode(fitted.own_rows(new, raw))
+    goal, directions = fitted.rebuilt.encode(fitted.own_rows(new, raw)), fitted.pricing.directions
+    leading = torch.eye(goal.shape[1]).to(goal) if directions is None else torch.as_tensor(directions)
     moved = (found - start).norm(dim=1) > 1e-8
     step = 1e-3 * torch.randn(found.shape, dtype=found.dtype, generator=torch.Generator().manual_seed(0))
 
     def errors(Z: torch.Tensor) -> torch.Tensor:
         for layer in fitted.layers:
             Z = layer.of(Z)
-        return ((goal - Z) ** 2).sum(1)[moved]
+        return (((goal - Z) @ leading) ** 2).sum(1)[moved]
 
     slope = (errors(found + step) - errors(found - step)) / 2.0
     pull = -((found - start) * step).sum(1)[moved]  # the slope of the price is against that of the error

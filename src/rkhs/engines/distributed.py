@@ -27,6 +27,7 @@ _CARRIED = 2**22  # bytes of rows that one task may carry
 _MEMORY_TOPIC = "worker-restart-memory"  # under which a nanny reports the workers that it ends for their memory
 
 
+@dataclass(eq=False, repr=False)
 class Dask(Engine):
     """Computes blocks on the workers of a Dask cluster.
 
@@ -64,21 +65,12 @@ class Dask(Engine):
     Scripts that start worker processes need ``if __name__ == "__main__":`` around what they run.
     """
 
-    def __init__(
-        self,
-        address: Any = None,
-        n_workers: int | None = None,
-        memory_limit: Any = "auto",
-        retries: int = 3,
-        timeout: float = 3.0,
-        patience: float = 50.0,
-    ) -> None:
-        self.address = address
-        self.n_workers = n_workers
-        self.memory_limit = memory_limit
-        self.retries = retries
-        self.timeout = timeout
-        self.patience = patience
+    address: Any = None
+    n_workers: int | None = None
+    memory_limit: Any = "auto"
+    retries: int = 3
+    timeout: float = 3.0
+    patience: float = 50.0
 
     @property
     def width(self) -> int:

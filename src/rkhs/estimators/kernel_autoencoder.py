@@ -18,7 +18,7 @@ from rkhs.estimators.autoencoder.choice import choose_depth, choose_items
 from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.autoencoder.fit import Choice, Opened
 from rkhs.estimators.autoencoder.row_sample import sample_of_parts
-from rkhs.estimators.autoencoder.rows import choose_rows
+from rkhs.estimators.autoencoder.rows import choose_rows, choose_rows_and_depth
 from rkhs.estimators.autoencoder.settings import (
     Settings,
     default_kernel,
@@ -112,8 +112,8 @@ class KernelAutoencoder(BaseAutoencoder):
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies without ``targets`` or operator on the codes, with several hidden
-        layers to the codes of the first one (dense storage only), beside a constraint with landmarks only; Gram inputs
-        need a constant diagonal.
+        layers to the codes of the first one, beside a constraint with landmarks only; Gram inputs need a constant
+        diagonal.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n and read
         memory maps and files without holding all rows. ``"auto"`` is dense below 1,000 rows and landmarks beyond, where
@@ -273,9 +273,9 @@ class KernelAutoencoder(BaseAutoencoder):
     decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
     whatever ``loss`` is.
 
-    **Depth.** With dense storage, default decoder kernels and no further option, or ``linear_part="free"``, hidden
-    layers add to the codes below: ``z_l = z_(l-1) + h_l(z_(l-1))``, columns cut or filled with zeros. The fit starts
-    from that of one hidden layer, ``h_l = 0``, and ``reg`` of the ``h_l`` is chosen on held-out rows.
+    **Depth.** With default decoder kernels and no further option, or ``linear_part="free"``, hidden layers add to the
+    codes below: ``z_l = z_(l-1) + h_l(z_(l-1))``, columns cut or filled with zeros. The fit starts from that of one
+    hidden layer, ``h_l = 0``, and ``reg`` of the ``h_l`` is chosen on held-out rows.
 
     **Defaults** were chosen by measurements. ``docs/results/defaults.md`` lists them with their commands.
 
@@ -504,6 +504,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
 def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[Opened, Choice]]]:
     """How items are opened in their storage, and what is chosen there."""
+    deep = settings.shortcut and settings.candidates
     if not isinstance(settings.storage, str):
-        return open_any_rows, choose_rows
-    return open_items, choose_depth if settings.shortcut and settings.candidates else choose_items
+        return open_any_rows, choose_rows_and_depth if deep else choose_rows
+    return open_items, choose_depth if deep else choose_items

@@ -114,7 +114,7 @@ class LayerOnLandmarks(ComputedAgain):
     map: FeatureMap  # of the landmarks
     output: RKHS  # of targets in their span
     reg: float
-    components: int  # of the widest layer
+    components: int  # of the narrowest layer
     free: bool  # whether the layer has a free linear part
     weights: np.ndarray | None = None  # (n,): of the items in their own order
 

@@ -110,6 +110,12 @@ class Layer(Stored):
         linear = tensor_like(self.linear, Z)
         return said.add_(linear[-1]).addmm_(Z, linear[:-1])
 
+    def along(self, directions: Tensor) -> Layer:
+        """The function ``g(z) D`` for directions ``D`` of shape (r, k)."""
+        parts = self.coefficients, self.linear
+        held = [None if part is None else (tensor_like(part, directions) @ directions).cpu().numpy() for part in parts]
+        return replace(self, held=held[0], held_linear=held[1])
+
     def pull(self, Z: Tensor, G: Tensor) -> Tensor:
         """Gradient of ``sum_i <g_i, layer(z_i)>`` in the codes, shape (m, p)."""
         S = G @ tensor_like(self.coefficients, Z).mT

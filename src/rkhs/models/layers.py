@@ -42,6 +42,12 @@ class Compared(Stored):
     open_ends: dict[str, str] | None = None
     kinds: dict[str, float] | None = None
 
+    def deepened(self, count: int) -> Compared:
+        """The same of a model with ``count`` further layers, which are the identity."""
+        if self.candidates is None:
+            return self
+        return replace(self, candidates=np.insert(self.candidates, [1] * count, np.inf, axis=1))
+
 
 @dataclass(frozen=True, eq=False)
 class Pricing(Stored):
@@ -173,13 +179,12 @@ class AutoencoderLayers(Stored):
 
     @property
     def refinable(self) -> bool:
-        """Whether codes can be refined: of all items, or one hidden layer with codes of its own; own targets."""
+        """Whether codes can be refined: of all items, or with codes of the rows' own; own targets."""
         free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )
-        one = self.map.whole or len(self.layers) == 1
-        return free and known and one and self.rebuilt.own and self.reg[0] > 0.0
+        return free and known and self.rebuilt.own and self.reg[0] > 0.0
 
     @cached_property
     def anchors_decoded(self) -> np.ndarray:

@@ -7,6 +7,8 @@ sets as Gram matrices, two splits), and it leaves a kernel of finite rank no roo
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -19,66 +21,47 @@ __all__ = ["FINE", "ROUGH", "refined_codes"]
 
 FINE = (10, 1e-4)  # steps and their tolerance: six do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
-_TILE = 2048  # rows whose codes are refined at once where there are anchors
+_TILE = 2048  # rows whose codes are refined at once
 
 
 def refined_codes(
     model: AutoencoderLayers, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
 ) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
-    if not model.map.whole:
-        return _refined_on_anchors(model, items, raw, codes, steps, torch.float32 if rough else codes.dtype)
-    diag = model.new_diagonal(items, raw)
-    linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
-    # Where the encoder knows the item nothing is to be refined, and training codes stay what they are.
-    if model.pricing.kind == "diagonal":
-        power = torch.where(_known(model, raw, diag), torch.zeros_like(diag), diag)
-    else:
-        triangle, pivots = model.factor
-        T, order = tensor_like(triangle, raw), row_index(pivots, raw)
-        mixed = None if model.linear is None else tensor_like(model.linear.mixed, raw)
-        power = power_function(T, raw[:, order], diag, linear, mixed)
-        power = torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
-    layer = model.layers[0]
-    problem = CodeRefinement(
-        layer.kernel,
-        tensor_like(layer.anchors, raw),
-        tensor_like(layer.coefficients, raw),
-        model.rebuilt.encode(model.own_rows(items, raw)),
-        codes,
-        (power / model.reg[0]).sqrt(),
-        model.pricing.total,
-        None if layer.linear is None else tensor_like(layer.linear, raw),
-        None if model.resting is None else model.moves(raw),
-        above=model.layers[1:],
+    radius, layers, directions = (
+        (_power(model, items, raw) / model.reg[0]).sqrt(),
+        model.layers,
+        model.pricing.directions,
     )
-    return problem.codes(descend(problem, problem.nearest(tensor_like(model.anchors_decoded, raw)), *steps))
-
-
-def _refined_on_anchors(
-    model: AutoencoderLayers, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], dtype: torch.dtype
-) -> Tensor:
-    """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
-    layer, goal, given = model.layers[0], model.rebuilt.encode(model.own_rows(items, raw)).to(dtype), codes.dtype
-    radius, codes, onto = (
-        (model.kernel._diag(items).to(codes) / model.reg[0]).sqrt().to(dtype),
-        codes.to(dtype),
-        model.pricing.onto,
+    start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
+    goal, decoded = (
+        model.rebuilt.encode(model.own_rows(items, raw)).to(start),
+        tensor_like(model.anchors_decoded, start),
     )
-    kernel, anchors, coefficients = layer.kernel, *(tensor_like(a, codes) for a in (layer.anchors, layer.coefficients))
-    linear = tensor_like(layer.linear, codes)
-    decoded = tensor_like(model.anchors_decoded, codes)
-    if model.pricing.directions is not None:
-        leading = tensor_like(model.pricing.directions, codes)
-        goal, decoded = goal @ leading, decoded @ leading
-        coefficients, linear = coefficients @ leading, linear @ leading
+    if directions is not None:
+        leading = tensor_like(directions, start)
+        goal, decoded, layers = goal @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
+    how: dict[str, Any] = {"moves": None if model.resting is None else model.moves(start), "onto": model.pricing.onto}
     parts = []
-    for rows in torch.arange(len(codes), device=codes.device).split(_TILE):
-        problem = CodeRefinement(
-            kernel, anchors, coefficients, goal[rows], codes[rows], radius[rows], model.pricing.total, linear, onto=onto
-        )
+    for rows in torch.arange(len(start), device=start.device).split(_TILE):
+        given = goal[rows], start[rows], radius[rows].to(start), model.pricing.total
+        problem = CodeRefinement.of(layers, *given, **how)
         parts.append(problem.codes(descend(problem, problem.nearest(decoded), *steps)))
-    return (torch.cat(parts) if parts else codes).to(given)
+    return (torch.cat(parts) if parts else codes).to(codes)
+
+
+def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
+    """``s^2`` of the price; where the encoder of all items knows one, training codes stay what they are."""
+    diag = model.new_diagonal(items, raw)
+    if not model.map.whole:
+        return diag
+    if model.pricing.kind == "diagonal":
+        return torch.where(_known(model, raw, diag), torch.zeros_like(diag), diag)
+    linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
+    triangle, pivots = model.factor
+    mixed = None if model.linear is None else tensor_like(model.linear.mixed, raw)
+    power = power_function(tensor_like(triangle, raw), raw[:, row_index(pivots, raw)], diag, linear, mixed)
+    return torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
 
 
 def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:

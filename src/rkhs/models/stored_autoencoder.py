@@ -187,7 +187,7 @@ def _check_kept(model: AutoencoderLayers) -> None:
 
 
 def _layer_on_landmarks(model: AutoencoderLayers, features: FeatureMap, output: Any) -> LayerOnLandmarks:
-    layer, components = model.last, max(one.anchors.shape[1] for one in model.layers)
+    layer, components = model.last, min(one.anchors.shape[1] for one in model.layers)
     items, reg = model.items, model.reg[-1]
     assert items is not None
     kept = (layer.kernel, layer.anchors, model.support, items, features, output)

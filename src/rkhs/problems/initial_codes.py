@@ -21,6 +21,7 @@ __all__ = [
     "goals_of_layers",
     "kernel_pca_scores",
     "normalise_scale",
+    "widened",
 ]
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -49,6 +50,14 @@ def goals_of_layers(scores: Tensor, widths: tuple[int, ...], weights: Tensor | N
     missing = max(widths) - scores.shape[1]
     padded = torch.cat([scores, scores.new_zeros(len(scores), missing)], 1) if missing > 0 else scores
     return [normalise_scale(padded[:, :p], weights) for p in widths]
+
+
+def widened(codes: Tensor, scores: Tensor, widths: tuple[int, ...], weights: Tensor | None = None) -> list[Tensor]:
+    """Goals of layers that are wider than codes: what the codes lack comes from further scores, at their scale."""
+    p, w = codes.shape[1], 1.0 if weights is None else weights[:, None].sqrt()
+    scale = float((w * codes).norm() / divisor((w * scores[:, :p]).norm()))
+    goal = torch.cat([codes, scale * scores[:, p:]], 1)
+    return [goal[:, :width] for width in widths]
 
 
 def even_columns(Z: Tensor) -> Tensor:

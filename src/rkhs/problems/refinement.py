@@ -11,12 +11,14 @@ training codes need not stay: the least norm of a change of the encoder that mov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import divisor
 from rkhs.constraints.sphere import CodeSet, SoftSphere
 from rkhs.kernels.base import Kernel
@@ -44,6 +46,14 @@ class CodeRefinement:
     moves: Tensor | None = None  # (p, p): orthogonal projection that changes of codes go through; None: all changes
     onto: CodeSet | None = None  # set that codes are put on, or drawn to; None: they are free
     above: tuple[Any, ...] = ()  # further layers of the decoder: ``of``, ``pull`` and ``jacobian``
+
+    @classmethod
+    def of(cls, layers: Sequence[Any], goal: Tensor, start: Tensor, radius: Tensor, n: float, **how: Any) -> Self:
+        """Codes that the first of these layers reads."""
+        layer, *above = layers
+        A, C = tensor_like(layer.anchors, start), tensor_like(layer.coefficients, start)
+        linear = None if layer.linear is None else tensor_like(layer.linear, start)
+        return cls(layer.kernel, A, C, goal, start, radius, n, linear, above=tuple(above), **how)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", self.kernel.radial or self.kernel)  # which computes distances once

@@ -17,7 +17,17 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 
-__all__ = ["FEWEST", "FEW_COMPONENTS", "LEVEL", "Path", "good_enough", "measured", "weighted_sum"]
+__all__ = [
+    "FEWEST",
+    "FEW_COMPONENTS",
+    "LEVEL",
+    "Path",
+    "clearly_better",
+    "good_enough",
+    "measured",
+    "weighted_sum",
+    "within_noise",
+]
 
 FEWEST = 15
 """Rows below which parts are too small to tell settings apart."""
@@ -71,6 +81,22 @@ def measured() -> Iterator[None]:
 def good_enough(errors: np.ndarray) -> np.ndarray:
     """Which errors are about as good as the least."""
     return errors <= LEVEL * np.nanmin(errors)
+
+
+def within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
+    """Candidates whose rows are worse than those of the best by one standard error of the mean difference at most."""
+    w = weights / weights.sum()
+    with np.errstate(invalid="ignore"):  # infinite where there was no fit
+        differences = errors - errors[best]
+        mean = differences @ w
+        return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
+
+
+def clearly_better(errors: np.ndarray, weights: np.ndarray) -> tuple[int, np.ndarray]:
+    """The strongest about as good as the best if it beats the first candidate by a standard error, and all means."""
+    means = weighted_sum(errors, weights) / weights.sum()
+    at = int(np.argmax(good_enough(means)))
+    return (0 if not np.isfinite(means[at]) or within_noise(errors, weights, at)[0] else at), means
 
 
 def weighted_sum(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:

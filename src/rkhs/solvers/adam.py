@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from rkhs.solvers.base import Solver
 __all__ = ["Adam"]
 
 
+@dataclass(eq=False, repr=False)
 class Adam(Solver):
     """Adam: gradient steps scaled by running moments, entry by entry.
 
@@ -45,21 +47,12 @@ class Adam(Solver):
     Kingma and Ba (2015), algorithm 1.
     """
 
-    def __init__(
-        self,
-        learning_rate: float = 1e-2,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        patience: int = 20,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.patience = patience
+    learning_rate: float = 1e-2
+    max_iter: Any = None
+    tol: Any = None
+    beta1: float = 0.9
+    beta2: float = 0.999
+    patience: int = 20
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate, beta1, beta2 = self.learning_rate, self.beta1, self.beta2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
@@ -14,6 +15,7 @@ from rkhs.solvers.gradient_descent import DIVERGED, Step, backtrack, gradients
 __all__ = ["Alternating"]
 
 
+@dataclass(eq=False, repr=False)
 class Alternating(Solver):
     """Gradient steps on all blocks but the last, alternating with the closed form of the last one.
 
@@ -53,19 +55,11 @@ class Alternating(Solver):
 
     requires = (HasLastBlock,)
 
-    def __init__(
-        self,
-        learning_rate: float | None = None,
-        encoder_steps: int = 1,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        metric: str = "auto",
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.encoder_steps = encoder_steps
-        self.max_iter = max_iter
-        self.tol = tol
-        self.metric = metric
+    learning_rate: float | None = None
+    encoder_steps: int = 1
+    max_iter: Any = None
+    tol: Any = None
+    metric: str = "auto"
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         x, best, best_value, last_value = start.clone(), start, math.inf, math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -15,6 +16,7 @@ from rkhs.solvers.base import Solver
 __all__ = ["CayleyAdam"]
 
 
+@dataclass(eq=False, repr=False)
 class CayleyAdam(Solver):
     """Adam with a scalar second moment and steps along Cayley curves, feasible at every iterate.
 
@@ -47,19 +49,11 @@ class CayleyAdam(Solver):
 
     limits = (20_000, 1e-8)
 
-    def __init__(
-        self,
-        learning_rate: float = 5e-5,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        beta1: float = 0.9,
-        beta2: float = 0.99,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.beta1 = beta1
-        self.beta2 = beta2
+    learning_rate: float = 5e-5
+    max_iter: Any = None
+    tol: Any = None
+    beta1: float = 0.9
+    beta2: float = 0.99
 
     def keeps(self, constraint: object) -> bool:
         """One block of orthonormal columns."""

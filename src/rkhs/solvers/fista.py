@@ -41,49 +41,37 @@ class FISTA(GapSolver):
             [0.]], dtype=torch.float64)
     """
 
+    _accelerates = True
+
     def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 10) -> None:
         super().__init__(tol, max_iter)
         self.check_every = check_every
 
     def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        descend(problem, start, ledger, monitor, self.max_iter, self.check_every, accelerate=True)
-
-
-def descend(
-    problem: Any,
-    start: Tensor | None,
-    ledger: Ledger,
-    monitor: Monitor,
-    max_iter: int,
-    check_every: int,
-    *,
-    accelerate: bool,
-) -> None:
-    """Proximal gradient steps ``prox_{step}(V - step grad(V))`` with step one over the largest curvature."""
-    W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
-    V, t = W, W.new_ones(W.shape[0], W.shape[3])
-    step = 1.0 / problem.lipschitz()
-    for iteration in range(1, max_iter + 1):
-        gradient = problem.apply(V) + _wide(problem.rows.curvature) * V - problem.targets[..., None]
-        new = problem.prox(V - _wide(step) * gradient, step)
-        if accelerate:
-            uphill = torch.linalg.vecdot(V - new, new - W, dim=2).sum(1) > 0.0
-            t = torch.where(uphill, 1.0, t)
-            ahead = 0.5 * (1.0 + torch.sqrt(1.0 + 4.0 * t * t))
-            momentum = torch.where(uphill, 0.0, (t - 1.0) / ahead)
-            V, W, t = new + _wide(momentum) * (new - W), new, ahead
-        else:
-            V = W = new
-        if iteration % check_every and iteration not in (1, max_iter):
-            continue
-        open_ = ledger.record(problem, W, iteration, monitor)
-        if not len(ledger.columns):
-            return
-        if open_ is not None:
-            columns = open_.nonzero()[:, 0]
-            problem = problem.select(slice(0, W.shape[0]), columns)
-            W, V, t, step = W[..., columns], V[..., columns], t[:, columns], step[:, columns]
-    ledger.close(problem, W, max_iter)
+        W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
+        V, t = W, W.new_ones(W.shape[0], W.shape[3])
+        step = 1.0 / problem.lipschitz()
+        for iteration in range(1, self.max_iter + 1):
+            gradient = problem.apply(V) + _wide(problem.rows.curvature) * V - problem.targets[..., None]
+            new = problem.prox(V - _wide(step) * gradient, step)
+            if self._accelerates:
+                uphill = torch.linalg.vecdot(V - new, new - W, dim=2).sum(1) > 0.0
+                t = torch.where(uphill, 1.0, t)
+                ahead = 0.5 * (1.0 + torch.sqrt(1.0 + 4.0 * t * t))
+                momentum = torch.where(uphill, 0.0, (t - 1.0) / ahead)
+                V, W, t = new + _wide(momentum) * (new - W), new, ahead
+            else:
+                V = W = new
+            if iteration % self.check_every and iteration not in (1, self.max_iter):
+                continue
+            open_ = ledger.record(problem, W, iteration, monitor)
+            if not len(ledger.columns):
+                return
+            if open_ is not None:
+                columns = open_.nonzero()[:, 0]
+                problem = problem.select(slice(0, W.shape[0]), columns)
+                W, V, t, step = W[..., columns], V[..., columns], t[:, columns], step[:, columns]
+        ledger.close(problem, W, self.max_iter)
 
 
 def _wide(values: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -73,6 +74,7 @@ def backtrack(evaluate: Callable[[Tensor], Gradients], x: Tensor, at: Gradients,
     return Step(0.0, x, at, _HALVINGS)
 
 
+@dataclass(eq=False, repr=False)
 class GradientDescent(Solver):
     """Gradient descent.
 
@@ -100,17 +102,10 @@ class GradientDescent(Solver):
     Laforgue et al. (2019), section 4.1; Nocedal and Wright (2006), algorithm 3.1.
     """
 
-    def __init__(
-        self,
-        learning_rate: float | None = None,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        metric: str = "auto",
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.metric = metric
+    learning_rate: float | None = None
+    max_iter: Any = None
+    tol: Any = None
+    metric: str = "auto"
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate = self.learning_rate

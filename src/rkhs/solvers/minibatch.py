@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -14,6 +15,7 @@ from rkhs.solvers.base import Solver
 __all__ = ["DoublyStochastic", "MiniBatch"]
 
 
+@dataclass(eq=False, repr=False)
 class MiniBatch(Solver):
     """Adam on a new batch of rows at every step; the step length falls along a half cosine to zero at the last one.
 
@@ -44,19 +46,11 @@ class MiniBatch(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasBatches,)
 
-    def __init__(
-        self,
-        batch_size: int = 1024,
-        learning_rate: float = 3e-2,
-        max_iter: int | None = None,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-    ) -> None:
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.beta1 = beta1
-        self.beta2 = beta2
+    batch_size: int = 1024
+    learning_rate: float = 3e-2
+    max_iter: Any = None
+    beta1: float = 0.9
+    beta2: float = 0.999
 
     @property
     def share(self) -> float:

@@ -19,6 +19,7 @@ from rkhs.solvers.lbfgs import LBFGS
 __all__ = ["QuadraticPenalty"]
 
 
+@dataclass(eq=False, repr=False)
 class QuadraticPenalty(Solver):
     """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for growing ``mu``, then take the nearest feasible point.
 
@@ -59,25 +60,14 @@ class QuadraticPenalty(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
 
-    def __init__(
-        self,
-        inner: str = "lbfgs",
-        mu: float = 1.0,
-        growth: float = 8.0,
-        tau: float = 0.1,
-        max_outer: int = 30,
-        max_iter: int | None = None,
-        learning_rate: float = 1e-3,
-        tol: float = 1e-9,
-    ) -> None:
-        self.inner = inner
-        self.mu = mu
-        self.growth = growth
-        self.tau = tau
-        self.max_outer = max_outer
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.tol = tol
+    inner: str = "lbfgs"
+    mu: float = 1.0
+    growth: float = 8.0
+    tau: float = 0.1
+    max_outer: int = 30
+    max_iter: Any = None
+    learning_rate: float = 1e-3
+    tol: float = 1e-9
 
     def keeps(self, constraint: object) -> bool:
         """Orthonormal columns, together or block by block."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -18,6 +19,7 @@ _MAX_TRIALS = 60
 _LARGEST_STEP = 1e12  # a concave objective passes every test: the step then means "project minus the gradient"
 
 
+@dataclass(eq=False, repr=False)
 class ProjectedGradient(Solver):
     """Projected gradient, ``H+ = project(H - g grad J(H))``, the step ``g`` by backtracking.
 
@@ -45,13 +47,10 @@ class ProjectedGradient(Solver):
 
     limits = (2000, 1e-8)
 
-    def __init__(
-        self, max_iter: int | None = None, tol: float | None = None, step: float = 1.0, growth: float = 1.5
-    ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.step = step
-        self.growth = growth
+    max_iter: Any = None
+    tol: Any = None
+    step: float = 1.0
+    growth: float = 1.5
 
     def keeps(self, constraint: object) -> bool:
         """Any set: every iterate is projected."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from torch import Tensor
-
-from rkhs.protocols import Monitor
-from rkhs.solvers.batched import GapSolver, Ledger
-from rkhs.solvers.fista import descend
+from rkhs.solvers.fista import FISTA
 
 __all__ = ["ProximalGradient"]
 
 
-class ProximalGradient(GapSolver):
+class ProximalGradient(FISTA):
     """Algorithm 1 of the duality paper, with threshold ``step * epsilon`` where it prints ``epsilon``.
 
     With the printed threshold the limit is not the solution: the duality gap stays positive.
@@ -43,10 +37,7 @@ class ProximalGradient(GapSolver):
     """
 
     limits = (100_000, 1e-6)
+    _accelerates = False
 
     def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 20) -> None:
-        super().__init__(tol, max_iter)
-        self.check_every = check_every
-
-    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        descend(problem, start, ledger, monitor, self.max_iter, self.check_every, accelerate=False)
+        super().__init__(tol, max_iter, check_every)

@@ -21,7 +21,6 @@ held-out part is too small to tell. What all this gains: ``docs/results/defaults
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,14 +34,23 @@ from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
 from rkhs.estimators.autoencoder.fit import Choice
-from rkhs.estimators.autoencoder.settings import DEPTH, Settings
+from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
 from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, good_enough, measured, weighted_sum
+from rkhs.selection.path import (
+    FEW_COMPONENTS,
+    FEWEST,
+    Path,
+    clearly_better,
+    good_enough,
+    measured,
+    weighted_sum,
+    within_noise,
+)
 
 __all__ = ["choose_depth", "choose_items", "path_errors"]
 
@@ -67,16 +75,13 @@ def choose_depth(opened: OpenedItems, settings: Settings, run: Run) -> tuple[Ope
 def _with_depth(opened: OpenedItems, settings: Settings, shallow: Choice, run: Run) -> Choice:
     """Keep the hidden layers the identity, or choose the regulariser at which they are better by a standard error."""
     compared = shallow.compared
-    if compared is not None and compared.candidates is not None:
-        between = [1] * (len(settings.widths) - 1)
-        compared = replace(compared, candidates=np.insert(compared.candidates, between, math.inf, axis=1))
-    deep = tuple(settings.deepened(shallow.settings, h).reg for h in (math.inf, *DEPTH))
+    compared = compared and compared.deepened(len(settings.widths) - 1)
+    deep = settings.depths(shallow.settings)
     asked = _compared(opened, replace(settings, candidates=deep, weaker=()), run)
     if asked is not None and compared is not None:
         errors, weights = path_errors(*asked.asked, deep, asked.parts, rough=asked.rough), asked.weights
-        means = weighted_sum(errors, weights) / weights.sum()
-        at = int(np.argmax(good_enough(means)))
-        if np.isfinite(means[at]) and not _within_noise(errors, weights, at)[0]:
+        at, means = clearly_better(errors, weights)
+        if at:
             settings = replace(settings, reg=deep[at])
             compared = replace(compared, candidates=np.array(deep), errors=means, held_out=float(means[at]))
     return Choice(settings, shallow.start, compared)
@@ -192,7 +197,7 @@ class _Comparison:
         """The strongest of the candidates about as good as the best."""
         level, measured_all = good_enough(means), self.one_by_one or len(self.parts) > 1
         if self.settings.linear_part == "free" and measured_all and self.many:
-            level |= _within_noise(errors, weights, int(np.nanargmin(means)))
+            level |= within_noise(errors, weights, int(np.nanargmin(means)))
         return int(np.argmax(level))
 
     def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:
@@ -208,15 +213,6 @@ class _Comparison:
         settings = replace(other.settings, reg=near[best])
         compared = Compared(np.array(near), means, kinds[GROWING], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
-
-
-def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
-    """Candidates whose rows are worse than those of the best by one standard error of the mean difference at most."""
-    w = weights / weights.sum()
-    with np.errstate(invalid="ignore"):  # infinite where there was no fit
-        differences = errors - errors[best]
-        mean = differences @ w
-        return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
 
 
 def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np.ndarray:

@@ -16,7 +16,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
-from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layer_of, with_codes
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.run import Run, recorded
@@ -30,7 +30,7 @@ from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.encoders import carried
-from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores
+from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores, widened
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import (
@@ -266,16 +266,11 @@ def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> Autoencod
         linear = LinearPart.along(opened.axes.priced(settings.reg[0]), found.linear, factor.mixed)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     first, *others = found.encoder_coefs
-    between = [
-        layer_of(kernel, Z, C, _shortcut(Z, C) if settings.shortcut else None)
-        for kernel, Z, C in zip(settings.decoder_kernels, found.codes, others, strict=False)
-    ]
-    last = layer_of(settings.decoder_kernels[-1], found.codes[-1], decoder.coefficients, decoder.linear)
     model = AutoencoderModel(
         kernel,
         Expansion(features, as_array(first)),
         linear,
-        (*between, last),
+        layers_of(settings, found.codes, others, decoder),
         opened.rebuilt,
         settings.reg,
         np.empty(0),
@@ -288,11 +283,6 @@ def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> Autoencod
         None if weights is None else as_array(weights),
     )
     return with_codes(model, settings, found.codes, weights)
-
-
-def _shortcut(Z: Tensor, C: Tensor) -> Tensor:
-    """The identity as a linear part of a layer from these codes, with these coefficients."""
-    return carried(torch.eye(Z.shape[1] + 1, Z.shape[1]).to(Z), C.shape[1])
 
 
 def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) -> Pricing:
@@ -394,11 +384,8 @@ def _start(
         codes = encoder.factor.codes(codes) if settings.constraint is None else codes
         goals = goals_of_layers(codes, widths, weights)
     if attempt == 0 and previous is not None:  # one hidden layer: what it lacks comes from the goals, at its scale
-        found, scores = carried(previous[0], min(widths)), max(goals, key=lambda goal: goal.shape[1])
-        w = 1.0 if weights is None else weights[:, None].sqrt()
-        scores = scores * float((w * found).norm() / divisor((w * scores[:, : min(widths)]).norm()))
-        codes = torch.cat([found, scores[:, min(widths) :]], 1)
-        return encoder.start([codes[:, :p] for p in widths], 1.0)
+        scores = max(goals, key=lambda goal: goal.shape[1])
+        return encoder.start(widened(carried(previous[0], min(widths)), scores, widths, weights), 1.0)
     if settings.constraint is not None:
         return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
     return best_start(problem.value, partial(encoder.start, goals))

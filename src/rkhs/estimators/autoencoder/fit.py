@@ -14,11 +14,11 @@ from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
 from rkhs.estimators.tiles import tile_rows, tiles
-from rkhs.kernels import Kernel
 from rkhs.models import AutoencoderModel, Compared, Layer, code_map
+from rkhs.problems.encoders import carried
 from rkhs.protocols import Solution
 
-__all__ = ["Choice", "Fit", "Opened", "as_array", "codes_again", "collapse_warnings", "layer_of", "with_codes"]
+__all__ = ["Choice", "Fit", "Opened", "as_array", "codes_again", "collapse_warnings", "layers_of", "with_codes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +53,16 @@ def as_array(values: Tensor) -> np.ndarray:
     return values.contiguous().cpu().numpy()
 
 
-def layer_of(kernel: Kernel, anchors: Tensor, coefficients: Tensor, linear: Tensor | None = None) -> Layer:
-    """A layer that was solved."""
-    return Layer(kernel, as_array(anchors), as_array(coefficients), None if linear is None else as_array(linear))
+def layers_of(settings: Settings, codes: list[Tensor], hidden: list[Tensor], last: Any) -> tuple[Layer, ...]:
+    """Layers above codes, each spread over as many of these as it has coefficients; ``last`` is the decoder."""
+    found: list[Layer] = []
+    kernels = settings.decoder_kernels[-len(codes) :]
+    for kernel, Z, C in zip(kernels, codes, [*hidden, last.coefficients], strict=True):
+        linear = last.linear
+        if len(found) < len(hidden):
+            linear = carried(torch.eye(Z.shape[1] + 1, Z.shape[1]).to(Z), C.shape[1]) if settings.shortcut else None
+        found.append(Layer(kernel, as_array(Z[: len(C)]), as_array(C), None if linear is None else as_array(linear)))
+    return tuple(found)
 
 
 def with_codes(

@@ -76,7 +76,8 @@ def open_vectors(
     room = torch.cat([kernel._diag(tile) for tile in X.split(TILE)])
     axes = PrincipalCoordinates.of_vectors(X, p, w) if settings.linear_part == "free" else None
     n_copies = settings.n_copies
-    rows = ordered_rows(X, T, room, features, axes, p, w, total, own=own, fitted=MOST, copies=n_copies)
+    few = min(settings.widths)
+    rows = ordered_rows(X, T, room, features, axes, few, w, total, own=own, fitted=MOST, copies=n_copies)
     return Opened(rows, Rebuilt(output, None, training.own), kernel, features, source.diag)
 
 
@@ -99,7 +100,7 @@ def open_features(settings: Settings, training: Training, options: Options, w: T
         assert axes.center is not None
         offset = axes.offset + axes.center @ axes.directions
         axes = PrincipalCoordinates(features.whiten(axes.directions), offset, None, axes.scale)  # of raw features
-    read, total = EvaluatedMap(features), training.total
-    rows = ordered_rows(raw, T, room, read, axes, p, w, total, own=own, fitted=MOST, outside=outside)
+    read, total, few = EvaluatedMap(features), training.total, min(settings.widths)
+    rows = ordered_rows(raw, T, room, read, axes, few, w, total, own=own, fitted=MOST, outside=outside)
     rebuilt = Rebuilt(output, kernel, training.own, diagonal=room.cpu().numpy() if training.gram else None)
     return Opened(rows, rebuilt, kernel, features, source.diag)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs.engines import Block, row_blocks
-from rkhs.estimators.options.memory_needs import MOST
+from rkhs.estimators.options.memory_needs import MORE, MOST
 from rkhs.outputs import Euclidean
 from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
@@ -18,7 +18,7 @@ from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, lead
 if TYPE_CHECKING:
     from rkhs.spaces.features import FeatureMap
 
-__all__ = ["TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
+__all__ = ["MORE", "MOST", "TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
 
 TILE = STRIP  # rows that are coded at once
 _SAMPLE = 2000  # rows on which it is measured what principal components leave
@@ -73,19 +73,19 @@ class OrderedRows:
         inside = (target * target).sum(1)
         return inside if self.outside is None else inside + self.outside[rows]
 
-    def coordinates(self, size: int, reg: float) -> OwnCodes:
-        """Of the codes of the first rows, with linear parts in units of their price."""
+    def coordinates(self, size: int, reg: float, p: int) -> OwnCodes:
+        """Of codes of the first rows in ``p`` dimensions, with as many linear parts, in units of their price."""
         w, spread = self.part(size), None
         if self.own:
             spread = (self.room[:size] / (self.share(size) * (1.0 / size if w is None else w))).sqrt()
-        return OwnCodes(self.linear[:size] * linear_unit(reg), self.features[:size], spread)
+        return OwnCodes(self.linear[:size, :p] * linear_unit(reg), self.features[:size], spread)
 
     def principal(self, factor: Coordinates, p: int) -> Tensor:
         """Parameters (dim, p) of principal component scores: of the rows, or without free linear parts of features."""
         assert isinstance(factor, OwnCodes)
         W, F = self.linear.new_zeros(factor.dim, p), factor.features
         if self.axes is not None:
-            k = min(p, self.linear.shape[1])
+            k = min(p, factor.linear.shape[1])
             W[:k, :k] = torch.diag(self.axes.scale[:k])
             return W
         axes = PrincipalCoordinates.of_vectors(F, p, self.part(len(F)))
@@ -95,10 +95,10 @@ class OrderedRows:
 
     def encoded(self, W: Tensor, rows: slice, reg: float) -> Tensor:
         """What an encoder with the parameters ``[A; V]`` says of some rows."""
-        k = self.linear.shape[1]
-        known = rows.stop <= len(self.features)
+        Q = self.linear[rows, : W.shape[1]]
+        k, known = Q.shape[1], rows.stop <= len(self.features)
         F = self.features[rows] if known else self.map.features(self.items[self.order[rows]])
-        return torch.addmm((self.linear[rows] * linear_unit(reg)) @ W[:k], F, W[k : k + F.shape[1]])
+        return torch.addmm((Q * linear_unit(reg)) @ W[:k], F, W[k : k + F.shape[1]])
 
 
 def ordered_rows(

@@ -1,4 +1,4 @@
-"""Fitting an autoencoder in finite features: beside free linear parts rows of one hidden layer have their own codes.
+"""Fitting an autoencoder in finite features: beside free linear parts rows have codes of their own.
 
 Rows are vectors, or features of a kernel in the span of landmarks, of items of any kind, in memory (``opened_rows``).
 The problem is that of :mod:`rkhs.problems.autoencoder`, its stages those of ``staged_rows``, or steps on batches
@@ -15,6 +15,7 @@ tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on tw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
-from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layer_of, with_codes
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
 from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
 from rkhs.estimators.autoencoder.settings import Settings
@@ -36,7 +37,7 @@ from rkhs.estimators.autoencoder.staged_rows import FIRST, MOST, RowStages, Stag
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.storage import announce_rows
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, good_enough, measured
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, clearly_better, good_enough, measured
 
 if TYPE_CHECKING:
     from rkhs.estimators.run import Run
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from rkhs.losses import Loss
     from rkhs.outputs import Euclidean
 
-__all__ = ["OpenedRows", "choose_rows", "open_rows"]
+__all__ = ["OpenedRows", "choose_rows", "choose_rows_and_depth", "open_rows"]
 
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
 _PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
@@ -86,7 +87,7 @@ class OpenedRows:
         settings, goal = self.settings, self.training.goal.to(torch.float64)
         centred = bool(settings.center), bool(settings.scale)
         finer = settings.linear_part == "free" and not settings.robust
-        return row_outputs(goal, max(settings.widths), self.weights, *centred, finer=finer)
+        return row_outputs(goal, min(settings.widths), self.weights, *centred, finer=finer)
 
     @property
     def weights(self) -> Tensor | None:
@@ -96,8 +97,8 @@ class OpenedRows:
 
     @property
     def alone(self) -> bool:
-        """Whether rows of one hidden layer are rebuilt as they are."""
-        return len(self.settings.widths) == 1 and self.training.own and self.settings.noise is None
+        """Whether rows are rebuilt as they are."""
+        return self.training.own and self.settings.noise is None
 
     @property
     def own(self) -> bool:
@@ -157,6 +158,21 @@ def choose_rows(opened: OpenedRows, settings: Settings, run: Run) -> tuple[Opene
     return opened, Choice(settings, stage, replace(compared, kinds=kinds))
 
 
+def choose_rows_and_depth(opened: OpenedRows, settings: Settings, run: Run) -> tuple[OpenedRows, Choice]:
+    """Choose for one hidden layer, then whether others are better than the identity on the rows that follow."""
+    found, choice = choose_rows(opened, settings.shallow, run)
+    chosen = settings.deepened(choice.settings)
+    opened = opened if found is opened else replace(opened, settings=chosen)
+    compared = choice.compared and choice.compared.deepened(len(settings.widths) - 1)
+    if choice.start is None:
+        return opened, Choice(chosen, None, compared)
+    with one_thread(run):
+        stage, deeper = _chosen_depth(replace(opened.stages(chosen), most=_FEW_ANCHORS), choice.start)
+    if deeper is None:
+        return opened, Choice(chosen, choice.start, compared)
+    return opened, Choice(replace(chosen, reg=stage.reg), stage, deeper)
+
+
 def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[str, float] | None:
     """Errors of the kinds of kernel on a sample of the rows, if these have heavy tails."""
     X = opened.training.items
@@ -190,16 +206,19 @@ def _sample_errors(stages: RowStages) -> np.ndarray:
 
 def _last_stage(stages: RowStages, stage: Stage | None, previous: Tensor | None) -> Stage:
     """Go through the stages, from that of a choice or from ``previous`` codes, if there are any; or through batches."""
+    if math.inf in stages.settings.reg:
+        stages = stages.below
     reg, sizes = stages.settings.reg, stage_sizes(len(stages.rows))
     if isinstance(stages.settings.solver, BATCHED):
         return stepped(stages, sizes[-1], _starts(stages.settings), previous)
     if stage is None and previous is not None:
-        problem = stages.problem(len(previous), reg)
-        stage = stages.descend(problem, reg, problem.encoder.resume(previous, []), 2 * _STEPS, "resumed")
+        below, ends = stages.below, (reg[0], reg[-1])
+        problem = below.problem(len(previous), ends)
+        stage = below.descend(problem, ends, problem.encoder.resume(previous, []), 2 * _STEPS, "resumed")
     found = [stages.start(sizes[0], reg, _starts(stages.settings)) if stage is None else stage]
     for size in sizes:
-        if size > len(found[-1].codes):
-            found.append(stages.move(found[-1], size, reg))
+        if size > len(found[-1].codes) or len(found[-1].layers) < len(stages.settings.widths):
+            found.append(stages.move(found[-1], max(size, len(found[-1].codes)), reg))
     history = tuple({**row, "rows": len(one.codes)} for one in found for row in one.solution.history)
     evaluations = sum(one.solution.n_evaluations for one in found)
     iterations = sum(one.solution.n_iter for one in found)
@@ -222,13 +241,33 @@ def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
     for size in stage_sizes(n)[:-1]:
         if size > part:
             stage, error = _race(stages, stages.move(stage, size, stage.reg))
-    whole = _of_the_mean(stages)
-    if whole > 0.0 and np.isfinite(error):
-        ends, plain = open_ends(compared.errors, whole), replace(stages, loss=None)
-        if stages.loss is not None:  # what is said is a share of the variance, whatever the loss
-            error, whole = _error(plain, stage), _of_the_mean(plain)
-        compared = replace(compared, held_out=error / whole, open_ends=ends)
-    return stage, compared
+    return stage, _judged(stages, stage, error, compared)
+
+
+def _chosen_depth(stages: RowStages, stage: Stage) -> tuple[Stage, Compared | None]:
+    """The stage with the further layers that are better than the identity by a standard error, or as it is."""
+    size, deep = len(stage.codes), stages.settings.depths(stages.settings.shallow)
+    rows = slice(size, min(size + _HELD, len(stages.rows)))
+    found, errors = [stages.below.move(stage, size, stage.reg)], []
+    for reg in deep[1:]:
+        found.append(stages.move(found[-1], size, reg))
+    errors = [as_array(stages.losses(stages.errors(one, rows))) for one in found]
+    w = np.ones(len(errors[0])) if stages.rows.weights is None else as_array(stages.rows.weights[rows])
+    at, means = clearly_better(np.stack(errors), w)
+    if at == 0:
+        return stage, None
+    return found[at], _judged(stages, found[at], float(means[at]), Compared(np.array(deep), means))
+
+
+def _judged(stages: RowStages, stage: Stage, error: float, compared: Compared) -> Compared:
+    """The comparison with the held-out error as a share of the variance, whatever the loss."""
+    whole, plain = _of_the_mean(stages), replace(stages, loss=None)
+    if not (whole > 0.0 and np.isfinite(error)):
+        return compared
+    ends = open_ends(compared.errors, whole)
+    if stages.loss is not None:
+        error, whole = _error(plain, stage), _of_the_mean(plain)
+    return replace(compared, held_out=error / whole, open_ends=ends)
 
 
 def _of_the_mean(stages: RowStages) -> float:
@@ -329,20 +368,17 @@ def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared)
     rows, settings = stages.rows, stages.settings
     layers, W, hidden = stages.rotated(stage)
     layer, trivial, saturated = stages.last(stage, layers[-1])
-    value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
-    for reg, Phi, Z in zip(stage.reg[1:], hidden, layers[1:], strict=False):
-        value += 0.5 * reg * float((Phi * Z[: len(Phi)]).sum())
-    kernels, k, inverse = settings.decoder_kernels, rows.linear.shape[1], torch.argsort(rows.order)
+    value = layer.value + stage.solution.value - stage.layer.value  # with the price of the encoder
+    k, inverse = rows.linear[:, : len(stage.point[0])].shape[1], torch.argsort(rows.order)
     w = None if rows.weights is None else rows.weights[inverse]
     leading = None if rows.leading is None else as_array(rows.leading)
-    between = [layer_of(q, Z[: len(C)], C) for q, Z, C in zip(kernels, layers, hidden, strict=False)]
     model = AutoencoderModel(
         opened.kernel,
         Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
-        None if rows.axes is None else LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
-        (*between, layer_of(kernels[-1], layer.anchors, layer.coefficients, layer.linear)),
+        None if rows.axes is None else LinearPart.along(rows.axes.priced(stage.reg[0]).leading(k), W[:k]),
+        layers_of(settings, layers, hidden, layer),
         opened.rebuilt,
-        stage.reg,
+        settings.reg,
         np.empty(0),
         None,
         Pricing("diagonal", rows.share(len(stage.codes)), held_directions=leading, onto=settings.of_a_row),

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rkhs.solvers import Solver
 
 __all__ = [
-    "DEPTH",
     "FEATURE_REGS",
     "LANDMARKS",
     "MANY_ITEMS",
@@ -51,7 +50,7 @@ FREE_FEATURE_REGS = (
     *((1e-5, 1e-3), (1e-4, 1e-5), (1e-5, 1e-4), (1e-5, 1e-5)),
 )
 WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
-DEPTH = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of hidden layers with shortcuts, which are the identity at infinity
+_DEPTH = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of hidden layers with shortcuts, which are the identity at infinity
 # storage="auto": dense below so many rows (of features in more than two components MANY_ITEMS), so many landmarks from
 # there on; see docs/results/defaults.md.
 MANY_ROWS, MANY_ITEMS, LANDMARKS = 1000, 2000, 1000
@@ -132,7 +131,7 @@ class Settings:
     @property
     def shallow(self) -> Settings:
         """The same with one hidden layer, the narrowest: what is left where all other layers are the identity."""
-        widths, candidates = (min(self.widths),), tuple(_ends(reg) for reg in self.candidates if math.inf in reg)
+        widths, candidates = (min(self.widths),), tuple(_ends(reg) for reg in self.candidates)
         found = replace(self, shortcut=False, widths=widths, decoder_kernels=self.decoder_kernels[-1:])
         return replace(found, operators=(None, None), reg=_ends(self.reg), candidates=candidates)
 
@@ -141,7 +140,11 @@ class Settings:
         kernels = (*self.decoder_kernels[:-1], *shallow.decoder_kernels)
         first, last = shallow.reg
         regs = (first, *(reg,) * (len(self.widths) - 1), last)
-        return replace(self, kernel=shallow.kernel, decoder_kernels=kernels, reg=regs)
+        return replace(self, kernel=shallow.kernel, decoder_kernels=kernels, loss=shallow.loss, reg=regs)
+
+    def depths(self, shallow: Settings) -> tuple[tuple[float, ...], ...]:
+        """Regularisers at which further layers are the identity, and then less and less near to it."""
+        return tuple(self.deepened(shallow, h).reg for h in (math.inf, *_DEPTH))
 
     @property
     def features(self) -> bool:
@@ -349,7 +352,7 @@ def _read_regs(
     plain = _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
     descends = kind_of_solver(estimator.solver) == "lbfgs"
     defaults = (estimator.linear_part, estimator.decoder_kernel) == ("auto", "auto") and plain and descends
-    shortcut = layers > 2 and storage == "dense" and (linear_part == "free" or defaults)
+    shortcut = layers > 2 and (linear_part == "free" or defaults)
     one = (min(widths),) if shortcut else widths
     known = isinstance(storage, Storage) or (plain and len(one) == 1 and features)
     chosen = asked or linear_part == "free" or (known and descends)
@@ -357,7 +360,8 @@ def _read_regs(
     found = default_regs(estimator, one, features=features, linear_part=linear_part, refined=refined)
     weaker = WEAKER if automatic and found[-1] == (1e-4, 1e-5) and min(widths) > 2 else ()
     if shortcut:
-        found = _with_depth(found if chosen else found[:1] * 2, layers)
+        between = (math.inf,) * (layers - 2)
+        found = tuple((first, *between, last) for first, last in (found if chosen else found[:1] * 2))
     reg, compared = (found[0], found[1:]) if automatic else (_read_reg(estimator.reg, layers, found), ())
     return {"reg": reg, "candidates": compared, "weaker": weaker, "shortcut": shortcut}
 
@@ -451,12 +455,6 @@ def default_regs(
         first, last = 1e-2, few if min(widths) <= 2 else many
     path = ((first, *middle, r) for r in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6))
     return (first, *middle, last), *path
-
-
-def _with_depth(one: tuple[tuple[float, ...], ...], layers: int) -> tuple[tuple[float, ...], ...]:
-    """Candidates of one hidden layer with others that are the identity, and then the first with more than that."""
-    regs = [*((first, math.inf, last) for first, last in one), *((one[0][0], h, one[0][1]) for h in DEPTH)]
-    return tuple((first, *(h,) * (layers - 2), last) for first, h, last in regs)
 
 
 def fixed_feature_reg(p: int) -> tuple[float, float]:

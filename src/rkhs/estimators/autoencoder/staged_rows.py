@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor, principal_axes
-from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows
-from rkhs.estimators.options.memory_needs import MORE, MOST
+from rkhs.estimators.autoencoder.fit import layers_of
+from rkhs.estimators.autoencoder.ordered_rows import MORE, MOST, TILE, OrderedRows
 from rkhs.estimators.run import Run, recorded
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import INSIDE, CodesOnASet, DeepCodes, Encoder, FreeCodes, shallow_encoder
-from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale
+from rkhs.problems.encoders import INSIDE, CodesOnASet, DeepCodes, Encoder, carried, shallow_encoder
+from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.protocols import Monitor, Reason, Solution
@@ -88,6 +88,11 @@ class RowStages:
     loss: Loss | None = None  # A robust one, with numbers for its parameters; None: squared
 
     @property
+    def below(self) -> RowStages:
+        """The same for the one hidden layer that a model with shortcuts starts from."""
+        return replace(self, settings=self.settings.shallow) if self.settings.shortcut else self
+
+    @property
     def p(self) -> int:
         """Number of components, of the narrowest layer."""
         return min(self.settings.widths)
@@ -117,12 +122,11 @@ class RowStages:
 
     def encoder(self, size: int, reg: tuple[float, ...], weights: Tensor | None) -> Encoder:
         """Of the first rows."""
-        settings, factor = self.settings, self.rows.coordinates(size, reg[0])
-        hidden = settings.decoder_kernels[:-1]
-        if hidden:
-            first, anchors = FreeCodes(factor, reg[0]), min(self.anchors, size)
-            return DeepCodes(first, hidden, settings.widths, reg[1:-1], anchors, engine=self.engine)
-        return shallow_encoder(factor, reg[0], settings.constraint, weights)
+        settings, anchors = self.settings, min(self.anchors, size)
+        factor = self.rows.coordinates(size, reg[0], settings.widths[0])
+        first, hidden = shallow_encoder(factor, reg[0], settings.constraint, weights), settings.decoder_kernels[:-1]
+        made = first, hidden, settings.widths, reg[1:-1], anchors
+        return DeepCodes(*made, engine=self.engine, shortcut=settings.shortcut) if hidden else first
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchorsLayer:
         """The last layer for targets of the first rows."""
@@ -135,10 +139,8 @@ class RowStages:
         if rng is None:
             W = self.rows.principal(factor, max(widths))
         else:
-            W, width = (
-                self.rows.linear.new_zeros(factor.dim, max(widths)),
-                self.rows.linear.shape[1] + self.rows.map.dim,
-            )
+            W = self.rows.linear.new_zeros(factor.dim, max(widths))
+            width = self.rows.linear[:, : widths[0]].shape[1] + self.rows.map.dim
             W[:width] = torch.as_tensor(rng.standard_normal((width, W.shape[1]))).to(W)
         Z = factor.codes(W)
         unit = normalise_scale(Z, self.rows.part(len(Z)))
@@ -151,6 +153,8 @@ class RowStages:
 
     def start(self, size: int, reg: tuple[float, ...], rngs: list[np.random.RandomState | None]) -> Stage:
         """The first stage, the best of several starts: from principal components (None) or random codes."""
+        if self.settings.shortcut:
+            return self.below.start(size, (reg[0], reg[-1]), rngs)
         problem, found = self.problem(size, reg), []
         for number, rng in enumerate(rngs):
             label = f"start {number + 1}/{len(rngs)}"
@@ -159,8 +163,14 @@ class RowStages:
 
     def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
         """The next stage: on more rows, or with other regularisers."""
-        codes, problem = self.coded(stage, size)[0], self.problem(size, reg)
-        return self.descend(problem, reg, problem.encoder.resume(codes, stage.hidden), steps or self.steps[1], "")
+        codes, problem, widths = self.coded(stage, size)[0], self.problem(size, reg), self.settings.widths
+        if len(widths) == len(stage.layers):
+            point = problem.encoder.resume(codes, stage.hidden)
+        else:
+            factor = self.rows.coordinates(size, reg[0], max(widths))
+            scores = factor.codes(self.rows.principal(factor, max(widths)))
+            point = problem.encoder.start(widened(codes, scores, widths, self.rows.part(size)), 1.0)
+        return self.descend(problem, reg, point, steps or self.steps[1], "")
 
     def descend(self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int, label: str) -> Stage:
         """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
@@ -202,27 +212,16 @@ class RowStages:
         return [torch.cat(layers) for layers in zip(*parts, strict=True)]
 
     def _coded(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
-        start, layer = self.rows.encoded(stage.point, rows, stage.reg[0]), stage.layer
-        if not self.rows.own:
-            found = [start]
-            for kernel, below, Phi in zip(self.settings.decoder_kernels, stage.layers, stage.hidden, strict=False):
-                found.append(kernel._gram(found[-1], below[: len(Phi)]) @ Phi)
-            return found
-        onto = self.settings.of_a_row
-        start = start if onto is None else onto.project(start)
-        radius = (self.rows.room[rows] / stage.reg[0]).sqrt()
-        problem = CodeRefinement(
-            self.kernel,
-            layer.anchors,
-            layer.coefficients,
-            self.rows.goal(rows),
-            start,
-            radius,
-            count,
-            layer.linear,
-            onto=onto,
-        )
-        return [problem.codes(descend(problem, problem.nearest(), *_REFINING))]
+        above = layers_of(self.settings, stage.layers, stage.hidden, stage.layer)
+        Z, onto = self.rows.encoded(stage.point, rows, stage.reg[0]), self.settings.of_a_row
+        if self.rows.own:
+            start, radius = Z if onto is None else onto.project(Z), (self.rows.room[rows] / stage.reg[0]).sqrt()
+            problem = CodeRefinement.of(above, self.rows.goal(rows), start, radius, count, onto=onto)
+            Z = problem.codes(descend(problem, problem.nearest(), *_REFINING))
+        found = [Z]
+        for layer in above[:-1]:
+            found.append(layer.of(found[-1]))
+        return found
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
@@ -236,9 +235,15 @@ class RowStages:
 
     def rotated(self, stage: Stage) -> tuple[list[Tensor], Tensor, list[Tensor]]:
         """Codes of all rows on principal axes where the kernel above allows it, and the parameters that give them."""
-        rows, turns = self.rows, []
+        rows, turns, settings = self.rows, [], self.settings
         layers = self.coded(stage, len(rows))
-        for kernel, Z in zip(self.settings.decoder_kernels, layers, strict=True):
+        if settings.shortcut:
+            (Z, *rest), W, hidden = (layers, stage.point, stage.hidden) if stage.hidden else self.below.rotated(stage)
+            layers = [Z, *rest] if hidden else [carried(Z, p) for p in settings.widths]
+            hidden = hidden or [Z.new_zeros(1, p) for p in settings.widths[1:]]
+            count = min(MORE * settings.feature_storage.m, len(rows))  # codes are searched at those of all anchors
+            return layers, carried(W, settings.widths[0]), [carried(Phi.mT, count).mT for Phi in hidden]
+        for kernel, Z in zip(settings.decoder_kernels, layers, strict=True):
             turns.append(principal_axes(Z, rows.weights) if kernel.rotation_invariant else torch.eye(Z.shape[1]).to(Z))
         hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
         return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -256,6 +257,7 @@ class ShortestPath(_GraphParts):
         return count_parts(np.concatenate(owners), np.concatenate(codes), len(items))
 
 
+@dataclass(eq=False, repr=False)
 class RandomWalk(ObjectKernel):
     """Geometric random-walk kernel: graphs are compared by their common walks of all lengths.
 
@@ -296,13 +298,10 @@ class RandomWalk(ObjectKernel):
            [ 6.939, 11.042]])
     """
 
-    def __init__(
-        self, decay: float = 0.01, labels: bool = True, normalize: bool = True, node_label: str = "label"
-    ) -> None:
-        self.decay = decay
-        self.labels = labels
-        self.normalize = normalize
-        self.node_label = node_label
+    decay: float = 0.01
+    labels: bool = True
+    normalize: bool = True
+    node_label: str = "label"
 
     def _check(self) -> None:
         check_number(self.decay, "RandomWalk.decay", above=0.0)

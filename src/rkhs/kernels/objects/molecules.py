@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,7 @@ def _maker(fingerprint: str, counts: bool, radius: int, n_bits: int) -> Any:
     return lambda molecule: generator.GetFingerprintAsNumPy(molecule).astype(np.uint8)
 
 
+@dataclass(eq=False, repr=False)
 class MoleculeTanimoto(ObjectKernel):
     """Tanimoto kernel of molecules: common over all features of two fingerprints.
 
@@ -142,19 +144,11 @@ class MoleculeTanimoto(ObjectKernel):
            [0.56, 1.  ]])
     """
 
-    def __init__(
-        self,
-        fingerprint: str = "morgan",
-        counts: bool = False,
-        radius: int = 2,
-        n_bits: int = 2048,
-        formula: str = "minmax",
-    ) -> None:
-        self.fingerprint = fingerprint
-        self.counts = counts
-        self.radius = radius
-        self.n_bits = n_bits
-        self.formula = formula
+    fingerprint: str = "morgan"
+    counts: bool = False
+    radius: int = 2
+    n_bits: int = 2048
+    formula: str = "minmax"
 
     def _check(self) -> None:
         check_choice(self.fingerprint, "MoleculeTanimoto.fingerprint", FINGERPRINTS)

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -149,6 +150,7 @@ class _StringKernel(PartsKernel):
         yield np.arange(len(starts)), _joined(codes[starts + i] for i in range(self.k))
 
 
+@dataclass(eq=False, repr=False)
 class Spectrum(_StringKernel):
     """Spectrum kernel: texts are compared by the substrings of length ``k`` that they share.
 
@@ -195,19 +197,11 @@ class Spectrum(_StringKernel):
            [0.  , 0.  , 1.  ]])
     """
 
-    def __init__(
-        self,
-        k: int = 3,
-        alphabet: str | None = None,
-        tokens: str = "letters",
-        normalize: bool = True,
-        unknown: str = "raise",
-    ) -> None:
-        self.k = k
-        self.alphabet = alphabet
-        self.tokens = tokens
-        self.normalize = normalize
-        self.unknown = unknown
+    k: int = 3
+    alphabet: str | None = None
+    tokens: str = "letters"
+    normalize: bool = True
+    unknown: str = "raise"
 
     def _check(self) -> None:
         super()._check()
@@ -223,6 +217,7 @@ class Spectrum(_StringKernel):
         return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
+@dataclass(eq=False, repr=False)
 class Mismatch(_StringKernel):
     """Mismatch kernel: as :class:`Spectrum`, but substrings count as shared if up to ``m`` letters differ.
 
@@ -258,14 +253,11 @@ class Mismatch(_StringKernel):
            [2., 3.]])
     """
 
-    def __init__(
-        self, k: int = 5, m: int = 1, alphabet: str = "dna", normalize: bool = True, unknown: str = "raise"
-    ) -> None:
-        self.k = k
-        self.m = m
-        self.alphabet = alphabet
-        self.normalize = normalize
-        self.unknown = unknown
+    k: int = 5
+    m: int = 1
+    alphabet: str = "dna"
+    normalize: bool = True
+    unknown: str = "raise"
 
     def _check(self) -> None:
         super()._check()
@@ -297,6 +289,7 @@ class Mismatch(_StringKernel):
                     )
 
 
+@dataclass(eq=False, repr=False)
 class Gappy(_StringKernel):
     """Gappy kernel: substrings of length ``k`` with up to ``gap`` letters left out.
 
@@ -332,14 +325,11 @@ class Gappy(_StringKernel):
            [2., 3.]])
     """
 
-    def __init__(
-        self, k: int = 3, gap: int = 1, alphabet: str | None = None, normalize: bool = True, unknown: str = "raise"
-    ) -> None:
-        self.k = k
-        self.gap = gap
-        self.alphabet = alphabet
-        self.normalize = normalize
-        self.unknown = unknown
+    k: int = 3
+    gap: int = 1
+    alphabet: str | None = None
+    normalize: bool = True
+    unknown: str = "raise"
 
     def _check(self) -> None:
         super()._check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,7 @@ class LandmarkMap(FeatureMap):
         return (tensor_like(self.lower, F) @ F.mT).mT
 
 
+@dataclass(eq=False, repr=False)
 class Nystroem(Features):
     """Features of ``m`` landmarks: exact on their span, for every kernel.
 
@@ -193,22 +195,13 @@ class Nystroem(Features):
     (150, 20)
     """
 
-    def __init__(
-        self,
-        m: int = 500,
-        sampling: str = "uniform",
-        *,
-        kernel: Any = None,
-        reg: float = 1e-3,
-        pool: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.m = m
-        self.sampling = sampling
-        self.kernel = kernel
-        self.reg = reg
-        self.pool = pool
-        self.random_state = random_state
+    m: int = 500
+    sampling: str = "uniform"
+    _: KW_ONLY
+    kernel: Any = None
+    reg: float = 1e-3
+    pool: int | None = None
+    random_state: Any = 0
 
     def check(self) -> None:
         """Check the parameters; see :meth:`Features.check`."""
