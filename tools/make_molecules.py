@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rkhs.data.fingerprints import N_BITS, RADIUS, morgan_fingerprints
+from rkhs.data.fingerprints import N_BITS, RADIUS, molecular_fingerprints
 from studies.harness.scripts import data_folder, run_script
 
 N_MOLECULES = 500
@@ -29,7 +29,7 @@ RECORDS = "https://github.com/MassBank/MassBank-data, commit 13484d415d98f3e8517
 
 def choose(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     """Apply the rule of the module docstring."""
-    readable = set(morgan_fingerprints([row["smiles"] for row in rows], on_error="skip").kept.tolist())
+    readable = set(molecular_fingerprints([row["smiles"] for row in rows], on_error="skip").kept.tolist())
     free = [i for i, row in enumerate(rows) if row["licence"] == "CC0" and i in readable]
     credited = [i for i, row in enumerate(rows) if row["licence"] == "CC BY" and i in readable]
     n_more = max(0, N_MOLECULES - len(free))
@@ -100,7 +100,7 @@ def main() -> None:
     folder = Path(__file__).resolve().parents[1] / "src" / "rkhs" / "data" / "molecules"
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(rows, folder / "molecules.csv")
-    bits = morgan_fingerprints([row["smiles"] for row in rows]).bits
+    bits = molecular_fingerprints([row["smiles"] for row in rows]).bits
     write_npz({"bits": np.packbits(bits, axis=1), "n_bits": np.asarray(N_BITS)}, folder / "fingerprints.npz")
     write_provenance(rows, hashlib.sha256(content).hexdigest(), folder)
     print(f"{len(rows)} molecules in {folder}")

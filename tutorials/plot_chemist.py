@@ -98,13 +98,13 @@ plt.show()
 
 from sklearn.kernel_ridge import KernelRidge
 
-from rkhs.data import morgan_fingerprints
+from rkhs.data import molecular_fingerprints
 from rkhs.evaluation import SmoothRegressor
 
 new_logp = np.array([Crippen.MolLogP(Chem.MolFromSmiles(text)) for text in test])
 kernel = MoleculeTanimoto()
 ridge = KernelRidge(alpha=0.1, kernel="precomputed").fit(np.asarray(kernel(train)), logp - logp.mean())
-bits = [morgan_fingerprints(part).bits.astype(float) for part in (train, test)]
+bits = [molecular_fingerprints(part).bits.astype(float) for part in (train, test)]
 scores = {
     "ten codes": SmoothRegressor().fit(model.codes_, logp).score(codes, new_logp),
     "2,048 bits": SmoothRegressor().fit(bits[0], logp).score(bits[1], new_logp),

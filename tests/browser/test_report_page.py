@@ -164,10 +164,10 @@ def test_without_scripts_there_are_a_map_and_the_texts(browser: Browser, table: 
 
 def test_images_and_structures_are_drawn(browser: Browser, tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")
-    from rkhs.data import morgan_fingerprints
+    from rkhs.data import molecular_fingerprints
 
     smooth = np.cumsum(RNG.normal(size=(20, 64)), axis=1)
-    bits = morgan_fingerprints(SMILES).bits
+    bits = molecular_fingerprints(SMILES).bits
     reports = {
         "images.html": make_report(KernelPCA(2).fit(smooth), smooth, image_shape=(8, 8)),
         "molecules.html": make_report(KernelPCA(2).fit(bits), bits, smiles=SMILES),
@@ -189,10 +189,10 @@ def test_images_and_structures_are_drawn(browser: Browser, tmp_path: Path) -> No
 
 def test_a_telephone_has_room_for_structures_and_their_texts(browser: Browser, tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")
-    from rkhs.data import morgan_fingerprints
+    from rkhs.data import molecular_fingerprints
 
     long = [*SMILES, "C" * 60, "CC1CCCCC1" * 8]
-    bits = morgan_fingerprints(long).bits
+    bits = molecular_fingerprints(long).bits
     make_report(KernelPCA(2).fit(bits), bits, smiles=long).save(tmp_path / "molecules.html")
     browser.open(tmp_path / "molecules.html", width=390)
     widths = browser.run(

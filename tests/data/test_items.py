@@ -29,7 +29,7 @@ def test_ucr_rows(tmp_path: Path) -> None:
     for name, text, message in (
         ("x.tsv", "0.5\t1\n", "begins each row with its class, a whole number.*got '0.5'"),
         ("x.csv", "1,NaN,3\n", "line 1: expected finite numbers; got 'NaN' at time 1"),
-        ("x.csv", "1,2\n,\n", "line 2: expected a series; got missing values only"),
+        ("x.csv", "1,2\n,\n", "line 2: expected finite numbers; got missing values only"),
         ("x.csv", "a,b\n1,2\n", "got 'a'; series files have no header"),
     ):
         with pytest.raises(InputError, match=message):
@@ -62,7 +62,7 @@ def test_arrays_of_series(tmp_path: Path) -> None:
     assert [one.shape for one in found.series] == [(4, 1), (3, 1)]
     np.savez(file, X=np.ones((2, 5, 3)), y=np.array(["a", "b"]))
     assert [one.shape for one in read_series(file, key="X").series] == [(5, 3), (5, 3)]
-    for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; it has 'X', 'y'")):
+    for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; the arrays are 'X', 'y'")):
         with pytest.raises(InputError, match=message):
             read_series(file, **options)
 

@@ -11,6 +11,7 @@ import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+import rkhs.data
 from rkhs._core.errors import InputError
 from rkhs.data import read_chunks, read_mixed, read_table
 from rkhs.data.readers import read_column
@@ -108,6 +109,55 @@ def test_ordinary_layouts_are_read_and_said(tmp_path: Path, form: str) -> None:
     assert said in " ".join(found.guessed)
     assert bool(said) == bool(found.guessed)
     np.testing.assert_array_equal(np.concatenate([part.X for part in read_chunks(path, rows=2)]), X)
+
+
+COMMAS: dict[str, tuple[str, str, Any]] = {
+    "a column of decimal commas": ("a.csv", "who;x\nu;-1,80\nv;9,00\n", [[-1.8], [9.0]]),
+    "white space": ("a.csv", " x\nu 1951,5\nv 470,78\n", [[1951.5], [470.78]]),
+    "too many digits for a thousand": ("a.csv", "x;y\n1158,239;2,814\n8,945;1\n", [[1158.239, 2.814], [8.945, 1.0]]),
+    "quoted text": ("a.txt", '"who"|"x"\n"Größe, 1"|"1,5"\n"Größe, 2"|"2,5"\n', [[1.5], [2.5]]),
+    "a comma in a name": ("a.csv", "id;weight, kg\nu;0,00\nv;1,00\n", r"',' and ';' split alike; pass delimiter="),
+    "one column": ("a.csv", "x\n1,5\n2,5\n", r"decimal=',' if commas are decimal"),
+    "exponents": ("a.csv", 'a,b\n"2,0e+03","1,5e-02"\n', "pass decimal=','"),
+    "a title over numbers": ("a.csv", "Results\n1.5,2\n3,4.25\n", "skip_rows= if this is a title"),
+    "an empty first column": ("a.csv", "made by\nNA;1.5\n2.5;3\n", "skip_rows= if this is a title"),
+    "years": ("a.csv", "1990,1991\n1.5,2.5\n3.5,4.5\n", "pass header=True"),
+    "names beside years": (
+        "a.csv",
+        "id,1990,1991,1992\nu,1.5,2.5,3\nv,3.5,4.5,5\n",
+        [[1.5, 2.5, 3.0], [3.5, 4.5, 5.0]],
+    ),
+    "several numbers in a cell": ("a.csv", "made by hand\n1 2\n1 2\n", "several numbers; name the character between"),
+}
+
+
+@pytest.mark.parametrize("case", COMMAS)
+def test_commas_titles_and_names_are_told_from_numbers(tmp_path: Path, case: str) -> None:
+    name, text, expected = COMMAS[case]
+    path = file_of(tmp_path, text.encode("latin-1" if name.endswith(".txt") else "utf-8"), name)
+    options = {"encoding": "latin-1"} if name.endswith(".txt") else {}
+    if isinstance(expected, list):
+        for kind in ("read_items", "read_table"):
+            np.testing.assert_array_equal(getattr(rkhs.data, kind)(path, **options).X, expected)
+    else:
+        with pytest.raises(InputError, match=expected):
+            read_mixed(path)
+
+
+def test_a_first_row_with_numbers_is_no_row_of_names_or_units(tmp_path: Path) -> None:
+    bare = file_of(tmp_path, "1.5,2\n3,\n,6\n")
+    assert read_mixed(bare).X.tolist() == [[1.5, 2.0], [3.0, None], [None, 6.0]]
+    first = file_of(tmp_path, "a,b\n10,.\n-9,-1\n.,-3\n", "b.csv")
+    assert read_mixed(first).X.tolist() == [[10.0, None], [-9.0, -1.0], [None, -3.0]]
+
+
+def test_rows_of_weak_gaps_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\n1,5\n.,-\n3,7\n4,oops\n5,9\n")
+    found = read_mixed(path, missing=["oops"])
+    assert found.X.tolist() == [[1.0, 5.0], [3.0, 7.0], [4.0, None], [5.0, 9.0]]
+    assert found.guessed == ("rows without a known cell are left out: 1",)
+    with pytest.raises(InputError, match="expected a number or text in some cell"):
+        read_mixed(file_of(tmp_path, "a,b\n.,-\n-,.\n", "b.csv"))
 
 
 def test_options_lead_through_other_layouts(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError, RkhsError
-from rkhs.data import load_molecules, molecular_fingerprints, morgan_fingerprints
+from rkhs.data import load_molecules, molecular_fingerprints
 
 FOLDER = files("rkhs.data") / "molecules"
 RDKIT = "fingerprints need RDKit (extra `chem`)"
@@ -51,7 +51,7 @@ def test_the_files_are_those_of_the_provenance_and_small():
 def test_rdkit_gives_the_bundled_fingerprints():
     pytest.importorskip("rdkit", reason=RDKIT)
     molecules = load_molecules()
-    np.testing.assert_array_equal(morgan_fingerprints(molecules.smiles).bits, molecules.fingerprints)
+    np.testing.assert_array_equal(molecular_fingerprints(molecules.smiles).bits, molecules.fingerprints)
 
 
 def test_the_formula_is_that_of_the_smiles():
@@ -85,26 +85,26 @@ def test_unreadable_smiles_are_named_by_row_or_skipped():
     pytest.importorskip("rdkit", reason=RDKIT)
     smiles = ["CCO", "not smiles", "", "c1ccccc1"]
     with pytest.raises(InputError, match=r"2 of 4.*row 2 \('not smiles': not a valid SMILES\), row 3 \('': missing\)"):
-        morgan_fingerprints(smiles)
-    prints = morgan_fingerprints(smiles, on_error="skip")
+        molecular_fingerprints(smiles)
+    prints = molecular_fingerprints(smiles, on_error="skip")
     assert prints.kept.tolist() == [0, 3]
     assert [bad.row for bad in prints.skipped] == [2, 3]
-    np.testing.assert_array_equal(prints.bits, morgan_fingerprints(["CCO", "c1ccccc1"]).bits)
+    np.testing.assert_array_equal(prints.bits, molecular_fingerprints(["CCO", "c1ccccc1"]).bits)
     with pytest.raises(InputError, match=r"got 1 of 1.*check that this is the SMILES column"):
-        morgan_fingerprints(["?"], on_error="skip")
+        molecular_fingerprints(["?"], on_error="skip")
 
 
 def test_fingerprint_arguments_are_checked():
     pytest.importorskip("rdkit", reason=RDKIT)
-    assert morgan_fingerprints(["CCO"], n_bits=64).bits.shape == (1, 64)
-    assert morgan_fingerprints(["CCO"], radius=0).bits.sum() < morgan_fingerprints(["CCO"]).bits.sum()
+    assert molecular_fingerprints(["CCO"], n_bits=64).bits.shape == (1, 64)
+    assert molecular_fingerprints(["CCO"], radius=0).bits.sum() < molecular_fingerprints(["CCO"]).bits.sum()
     with pytest.raises(InputError, match=r"got the single string 'CCO'; write \['CCO'\]"):
-        morgan_fingerprints("CCO")
+        molecular_fingerprints("CCO")
     with pytest.raises(InputError, match="on_error"):
-        morgan_fingerprints(["CCO"], on_error="ignore")
+        molecular_fingerprints(["CCO"], on_error="ignore")
     for wrong in ({"radius": -1}, {"n_bits": 0}, {"n_bits": 2.5}, {"radius": True}):
         with pytest.raises(InputError, match="must be an integer"):
-            morgan_fingerprints(["CCO"], **wrong)
+            molecular_fingerprints(["CCO"], **wrong)
 
 
 def test_the_table_is_plain_csv():

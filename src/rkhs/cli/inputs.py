@@ -212,17 +212,14 @@ def _in_order(cells: list[Any]) -> bool:
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
     from dataclasses import replace
-    from zipfile import BadZipFile
+    from pathlib import Path
 
     import numpy as np
 
     from rkhs.data import read_table
+    from rkhs.data.arrays import array_names
 
-    try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            names = sorted(archive.files)
-    except (AttributeError, BadZipFile, OSError, TypeError, ValueError):
-        return None  # the reader says what is wrong
+    names = sorted(array_names(Path(path)))
     if len(names) < 2:
         return None
     parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]

@@ -135,11 +135,8 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     if args.gram or not is_table(args.input):
         what = "a Gram matrix" if args.gram else repr(args.input)
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
-    options = reading_options(args)
-    if getattr(args, "mixed", False):
-        options.setdefault("header", True)
     try:
-        return read_column(args.input, name, argument="target", index_column=args.index_column, **options)
+        return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except InputError as error:
         raise InputError(str(error).replace("`target`", flag)) from error
 

@@ -4,7 +4,6 @@ from rkhs.data.dataset import Curves as Curves, Dataset as Dataset, SkippedRow a
 from rkhs.data.fingerprints import (
     Fingerprints as Fingerprints,
     molecular_fingerprints as molecular_fingerprints,
-    morgan_fingerprints as morgan_fingerprints,
 )
 from rkhs.data.graph_files import Graphs as Graphs, read_graphs as read_graphs
 from rkhs.data.irregular import curves_on_grid as curves_on_grid

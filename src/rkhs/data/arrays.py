@@ -15,7 +15,7 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["array_names", "load_arrays", "load_npy", "read_npy", "read_npz"]
+__all__ = ["array_names", "choose_array", "load_arrays", "load_npy", "read_npy", "read_npz"]
 
 
 _OF_SPARSE = {"data", "format", "indices", "indptr", "shape"}  # what scipy.sparse.save_npz writes
@@ -98,7 +98,7 @@ def read_npz(
     """Read one array of an npz file, or the matrix that scipy.sparse wrote."""
     if key is None and array_names(path) >= _OF_SPARSE:
         return _table(_dense(path), str(path), columns, drop_columns)
-    ((name, array),) = load_arrays(path, lambda names: [_choose(path, names, key)]).items()
+    ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()
     if not name:
         raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
     return _table(array, f"{path}[{name!r}]", columns, drop_columns)
@@ -127,7 +127,8 @@ def array_names(path: Path) -> set[str]:
         return set()
 
 
-def _choose(path: Path, names: list[str], key: str | None) -> str:
+def choose_array(path: Path, names: list[str], key: str | None) -> str:
+    """The name of the array that is asked for, or of the only one."""
     if key is not None:
         if isinstance(key, str) and key in names:
             return key

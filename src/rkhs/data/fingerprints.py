@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.dataset import SkippedRow, listed
 
-__all__ = ["Fingerprints", "molecular_fingerprints", "morgan_fingerprints", "read_fingerprints", "refusal"]
+__all__ = ["Fingerprints", "molecular_fingerprints", "read_fingerprints", "refusal"]
 
 RADIUS = 2
 N_BITS = 2048
@@ -47,43 +47,6 @@ def refusal(skipped: Sequence[SkippedRow], total: int) -> str:
     some = 'correct them, or pass on_error="skip" to leave them out'
     advice = some if len(skipped) < total else "check that this is the SMILES column"
     return f"expected SMILES that RDKit reads; got {len(skipped)} of {total} that it does not: {examples}; {advice}"
-
-
-def morgan_fingerprints(
-    smiles: Iterable[str], *, radius: int = RADIUS, n_bits: int = N_BITS, on_error: OnError = "raise"
-) -> Fingerprints:
-    """Compute Morgan (circular) fingerprints of SMILES.
-
-    Bit b is 1 if an atom neighbourhood of at most `radius` bonds hashes to b; stereochemistry is not used.
-
-    Parameters
-    ----------
-    smiles : iterable of str
-        n SMILES.
-    radius : int, default=2
-        Largest neighbourhood, in bonds, 0 to 100.
-    n_bits : int, default=2048
-        Length of a fingerprint, 1 to 2**24.
-    on_error : {"raise", "skip"}, default="raise"
-        What to do with a SMILES that cannot be read.
-
-    Returns
-    -------
-    Fingerprints
-        `bits` of shape (n_kept, n_bits), which rows were kept, and which were not.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range, a SMILES cannot be read and `on_error` is "raise", or none can be read.
-    MissingExtraError
-        If RDKit is not installed.
-
-    Notes
-    -----
-    Source: D. Rogers, M. Hahn, Extended-connectivity fingerprints, J. Chem. Inf. Model. 50 (2010) 742-754.
-    """
-    return molecular_fingerprints(smiles, radius=radius, n_bits=n_bits, on_error=on_error)
 
 
 def molecular_fingerprints(
@@ -126,7 +89,8 @@ def molecular_fingerprints(
 
     Notes
     -----
-    Source: Rogers and Hahn (2010) for ``"morgan"``; the RDKit book for the others.
+    Source: D. Rogers, M. Hahn, Extended-connectivity fingerprints, J. Chem. Inf. Model. 50 (2010) 742-754 for
+    ``"morgan"``, without stereochemistry; the RDKit book for the others.
     """
     found = read_fingerprints(
         molecules, fingerprint=fingerprint, counts=counts, radius=radius, n_bits=n_bits, on_error=on_error

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from rkhs._core.errors import InputError, missing_extra, shown
-from rkhs.data.text import number_in
+from rkhs.data.text import WEAK, number_in
 
 __all__ = ["TABLES", "TEXT_TABLES", "advice", "extension_of", "is_table", "is_text_table"]
 
@@ -46,7 +46,7 @@ _CONVERT = {
 }
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FIRST_LINES = 200  # lines of a text that say whether it is a table
-_BETWEEN = re.compile(r"[\s,;|]+")
+_BETWEEN = re.compile(r'[\s,;|"]+')
 _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
 
 
@@ -94,13 +94,14 @@ def _holds_numbers(path: Path) -> bool:
     """Whether at least half of what stands below the first line of a text is numbers."""
     try:
         with open(path, "rb") as handle:
-            encoding = marked_encoding(handle.read(4)) or "utf-8-sig"
-        with open_lines(path, encoding, None) as lines:
-            head = list(islice(lines, _FIRST_LINES))
+            encoding = marked_encoding(handle.read(4)) or "latin-1"  # any bytes: only numbers are looked for
+        with open_lines(path, encoding, None) as text:
+            head = list(islice(text, _FIRST_LINES))
     except (OSError, UnicodeError):
         return False
-    cells = [cell for line in head[1:] for cell in _BETWEEN.split(line) if cell]
-    return 2 * sum(number_in(cell) is not None for cell in cells) >= max(len(cells), 1)
+    lines = [line for line in head[1:] if not line.startswith(("#", "%"))] or head
+    cells = [cell for line in lines for cell in _BETWEEN.split(line) if cell]
+    return 2 * sum(number_in(cell) is not None or cell.lower() in WEAK for cell in cells) >= max(len(cells), 1)
 
 
 @contextmanager

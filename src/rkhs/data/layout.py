@@ -20,7 +20,7 @@ from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, listed
 from rkhs.data.formats import extension_of, is_text_table
-from rkhs.data.text import GAPS, number_in, unescape_formula
+from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
 
 __all__ = ["Layout", "TextOptions", "find_layout", "is_text_table"]
 
@@ -37,6 +37,7 @@ _FORMS = {
     b"\x93NUMPY": "a NumPy array; rename it to end in .npy",
     b"%PDF": "a PDF",
 }
+_ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 Row = list[str]
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
@@ -68,6 +69,7 @@ class Layout:
     names: tuple[str, ...] | None = None  # of all columns, empty ones for row names and blank columns
     width: int = 0
     blank: frozenset[int] = frozenset()  # columns without name and cells
+    numbers: frozenset[int] = frozenset()  # columns known to hold numbers
     words: frozenset[int] = frozenset()  # columns with texts among their first cells
     guessed: tuple[str, ...] = ()  # what was not said by the user, in sentences
     sheet: str | None = None  # of a workbook; None: the first
@@ -89,7 +91,7 @@ class Layout:
         mark = self.comment
         uncommented = handle if mark is None else (_without_comment(line, mark) for line in handle)
         space = self.delimiter == " "
-        source = (line.strip().replace("\t", " ") for line in uncommented) if space else uncommented
+        source = (line.strip().replace("\t", " ") + "\n" for line in uncommented) if space else uncommented
         reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=space, strict=True)
         try:
             for cells in reader:
@@ -107,7 +109,10 @@ class Layout:
 
     def is_blank(self, cells: Row) -> bool:
         """Whether a row holds no known cell."""
-        return all(not cell or cell.isspace() or cell in GAPS or cell in self.missing for cell in cells)
+        return all(
+            is_gap(cell) or cell in self.missing or (j in self.numbers and cell.strip().lower() in WEAK)
+            for j, cell in enumerate(cells)
+        )
 
     def place(self, number: int) -> tuple[int, Row]:
         """Line and cells of a row that is counted from 1, without rows that hold nothing."""
@@ -147,7 +152,7 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
     above = _rows_above(rows, options.skip_rows, guessed)
     if not any(rows[above:]):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    names, body = _split_names(rows[above:], rows[above - 1] if above else [], options.header, path, guessed)
+    names, body = _split_names(layout, rows[above:], rows[above - 1] if above else [], options.header, guessed)
     if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
@@ -216,26 +221,41 @@ def _mark(layout: Layout, given: str | None, head: list[str], guessed: list[str]
 
 
 def _split_names(
-    rows: list[Row], over: Row, header: bool | None, path: Path, guessed: list[str]
+    layout: Layout, rows: list[Row], over: Row, header: bool | None, guessed: list[str]
 ) -> tuple[tuple[str, ...] | None, list[Row]]:
-    (first, *body), width = rows, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
+    (first, *body), asked, width = rows, header, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
     if header is None:
         behind = _names_behind_mark(over, first, width)
         if behind is not None:
             guessed.append("the last line that begins with # names the columns")
             return tuple(behind), _without_units(rows, guessed)
-        header = _is_names(first, body, path)
+        header = _is_names(first, body, layout.path)
     if not header:
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
     if len(names) == width - 1 and _widths(body) == {width}:
         if any(row[-1] for row in body if row):
+            if asked is None:
+                _refuse_titles(layout, first, [row[0] for row in body if row])
             names = ("", *names)
             guessed.append("the first column, without a name, names the rows")
         else:
             names = (*names, "")
             guessed.append("every row ends with a delimiter")
     return names, _without_units(body, guessed)
+
+
+def _refuse_titles(layout: Layout, names: Row, column: Row) -> None:
+    """Refuse what is no column of names of rows, below one name less than there are columns."""
+    numbers = all(number_in(cell) is not None for cell in column)
+    whole = len(set(column)) == len(column) and all(cell.strip().isdecimal() for cell in column)
+    commas = layout.delimiter == "," and len(names) == 1 and any(map(_ENDS_IN_NUMBER.search, column))
+    if (numbers and not whole) or commas:
+        raise InputError(
+            f"{layout.path}: expected a name for each of {1 + len(names)} columns; got {listed([*map(shown, names)])} "
+            f"over cells such as {shown(column[0])} in the first one; pass skip_rows= if this is a title, header=True "
+            "if the first column names the rows, delimiter=';' and decimal=',' if commas are decimal ones"
+        )
 
 
 def _widths(rows: Sequence[Row]) -> set[int]:
@@ -296,35 +316,50 @@ def _kind(cell: str) -> str:
     if not cell or cell.isspace():
         return _BLANK
     value = number_in(cell)
-    return _TEXT if value is None else _GAP if math.isnan(value) else _NUMBER
+    if value is None:
+        return _GAP if cell.strip().lower() in WEAK else _NUMBER if is_grouped_number(cell) else _TEXT
+    return _GAP if math.isnan(value) else _NUMBER
 
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
     """The character that splits the first rows alike into the most numbers; the usual one where that is no help."""
     lines = [line for line in head if line.strip() and not line.startswith("#")]
-    for marks in (dict.fromkeys((layout.delimiter, ",", ";", "\t", "|")), (" ",)):
-        shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
-        best = [mark for mark, share in shares.items() if share == max(shares.values())]
-        if shares[best[0]] > -math.inf:
-            return best[0] if len(best) == 1 else layout.delimiter
-    return layout.delimiter
+    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
+    shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
+    most = max(shares.values())
+    if most[0] <= 0.0 and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
+        return " "
+    best = [mark for mark, share in shares.items() if share == most]
+    if len(best) > 1 and layout.delimiter in best and most[0] > 0.0:
+        raise InputError(
+            f"{layout.path}: expected one character that splits the lines into numbers; got "
+            f"{shown(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
+        )
+    return best[0] if len(best) == 1 else layout.delimiter
 
 
-def _numeric_share(layout: Layout, lines: list[str]) -> float:
-    """Share of numbers among the cells of lines that are split alike, half less under a title; else -infinity."""
+def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
+    """Share of numbers among cells of lines split alike, half less under a title; and whether none stands above."""
     try:
         rows = [cells for _, cells in layout.split(lines)]
     except InputError:
-        return -math.inf
+        return -math.inf, False
     above = _ragged_rows(rows)
-    if above is None:
-        return -math.inf
+    if above is None or _splits_too_much(layout, rows, lines):
+        return -math.inf, False
     body = list(chain.from_iterable(rows[max(above, 1) :]))
-    share = sum(_is_number(cell, commas=layout.delimiter not in (",", " ")) for cell in body) / len(body)
+    share = sum(number_in(cell) is not None or is_grouped_number(cell) for cell in body) / len(body)
     if layout.delimiter == " " and share < 0.5:
-        return -math.inf
+        return -math.inf, False
     short = above == 0 or len(rows[above - 1]) == len(rows[-1]) - 1  # R leaves out the name of the first column
-    return share - (0.0 if short else 0.5)
+    return share - (0.0 if short else 0.5), above == 0
+
+
+def _splits_too_much(layout: Layout, rows: list[Row], lines: list[str]) -> bool:
+    """Whether a quoted name is cut in two, or commas below one name may be decimal ones: R quotes the names of rows."""
+    cut = '""' not in lines[0] and any(cell.count('"') % 2 for cell in rows[0])
+    below = layout.delimiter == "," and len(rows[0]) == 1 and number_in(rows[1][-1]) is not None
+    return cut or (below and not all(line.startswith('"') for line in lines[1:]))
 
 
 def _ragged_rows(rows: list[Row]) -> int | None:
@@ -336,10 +371,6 @@ def _ragged_rows(rows: list[Row]) -> int | None:
     if above and (len(rows[above - 1]) not in (1, width - 1) or 2 * above > len(rows) or len(rows) == 2):
         return None
     return above
-
-
-def _is_number(cell: str, *, commas: bool) -> bool:
-    return number_in(cell) is not None or (commas and number_in(cell, ",") is not None)
 
 
 def _rows_above(rows: Sequence[Row], asked: int | None, guessed: list[str]) -> int:
@@ -362,10 +393,15 @@ def _stands_above(row: Row, later: Sequence[Row]) -> str:
 
 def _is_comment(row: Row, below: Row) -> bool:
     """Whether a row begins with # and is no row of names or numbers with the width of the next."""
-    if not row[0].lstrip().startswith("#"):
+    if not _is_marked(row):
         return False
     numbers = set(_kinds(below)) != {_TEXT}
-    return len(row) != len(below) or below[0].startswith("#") or (numbers and number_in(row[0].lstrip("# ")) is None)
+    return len(row) != len(below) or _is_marked(below) or (numbers and number_in(row[0].lstrip("# ")) is None)
+
+
+def _is_marked(row: Row) -> bool:
+    """Whether a row begins with #, and not with an error of Excel."""
+    return row[0].lstrip().startswith("#") and not is_gap(row[0])
 
 
 def _is_title(row: Row, later: Sequence[Row]) -> bool:
@@ -392,7 +428,7 @@ def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
         return body
     columns = zip(*map(_kinds, filled), strict=True)
     over = "".join(kind for kind, *below in columns if _TEXT not in below and _NUMBER in below)
-    if not set(over) <= {_TEXT, _BLANK} or 2 * over.count(_TEXT) <= len(over):
+    if _NUMBER in _kinds(filled[0]) or 2 * over.count(_TEXT) <= len(over):
         return body
     units = listed(list(filter(None, filled[0])), 3)
     guessed.append(f"the row below the names, {units}, is taken for units")
@@ -425,8 +461,8 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
 
 
 def _is_no_thousand(cell: str) -> bool:
-    """Whether a cell has a comma that can only be a decimal one: not three digits behind it, or a zero alone before."""
-    return "," in cell and (len(cell.partition(",")[2]) != 3 or cell.lstrip("+-").startswith("0,"))
+    """Whether a cell has a comma that can only be a decimal one."""
+    return "," in cell and not re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", cell)
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
@@ -434,7 +470,7 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     kinds, values = _kinds(cells), list(map(number_in, cells))
     if re.fullmatch(f"{_TEXT}|[{_TEXT}{_BLANK}]+{_TEXT}{_BLANK}*", kinds):  # a text alone, or one beyond the first cell
         return True
-    unnamed = kinds[0] == _BLANK and len(cells) > 1
+    unnamed = len(cells) > 1 and is_id_name(cells[0].strip())
     short = len(body) > 1 and _widths(body) == {len(cells) + 1}
     is_grid = _is_grid(values[unnamed:])
     if is_grid and (unnamed or short):
@@ -449,10 +485,10 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
 
 
 def _is_grid(values: Sequence[float | None]) -> bool:
-    """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid."""
+    """Whether numbers could be the names of columns: 0, two that follow each other, or an equally spaced grid."""
     grid = np.array(values, dtype=np.float64)  # None is NaN
     if len(grid) < 3:
-        return bool(np.array_equal(grid, np.arange(len(grid))))
+        return bool(np.array_equal(grid, (grid[0] if len(grid) > 1 else 0.0) + np.arange(len(grid))))
     with np.errstate(invalid="ignore", over="ignore"):  # of two infinities in a row, and of roundings of large numbers
         steps = np.diff(grid)
         many = len(grid) >= _MANY

@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset
-from rkhs.data.formats import TABLES, is_table, is_text_table
+from rkhs.data.formats import TABLES, is_table
 from rkhs.data.readers import checked_options, column_values, open_columns
 
 __all__ = ["read_mixed"]
@@ -47,7 +47,7 @@ def read_mixed(
     index_column : str or int, default=None
         Column of row names; None takes a first column without a name.
     header : bool, default=None
-        Whether the first row holds column names; None: yes.
+        Whether the first row holds column names; None as in :func:`read_table`.
     delimiter : str, default=None
         One character; None as in :func:`read_table`.
     encoding : str, default="utf-8"
@@ -76,8 +76,6 @@ def read_mixed(
         raise InputError(
             f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
         )
-    if header is None and is_text_table(source):
-        given["header"] = True
     file, _, options = checked_options(path, given)
     found = next(open_columns(file, options))
     positions, index = found.chosen(options.columns, options.drop_columns, index_column)

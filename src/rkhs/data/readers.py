@@ -21,7 +21,7 @@ from rkhs.data.layout import TextOptions, find_layout
 from rkhs.data.molecule_files import molecule_dataset, read_sdf, read_smi
 from rkhs.data.sequences import read_fasta, sequence_dataset
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
-from rkhs.data.text import grouped_advice, is_gap, is_grouped_number, is_measurement
+from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
 __all__ = ["EXTENSIONS", "read_table"]
 
@@ -118,11 +118,10 @@ def read_table(
     key : str, default=None
         Which array of a ``.npz`` file, None if it holds one; which sheet of a ``.xlsx`` file, None for the first.
     header : bool, default=None
-        Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers;
-        a mixture, or equally spaced numbers (which may name a grid), is refused with the request to say it.
+        Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers,
+        else it is refused.
     delimiter : str, default=None
-        One character between cells; None is a comma in ``.csv`` and a tabulator in ``.tsv``. Where this splits none of
-        the first lines, it is another of ``,``, ``;``, ``|`` and the tabulator, if that splits all of them alike.
+        One character between cells; None is the one that splits the first lines alike into the most numbers.
     encoding : str, default="utf-8"
         Of a text file.
     on_error : {"raise", "skip"}, default="raise"
@@ -358,9 +357,9 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
     cells = found.cells[position]
     if cells.dtype != object:
         found.refuse_gaps([position], gaps=False)
-        values = cells.astype(object)
-        values[np.isnan(cells)] = None
-        return values
+        known = cells.astype(object)
+        known[np.isnan(cells)] = None
+        return known
     if kind == "text":
         return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
     odd = found.odd_cells(position)
@@ -372,9 +371,13 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         )
     if found.mostly_numbers(position):
         found.refuse_texts([position])
-    if texts and all(map(is_grouped_number, texts)):
+    values = [cell for cell in texts if cell.lower() not in WEAK]
+    grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
+    if grouped or several:
+        what = "a number with separators or a unit" if grouped else "several numbers"
+        advice = grouped_advice(values[0]) if grouped else "name the character between them with delimiter="
         raise InputError(
-            f"{where} must hold numbers or texts; got {shown(texts[0])}, a number with separators or a unit; "
-            f"{grouped_advice(texts[0])}, or begin them with a letter if they are names"
+            f"{where} must hold numbers or texts; got {shown(values[0])}, {what}; {advice}, or begin them with a "
+            "letter if they are names"
         )
     return cells

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs.data.arrays import load_arrays
-from rkhs.data.dataset import existing, listed, read_text
+from rkhs.data.arrays import choose_array, load_arrays
+from rkhs.data.dataset import existing, read_text
 from rkhs.data.text import number_in
 
 __all__ = ["SERIES_EXTENSIONS", "Series", "read_series"]
@@ -138,17 +138,18 @@ def _channel(cells: Sequence[str], where: str) -> np.ndarray:
         raise InputError(
             f"{where}: expected numbers; got {cells[found.index(None)][:20]!r}; series files have no header"
         )
-    values = np.array(found, dtype=np.float64)
-    known = np.flatnonzero(~np.isnan(values))
+    return _without_padding(np.array(found, dtype=np.float64)[:, None], where, cells)[:, 0]
+
+
+def _without_padding(values: np.ndarray, where: str, cells: Sequence[str] | None = None) -> np.ndarray:
+    """Finite numbers of shape (length, channels), without rows of NaN at the end."""
+    known = np.flatnonzero(~np.isnan(values).all(axis=1))
     values = values[: known[-1] + 1] if known.size else values[:0]
-    if not values.size:
-        raise InputError(f"{where}: expected a series; got missing values only; remove the row")
-    if not np.isfinite(values).all():
-        when = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(
-            f"{where}: expected finite numbers; got {shown(cells[when] or 'an empty cell')} at time {when}; fill the "
-            "gap, or remove the row"
-        )
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if not values.size or bad.size:
+        cell = "NaN or infinity" if cells is None or not bad.size else shown(cells[bad[0]] or "an empty cell")
+        when = f"{cell} at time {bad[0]}" if values.size else "missing values only"
+        raise InputError(f"{where}: expected finite numbers; got {when}; fill the gap, or remove the series")
     return values
 
 
@@ -197,11 +198,7 @@ def _from_arrays(file: Path, key: str | None) -> Series:
 
 def _array_named(file: Path, key: str) -> np.ndarray:
     """The array of a .npz file that holds all series."""
-    arrays = load_arrays(file)
-    if key not in arrays:
-        raise InputError(
-            f"{file}: `key` must name an array of the file; got {key!r}; it has {listed(list(map(shown, arrays)), 10)}"
-        )
+    arrays = load_arrays(file, lambda names: [choose_array(file, names, key)])
     if arrays[key].ndim not in (2, 3):
         raise InputError(
             f"{file}: array {key!r} must have shape (n, length) or (n, length, channels); got {arrays[key].shape}"
@@ -216,11 +213,4 @@ def _finite(item: Any, where: str) -> np.ndarray:
             f"{where}: expected numbers of shape (length,) or (length, channels); got {item.dtype} of shape "
             f"{item.shape}; key= chooses one array of a file"
         )
-    values = np.array(item, dtype=np.float64).reshape(len(item), -1)
-    known = np.flatnonzero(~np.isnan(values).all(axis=1))
-    values = values[: known[-1] + 1] if known.size else values[:0]
-    if not values.size or not np.isfinite(values).all():
-        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-        when = f"NaN or infinity at time {bad[0]}" if values.size else "NaN only"
-        raise InputError(f"{where}: expected finite numbers; got {when}; fill the gap, or remove the series")
-    return values
+    return _without_padding(np.array(item, dtype=np.float64).reshape(len(item), -1), where)

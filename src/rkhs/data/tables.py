@@ -287,16 +287,29 @@ def parts_of_text(
     texts |= {0} if whole.unnamed_first else set()
     guessed, checked, done = layout.guessed, False, 0
     for frame in _frames(layout, texts, rows):
-        if not checked and (frame.shape[1] != layout.width or frame[layout.width - 1].isna().any()):
+        if frame.shape[1] != layout.width:
+            layout.check_rows()
+        cells = [_column(frame[j], layout, raw=j in texts) for j in range(layout.width)]
+        blank = np.flatnonzero(_gaps(cells[-1], layout.missing))
+        for column in cells[:-1]:
+            blank = blank[_gaps(column[blank], layout.missing)]
+        if not checked and (len(blank) or frame[layout.width - 1].isna().any()):
+            layout = replace(layout, numbers=frozenset(j for j, c in enumerate(cells) if c.dtype != object))
             guessed, checked = guessed + layout.check_rows(), True  # pandas fills short rows
-        some = frame[frame[layout.width - 1].isna()]
-        blank = (some.isna() | some.isin([*GAPS, *layout.missing])).all(axis=1)
-        frame = frame.drop(index=some.index[blank])
-        if len(frame):
-            cells = [_column(frame[j], layout, raw=j in texts) for j in range(layout.width)]
-            yield replace(whole, cells=cells, start=done, guessed=guessed)
+        if len(frame) > len(blank):
+            cells = [np.delete(column, blank) for column in cells]
+            yield replace(whole, cells=cells, layout=layout, start=done, guessed=guessed)
             guessed = ()
-        done += len(frame)
+        done += len(frame) - len(blank)
+    if not done:
+        raise InputError(f"{path}: expected a number or text in some cell; got gaps alone; check the file")
+
+
+def _gaps(cells: Column, missing: Collection[str]) -> np.ndarray:
+    """Where cells hold nothing."""
+    if cells.dtype != object:
+        return np.isnan(cells)
+    return np.array([is_gap(cell) or cell in missing for cell in cells.tolist()], dtype=bool)
 
 
 def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterator[Any]:
@@ -347,6 +360,6 @@ def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[s
     different: set[Any] = set(texts)
     gaps = {*filter(is_gap, different), *different.intersection(missing)}
     numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}
-    if None in numbers.values() or not (numbers or different == gaps):
+    if None in numbers.values():
         return np.array([None if cell in gaps else cell for cell in texts], dtype=object)
     return np.array([numbers.get(cell or "", np.nan) for cell in texts], dtype=np.float64)

@@ -12,6 +12,7 @@ __all__ = [
     "WEAK",
     "are_smiles",
     "csv_line",
+    "holds_numbers",
     "is_id_name",
     "is_measurement",
     "number_in",
@@ -30,7 +31,7 @@ WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2
 """Cells that stand for nothing among numbers, and may be categories among texts."""
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _LEADS = "+-\u2212\u2013\u00b1<>=\u2264\u2265~\u2248$\u20ac\u00a3\u00a5(['\".,# \u00a0\u202f"
 _VALUE = re.compile(r"(?:[A-Z]{3}|ca\.?|c\.|approx\.?|about)\s*[-+]?\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*")
 _ID_NAME = re.compile(
@@ -64,6 +65,12 @@ def is_gap(text: str | None) -> bool:
 def is_grouped_number(text: str) -> bool:
     """Whether a cell is a number written for people: ``1,101``, ``1 101``, ``1.234.567,8``, ``12 %``, ``$5``."""
     return _GROUPED.fullmatch(text.strip()) is not None and number_in(text) is None
+
+
+def holds_numbers(text: str) -> bool:
+    """Whether a cell holds several numbers with white space, commas, semicolons or bars between them."""
+    parts = re.split(r"[\s,;|]+", text.strip())
+    return len(parts) > 1 and all(number_in(part) is not None for part in parts)
 
 
 def grouped_advice(text: str) -> str:

@@ -325,11 +325,6 @@ def _on_models() -> dict[str, Function]:
 
 def _on_molecules() -> dict[str, Function]:
     return {
-        "morgan_fingerprints": Function(
-            data.morgan_fingerprints,
-            lambda c: {"smiles": SMILES[: int(c.rng.integers(1, 8))], "radius": 2, "n_bits": 64, "on_error": "raise"},
-            names="SMILES|row",
-        ),
         "molecular_fingerprints": Function(
             data.molecular_fingerprints,
             lambda c: {"molecules": list(SMILES), "fingerprint": "path", "counts": False, "n_bits": 64},
