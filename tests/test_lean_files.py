@@ -27,22 +27,23 @@ ROWS = RNG.normal(size=(60, 5))
 WORDS = ["".join(RNG.choice(list("abcd"), size=RNG.integers(3, 9))) for _ in range(40)]
 SERIES = [RNG.normal(size=RNG.integers(8, 12)) for _ in range(30)]
 
+SHORT: dict[str, Any] = {"reg": 1e-3, "max_iter": 10}  # but for molecules, which stand for the choice
 CASES: dict[str, tuple[KernelAutoencoder, Any, dict[str, Any]]] = {
     "molecules": (KernelAutoencoder(2, kernel="tanimoto", output_kernel="same"), BITS, {}),
     "weights": (
-        KernelAutoencoder(2, kernel="tanimoto", output_kernel="same", reg=(1e-4, 1e-3)),
+        KernelAutoencoder(2, kernel="tanimoto", output_kernel="same", reg=(1e-4, 1e-3), max_iter=10),
         BITS,
         {"sample_weight": 1.0 + np.arange(60) % 3},
     ),
-    "not centred": (KernelAutoencoder(2, output_kernel="same", center=False, scale=False), ROWS, {}),
-    "single precision": (KernelAutoencoder(2, output_kernel="same", dtype="float32"), ROWS, {}),
-    "kernel alone": (KernelAutoencoder(2, output_kernel="same", linear_part="kernel"), ROWS, {}),
-    "two layers": (KernelAutoencoder((4, 2), output_kernel="same", linear_part="kernel", max_iter=20), ROWS, {}),
-    "another kernel": (KernelAutoencoder(2, kernel="laplacian", output_kernel="gaussian"), ROWS, {}),
-    "other targets": (KernelAutoencoder(2, output_kernel="tanimoto"), ROWS, {"targets": BITS}),
-    "sphere": (KernelAutoencoder(2, output_kernel="same", constraint="sphere", max_iter=20), ROWS, {}),
-    "texts": (KernelAutoencoder(2, kernel="spectrum", output_kernel="same"), WORDS, {}),
-    "clipped": (KernelAutoencoder(2, kernel="dtw", output_kernel="same"), SERIES, {}),
+    "not centred": (KernelAutoencoder(2, output_kernel="same", center=False, scale=False, **SHORT), ROWS, {}),
+    "single precision": (KernelAutoencoder(2, output_kernel="same", dtype="float32", **SHORT), ROWS, {}),
+    "kernel alone": (KernelAutoencoder(2, output_kernel="same", linear_part="kernel", **SHORT), ROWS, {}),
+    "two layers": (KernelAutoencoder((4, 2), output_kernel="same", linear_part="kernel", **SHORT), ROWS, {}),
+    "another kernel": (KernelAutoencoder(2, kernel="laplacian", output_kernel="gaussian", **SHORT), ROWS, {}),
+    "other targets": (KernelAutoencoder(2, output_kernel="tanimoto", **SHORT), ROWS, {"targets": BITS}),
+    "sphere": (KernelAutoencoder(2, output_kernel="same", constraint="sphere", **SHORT), ROWS, {}),
+    "texts": (KernelAutoencoder(2, kernel="spectrum", output_kernel="same", **SHORT), WORDS, {}),
+    "clipped": (KernelAutoencoder(2, kernel="dtw", output_kernel="same", **SHORT), SERIES, {}),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")
 

@@ -29,7 +29,7 @@ W = {"sample_weight": 1.0 + np.arange(120) % 3}
 
 
 def features(*widths: int, m: int = 50, **given: Any) -> KernelAutoencoder:
-    usual = {"output_kernel": "same", "storage": Nystroem(m), "reg": 1e-4, "max_iter": 10, "random_state": 0}
+    usual = {"output_kernel": "same", "storage": Nystroem(m), "reg": 1e-4, "max_iter": 4, "random_state": 0}
     return KernelAutoencoder(widths or 2, **{**usual, **given})
 
 

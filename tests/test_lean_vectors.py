@@ -23,20 +23,25 @@ BITS[40:50] = BITS[:10]  # fewer directions than rows
 WIDE = RNG.normal(size=(30, 50)) + 3.0
 WEIGHTS = 1.0 + np.arange(60) % 3
 
+SHORT: dict[str, Any] = {"reg": 1e-3, "max_iter": 10}  # but for molecules, which stand for the choice
 CASES: dict[str, tuple[Any, np.ndarray, dict[str, Any]]] = {
     "molecules": (KernelAutoencoder(2, kernel="tanimoto"), BITS, {}),
     "molecules, components": (KernelPCA(2, kernel="tanimoto"), BITS, {}),
-    "narrow bits": (KernelAutoencoder(2, kernel="tanimoto"), BITS[:, :50], {}),
-    "wide rows": (KernelAutoencoder(2), WIDE, {}),
+    "narrow bits": (KernelAutoencoder(2, kernel="tanimoto", **SHORT), BITS[:, :50], {}),
+    "wide rows": (KernelAutoencoder(2, **SHORT), WIDE, {}),
     "wide rows, components": (KernelPCA(2), WIDE, {}),
-    "scaled columns": (KernelAutoencoder(2, columns="scaled"), WIDE * np.arange(1, 51), {}),
+    "scaled columns": (KernelAutoencoder(2, columns="scaled", **SHORT), WIDE * np.arange(1, 51), {}),
     "scaled columns, components": (KernelPCA(2, columns="scaled"), WIDE * np.arange(1, 51), {}),
-    "weights": (KernelAutoencoder(2, kernel="tanimoto", reg=(1e-4, 1e-3)), BITS, {"sample_weight": WEIGHTS}),
-    "not centred": (KernelAutoencoder(2, center=False, scale=False), WIDE, {}),
-    "single precision": (KernelAutoencoder(2, dtype="float32"), WIDE, {}),
+    "weights": (
+        KernelAutoencoder(2, kernel="tanimoto", reg=(1e-4, 1e-3), max_iter=10),
+        BITS,
+        {"sample_weight": WEIGHTS},
+    ),
+    "not centred": (KernelAutoencoder(2, center=False, scale=False, **SHORT), WIDE, {}),
+    "single precision": (KernelAutoencoder(2, dtype="float32", **SHORT), WIDE, {}),
     "single precision, components": (KernelPCA(2, dtype="float32"), WIDE.astype(np.float32), {}),
-    "kernel alone": (KernelAutoencoder(2, linear_part="kernel"), WIDE, {}),
-    "two layers": (KernelAutoencoder((4, 2), linear_part="kernel", max_iter=20), WIDE, {}),
+    "kernel alone": (KernelAutoencoder(2, linear_part="kernel", **SHORT), WIDE, {}),
+    "two layers": (KernelAutoencoder((4, 2), linear_part="kernel", **SHORT), WIDE, {}),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")
 

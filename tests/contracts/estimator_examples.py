@@ -73,8 +73,8 @@ SMALL: dict[str, dict[str, Any]] = {
 QUICK: dict[str, dict[str, Any]] = {
     "DeepRKM": {"n_components": (2, 1), "tol": 1e-2},
     "FunctionalKernelRegressor": {"max_iter": 100},
-    "KernelAutoencoder": {"reg": 1e-2, "max_iter": 20},
-    "KernelAutoencoderCV": {"regs": (1e-2,), "cv": 2, "max_iter": 5, "refine": False},
+    "KernelAutoencoder": {"reg": 1e-2, "max_iter": 6},
+    "KernelAutoencoderCV": {"regs": (1e-2,), "cv": 2, "max_iter": 3, "refine": False},
 }
 
 # Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.

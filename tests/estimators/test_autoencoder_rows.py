@@ -1,6 +1,5 @@
 """An autoencoder in finite features with free linear parts: every row has a code of its own."""
 
-import copy
 import pickle
 import warnings
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian
 from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.semiparametric import PrincipalCoordinates
+from tests.estimators.unfinished_fits import fit_once
 from tests.reliability.cluster_kills import digest
 
 
@@ -38,24 +38,15 @@ def curved(n: int, seed: int = 0) -> np.ndarray:
 X, NEW = curved(300), curved(200, seed=1)
 REG = (1e-4, 1e-4)
 FEATURES = [Nystroem(40), RandomFeatures(60)]
-FITTED: dict[str, KernelAutoencoder] = {}
-
-
-def fit_once(model: KernelAutoencoder) -> KernelAutoencoder:
-    """The model of all rows, fitted once for all tests: they may set its parameters, and leave its arrays alone."""
-    name = repr(model)
-    if name not in FITTED:
-        FITTED[name] = model.fit(X)
-    return copy.copy(FITTED[name])
 
 
 def plain_model() -> KernelAutoencoder:
-    return fit_once(KernelAutoencoder(2, storage=Nystroem(40), reg=REG))
+    return fit_once(KernelAutoencoder(2, storage=Nystroem(40), reg=REG), X)
 
 
 @pytest.fixture(params=FEATURES, ids=repr)
 def model(request: pytest.FixtureRequest) -> KernelAutoencoder:
-    return fit_once(KernelAutoencoder(2, storage=request.param, reg=REG))
+    return fit_once(KernelAutoencoder(2, storage=request.param, reg=REG), X)
 
 
 def share(model: Any, rows: np.ndarray) -> float:
@@ -63,7 +54,7 @@ def share(model: Any, rows: np.ndarray) -> float:
 
 
 def test_new_rows_are_rebuilt_better_than_with_kernel_parts_alone(model: KernelAutoencoder) -> None:
-    kernel = fit_once(KernelAutoencoder(2, storage=model.storage, linear_part="kernel"))
+    kernel = fit_once(KernelAutoencoder(2, storage=model.storage, linear_part="kernel"), X)
     components = PCA(2).fit(X)
     left = ((NEW - components.inverse_transform(components.transform(NEW))) ** 2).sum(1).mean()
     assert share(model, NEW) < 0.8 * share(kernel, NEW)
@@ -120,7 +111,7 @@ def test_stages_grow_and_rows_beyond_the_last_are_coded_too(monkeypatch: pytest.
 
 
 def test_regularisers_are_chosen_on_rows_that_follow() -> None:
-    model = fit_once(KernelAutoencoder(2, storage=Nystroem(40)))
+    model = fit_once(KernelAutoencoder(2, storage=Nystroem(40)), X)
     errors = model.candidate_errors_
     assert model.reg_ == tuple(model.candidates_[np.argmax(errors <= 1.01 * np.nanmin(errors))])
     assert 1 / 3 < model.held_out_error_ / share(model, NEW) < 3.0
@@ -292,7 +283,7 @@ def test_a_loss_that_cuts_nothing_is_the_squared_one(loss: Loss) -> None:
 
 def test_the_held_out_error_is_a_share_of_the_variance_whatever_the_loss() -> None:
     options: dict[str, Any] = {"storage": Nystroem(40)}
-    plain, robust = (fit_once(KernelAutoencoder(2, loss=loss, **options)) for loss in ("squared", Huber(0.05)))
+    plain, robust = (fit_once(KernelAutoencoder(2, loss=loss, **options), X) for loss in ("squared", Huber(0.05)))
     assert robust.held_out_error_ is not None
     assert 0.5 < robust.held_out_error_ / plain.held_out_error_ < 2.0, (robust.held_out_error_, plain.held_out_error_)
 
@@ -364,7 +355,7 @@ def formed(name: str, **options: Any) -> KernelAutoencoder:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp_path: Path) -> None:
-    model = fit_once(formed(name))
+    model = fit_once(formed(name), X)
     assert model.model_.linear is not None
     assert model.codes_.shape == (300, 2)
     assert share(model, NEW) < 0.15
@@ -398,11 +389,11 @@ def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(nam
 
 
 def test_white_codes_are_white_and_soft_ones_near_the_sphere() -> None:
-    assert Whitened().violation(torch.as_tensor(fit_once(formed("white")).codes_)) < 1e-9
+    assert Whitened().violation(torch.as_tensor(fit_once(formed("white"), X).codes_)) < 1e-9
     assert Whitened().violation(torch.as_tensor(formed("white").fit(NEW).transform(X))) < 0.5
     free = plain_model()
     apart = []
-    for model in (free, fit_once(formed("soft")), formed("soft", constraint=SoftSphere(30.0)).fit(X)):
+    for model in (free, fit_once(formed("soft"), X), formed("soft", constraint=SoftSphere(30.0)).fit(X)):
         apart += [np.abs((codes**2).sum(1) - 1.0).mean() for codes in (model.codes_, model.transform(NEW))]
     assert apart[0] > 2.0 * apart[2] > 4.0 * apart[4] > 0.0
     assert apart[1] > 2.0 * apart[3] > 4.0 * apart[5] > 0.0
@@ -441,7 +432,7 @@ def test_copies_of_a_row_stay_together() -> None:
 
 
 def test_hidden_codes_and_rows_of_no_weight() -> None:
-    model = fit_once(formed("four layers"))
+    model = fit_once(formed("four layers"), X)
     assert [model.transform(NEW, layer=k).shape[1] for k in (1, 2, 3)] == [4, 2, 4]
     assert [len(Z) for Z in model.layer_codes_] == [120, 120, 120]
     for name in ("sphere", "deep and robust"):

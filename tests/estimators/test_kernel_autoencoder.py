@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.kernels import Gaussian, Linear, Matern
-from tests.estimators.unfinished_fits import fit
+from tests.estimators.unfinished_fits import fit, fit_once
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_targets_of_another_width(small: np.ndarray, q: int) -> None:
 
 
 def test_decode_of_vectors(X: np.ndarray, new: np.ndarray) -> None:
-    model = fit(KernelAutoencoder(5), X)
+    model = fit_once(KernelAutoencoder(5), X)
     codes = model.transform(new)
     D = ((model.inverse_transform(codes)[:, None] - new[None]) ** 2).sum(-1)
     ranking = model.decode(codes, new)
@@ -144,7 +144,10 @@ def test_weights_are_repeated_rows_bandwidth_included(small: np.ndarray, n_compo
 
 
 def test_equal_weights_change_nothing(small: np.ndarray) -> None:
-    first, second = fit(KernelAutoencoder(2), small), fit(KernelAutoencoder(2), small, sample_weight=np.full(30, 7.0))
+    first, second = (
+        fit_once(KernelAutoencoder(2), small),
+        fit(KernelAutoencoder(2), small, sample_weight=np.full(30, 7.0)),
+    )
     np.testing.assert_array_equal(first.codes_, second.codes_)
 
 
@@ -152,7 +155,7 @@ def test_equal_weights_change_nothing(small: np.ndarray) -> None:
 
 
 def test_deep_codes_and_layers(X: np.ndarray, new: np.ndarray) -> None:
-    model = fit(KernelAutoencoder((10, 2, 10), max_iter=60), X)
+    model = fit(KernelAutoencoder((10, 2, 10), max_iter=20), X)
     assert model.transform(new).shape == (20, 2)
     assert [model.transform(new, layer=k).shape[1] for k in (1, 2, 3)] == [10, 2, 10]
     np.testing.assert_array_equal(model.transform(new), model.transform(new, layer=2))
@@ -165,7 +168,7 @@ def test_deep_codes_and_layers(X: np.ndarray, new: np.ndarray) -> None:
 
 
 def test_the_first_of_equally_narrow_layers_holds_the_codes(small: np.ndarray) -> None:
-    model = fit(KernelAutoencoder((3, 2, 2)), small)
+    model = fit(KernelAutoencoder((3, 2, 2), max_iter=5), small)
     np.testing.assert_array_equal(model.transform(small), model.transform(small, layer=2))
 
 
@@ -184,12 +187,13 @@ def test_operators_agree_with_their_definition(small: np.ndarray) -> None:
 
 
 def test_more_starts_are_never_worse_and_repeatable(small: np.ndarray) -> None:
-    one = fit(KernelAutoencoder(2, init="random", random_state=3), small)
-    many = fit(KernelAutoencoder(2, init="random", n_init=4, random_state=3), small)
-    again = fit(KernelAutoencoder(2, init="random", n_init=4, random_state=np.random.RandomState(3)), small)
+    options: dict[str, Any] = {"init": "random", "reg": 1e-3, "max_iter": 30}
+    one = fit(KernelAutoencoder(2, random_state=3, **options), small)
+    many = fit(KernelAutoencoder(2, n_init=4, random_state=3, **options), small)
+    again = fit(KernelAutoencoder(2, n_init=4, random_state=np.random.RandomState(3), **options), small)
     assert many.objective_ <= one.objective_
     np.testing.assert_array_equal(many.codes_, again.codes_)
-    other = fit(KernelAutoencoder(2, init="random", random_state=4), small)
+    other = fit(KernelAutoencoder(2, random_state=4, **options), small)
     assert not np.array_equal(one.codes_, other.codes_)
 
 
@@ -239,7 +243,7 @@ def test_float32_agrees_with_float64_to_three_digits(small: np.ndarray, n_compon
 
 @pytest.mark.parametrize("factor", [1e-8, *(pytest.param(f, marks=pytest.mark.slow) for f in (1e-3, 1e5)), 1e8])
 def test_units_do_not_matter(small: np.ndarray, factor: float) -> None:
-    plain, scaled = fit(KernelAutoencoder(2), small), fit(KernelAutoencoder(2), factor * small)
+    plain, scaled = fit_once(KernelAutoencoder(2), small), fit(KernelAutoencoder(2), factor * small)
     assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-6)
     np.testing.assert_allclose(scaled.transform(factor * small), plain.transform(small), atol=1e-4)
     np.testing.assert_allclose(
@@ -266,11 +270,13 @@ def test_without_centring_and_scaling_the_objective_is_that_of_the_paper(small: 
 
 def test_labels_of_a_pipeline_change_nothing(X: np.ndarray) -> None:
     y = load_digits().target[:80]
-    pipe = Pipeline([("codes", KernelAutoencoder(4)), ("forest", RandomForestClassifier(5, random_state=0))])
+    pipe = Pipeline(
+        [("codes", KernelAutoencoder(4, reg=1e-3, max_iter=10)), ("forest", RandomForestClassifier(5, random_state=0))]
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         pipe.fit(X, y)
-    np.testing.assert_array_equal(pipe[0].codes_, fit(KernelAutoencoder(4), X).codes_)
+    np.testing.assert_array_equal(pipe[0].codes_, fit(KernelAutoencoder(4, reg=1e-3, max_iter=10), X).codes_)
 
 
 def test_grid_search_reaches_into_kernels(small: np.ndarray) -> None:
@@ -286,7 +292,7 @@ def test_grid_search_reaches_into_kernels(small: np.ndarray) -> None:
 
 
 def test_better_than_kernel_pca_in_the_same_dimension(X: np.ndarray, new: np.ndarray) -> None:
-    model, peer = fit(KernelAutoencoder(5), X), KernelPCA(5).fit(X)
+    model, peer = fit_once(KernelAutoencoder(5), X), KernelPCA(5).fit(X)
     assert model.score(new) > peer.score(new)
     assert model.score(new) == pytest.approx(-model.reconstruction_error(new).mean())
 

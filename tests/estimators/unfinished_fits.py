@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
+import joblib
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
@@ -15,3 +17,14 @@ def fit(model: KernelAutoencoder, *args: Any, **kwargs: Any) -> KernelAutoencode
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(*args, **kwargs)
+
+
+_FITTED: dict[str, KernelAutoencoder] = {}
+
+
+def fit_once(model: KernelAutoencoder, *args: Any, **kwargs: Any) -> KernelAutoencoder:
+    """As :func:`fit`, once for all tests of a process: they may set parameters, and leave the arrays alone."""
+    name = joblib.hash((repr(model), args, kwargs))
+    if name not in _FITTED:
+        _FITTED[name] = fit(model, *args, **kwargs)
+    return copy.copy(_FITTED[name])

@@ -105,7 +105,7 @@ def test_separate_constraints(solver):
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_subspace_needs_few_evaluations(seed):
-    P = problem((5, 3), n=120, seed=seed)
+    P = problem((5, 3), n=60, seed=seed)
     reference = ProjectedGradient(tol=1e-8, max_iter=5000).solve(P, P.kpca_start())
     done = Subspace(tol=1e-6).solve(P, P.kpca_start())
     assert done.value <= reference.value + 1e-6 * abs(reference.value)
