@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse
 import torch
 
+from rkhs import KernelPCA
 from rkhs._core.errors import InputError, RoundingWarning
 from rkhs.kernels import (
     NTK,
@@ -355,6 +356,8 @@ def test_numbers_that_single_precision_cannot_hold() -> None:
     with pytest.raises(InputError, match=r"^Sum\(.*\) has a number that single precision cannot hold; pass data in"):
         kernel(X)
     assert np.isfinite(kernel(X.astype(np.float64))).all()
+    with pytest.raises(InputError, match=r"^KernelPCA\((.|\n)*\) has a number that single precision cannot hold"):
+        KernelPCA(2, kernel=Gaussian(1.0) + 1e100 * Linear(), dtype="float32").fit(np.eye(4))
 
 
 def test_distances_that_are_rounding_are_said() -> None:

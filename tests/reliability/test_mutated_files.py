@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,18 @@ _TABLE = ("filling_", "$estimator", "state")
         ("io_regressor", _without_outputs, "20 outputs"),
         ("operator_regressor_cv", _in("model_", "fields", loss=None), "must have loss_"),
         ("deep_rkm", _in("model_", "fields", items=None), "items"),
+        (
+            "kernel_pca_gram",
+            _in("model_", "fields", "encoder", "fields", "map", "params", "kernel", "params", train_diag=0),
+            "train_diag",
+        ),
+        ("kernel_pca_tables", _in("model_", "fields", mean_norm=10**400), "mean_norm"),
+        (
+            "kernel_autoencoder_gram",
+            _in(*_REBUILT[:3], "fields", "output", "params", factor=1e308),
+            "square of a factor",
+        ),
+        ("kernel_autoencoder_cv", _in("model_", "fields", "linear", "fields", mixed=None), "both sides"),
         ("kernel_pca_linear", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
         ("operator_regressor", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
     ],
@@ -154,6 +167,17 @@ def test_what_a_model_is_used_by_is_checked_when_it_is_read(
     (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
     with pytest.raises(ModelFileError, match=message):
         rkhs.load(tmp_path / "m")
+
+
+def test_a_width_that_no_row_reaches_costs_nothing(tmp_path: Path) -> None:
+    rkhs.save(made(list(CASES).index("kernel_pca_sparse"), "kernel_pca_sparse")[0], tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    _in("model_", "fields", "kernel", "params", width=2**31 - 1)(found)
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    start = time.process_time()
+    with pytest.raises(ModelFileError, match="n_features_in_"):
+        rkhs.load(tmp_path / "m")
+    assert time.process_time() - start < mutated_files.SECONDS
 
 
 def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

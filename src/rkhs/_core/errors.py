@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "CheckpointError",
@@ -21,6 +23,7 @@ __all__ = [
     "RkhsError",
     "RoundingWarning",
     "brief",
+    "in_range",
     "missing_extra",
     "shortened",
     "shown",
@@ -129,6 +132,19 @@ def _shortened(value: object) -> str:
     except ValueError:  # Python writes no integer of more than 4,300 digits
         return f"a {type(value).__name__} too long to write"
     return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}..."
+
+
+@contextmanager
+def in_range(owner: object) -> Iterator[None]:
+    """Name the kernel or estimator where torch cannot turn a number of it into the single precision of the data."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "without overflow" not in str(error):
+            raise
+        raise InputError(
+            f"{owner!r} has a number that single precision cannot hold; pass data in double precision, or rescale them"
+        ) from error
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

@@ -60,7 +60,8 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin in _OF_PARTS:
         return _OF_PARTS[origin](value, get_args(hint))
     if hint in _NUMBERS:
-        return isinstance(value, _NUMBERS[hint]) and not isinstance(value, bool)
+        huge = isinstance(value, int) and abs(value) >= 2**63  # no machine computes with it
+        return isinstance(value, _NUMBERS[hint]) and not isinstance(value, bool) and not huge
     if hint is Any or hint is None:
         return hint is Any or value is None
     return isinstance(hint, type) and isinstance(value, hint)

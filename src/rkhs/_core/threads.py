@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, in_range
 
 __all__ = ["LimitedThreads", "count_threads", "subnormals_flushed", "thread_limit", "within_limit"]
 
@@ -232,7 +232,8 @@ def within_limit(function: Callable[P, R], asked: Callable[P, int | None] | None
         n = None if asked is None else asked(*args, **kwargs)
         before = _COUNTS.enter(n)
         try:
-            return function(*args, **kwargs)
+            with in_range(args[0]):
+                return function(*args, **kwargs)
         finally:
             _COUNTS.leave(before)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, to_tensor
 from rkhs._core.config import Configurable
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, in_range
 from rkhs._core.lazy import ByName
 from rkhs._core.linalg import Outer
 
@@ -25,19 +24,6 @@ __all__ = ["Composite", "Kernel", "VectorKernel", "not_finite"]
 # What is made of kernels, by modules that import this one.
 _JOINED = ByName("rkhs.kernels.combined.sums_and_products", sum="added", product="multiplied", multiple="Scaled")
 _BRIDGES = ByName("rkhs.kernels.bridges.gaussian_process", process="to_process")
-
-
-@contextmanager
-def _in_range(kernel: Kernel) -> Iterator[None]:
-    """Name the kernel where torch cannot turn a number of it into the single precision of the data."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "without overflow" not in str(error):
-            raise
-        raise InputError(
-            f"{kernel!r} has a number that single precision cannot hold; pass data in double precision, or rescale them"
-        ) from error
 
 
 def not_finite(kernel: Kernel, values: Tensor, *, whole: bool = True) -> InputError:
@@ -106,7 +92,7 @@ class Kernel(Configurable):
             dtype = torch.promote_types(A.dtype, B.dtype)
             A, B = A.to(dtype), B.to(dtype)
         kernel = self.resolve(A if B is None else B)
-        with _in_range(kernel):
+        with in_range(kernel):
             K = kernel._gram(A, B)
         if not bool(torch.isfinite(K.sum())):
             raise not_finite(kernel, K)
@@ -116,7 +102,7 @@ class Kernel(Configurable):
         """Diagonal ``k(x_i, x_i)``, shape (n,); a tensor if ``X`` is one, else an array."""
         A = self.read(X)
         kernel = self.resolve(A)
-        with _in_range(kernel):
+        with in_range(kernel):
             d = kernel._diag(A)
         if not bool(torch.isfinite(d).all()):
             raise not_finite(kernel, d[:, None])

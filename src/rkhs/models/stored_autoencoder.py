@@ -226,8 +226,8 @@ def _check_layers(model: AutoencoderLayers, widths: list[int]) -> None:
 
 def _check_linear(model: AutoencoderLayers, linear: LinearPart) -> None:
     whole = model.map.whole
-    if model.last.held_linear is None and not whole:
-        raise InputError("an autoencoder on landmarks of a model file must have a linear part on both sides")
+    if (model.last.held_linear if not whole else linear.mixed) is None:
+        raise InputError("an autoencoder of a model file must have both sides of its linear part")
     of_items = model.kernel.domain == "vectors" and (whole or model.rebuilt.kernel is None)
     check_shape("directions", linear.directions, model.map.reads if of_items else model.map.width, None)
     check_shape("coefficients", linear.coefficients, None, model.encoder.coefficients.shape[1])

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, tensor_like
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, weighted_mean
 from rkhs._core.stored import check_places, check_shape, check_types
@@ -88,6 +89,8 @@ class RKHS(OutputSpace):
         check_shape("mean", self.mean, n)
         check_places("pivots", self.pivots, n)
         check_shape("triangle", self.triangle, r, r)
+        for one in (self.factor, *(self.steps or ())):
+            check_number(one * one, "the square of a factor of a model file", above=0.0)
 
     @property
     def dim(self) -> int:

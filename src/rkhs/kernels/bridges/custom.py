@@ -13,6 +13,7 @@ from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_choice, check_flag, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
+from rkhs._core.stored import check_shape
 from rkhs.kernels.base import Kernel, read_matrix
 
 __all__ = ["FromFunction", "Precomputed"]
@@ -75,6 +76,10 @@ class Precomputed(Kernel):
     def known_psd(self) -> bool:
         """False: a matrix is what its maker made it."""
         return False
+
+    def check_stored(self) -> None:
+        """The diagonal must be numbers."""
+        check_shape("train_diag", self.train_diag, None)
 
     def read(self, X: Any) -> Tensor:
         """Turn kernel values into a floating-point tensor; float32 stays float32."""

@@ -161,11 +161,12 @@ class SparseRows(Kernel):
 
     def _products(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array) -> tuple[Tensor, Tensor, Tensor]:
         """Inner products of rows, shape (n, m), and their squared norms."""
-        right = B.T.tocsr()
+        few, other = _over_few_columns(A, B)
+        right = other.T.tocsr()
 
         P = new_matrix(A.shape[0], B.shape[0], _DOUBLE)
         for rows, strip in strips(P):
-            strip.copy_(torch.from_numpy((A[rows] @ right).toarray()))
+            strip.copy_(torch.from_numpy((few[rows] @ right).toarray()))
         u, a = _along(self._offset, A)
         v, b = _along(self._offset, B)
         if self._offset is not None:
@@ -174,7 +175,7 @@ class SparseRows(Kernel):
 
     def _distances(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array | None) -> Tensor:
         """Squared distances of rows, or L1 distances, shape (n, m)."""
-        other = A if B is None else B
+        A, other = _over_few_columns(A, A if B is None else B)
         if self._l1:
             from sklearn.metrics.pairwise import manhattan_distances
 
@@ -222,6 +223,18 @@ class SparseRows(Kernel):
 
 def _shares(n: int, weights: Tensor | None) -> np.ndarray:
     return np.full(n, 1.0 / n) if weights is None else weights.cpu().numpy().astype(np.float64)
+
+
+def _over_few_columns(
+    A: scipy.sparse.csr_array, B: scipy.sparse.csr_array
+) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
+    """Both matrices without the empty columns, where most are empty: a product passes over every column."""
+    if A.shape[1] <= A.nnz + B.nnz:
+        return A, B
+    used = np.union1d(A.indices, B.indices)
+    places = [(M.data, np.searchsorted(used, M.indices).astype(M.indices.dtype), M.indptr) for M in (A, B)]
+    few, other = (scipy.sparse.csr_array(part, shape=(len(part[2]) - 1, len(used))) for part in places)
+    return few, other
 
 
 def _squared_norms(rows: scipy.sparse.csr_array) -> np.ndarray:

@@ -117,7 +117,7 @@ def check_items_stored(kernel: Any, items: Any, n: int) -> None:
 
 def check_resolved(kernel: Kernel, items: Any) -> None:
     """Refuse a kernel of a file whose parameters are none, or still depend on data, or that cannot read its items."""
-    few = torch.as_tensor(items[:2], dtype=torch.float64) if kernel.domain == "vectors" else items[:2]
+    few = torch.tensor(items[:2]) if kernel.domain == "vectors" else items[:2]  # in the precision of the model
     if kernel.resolve(few) != kernel:
         raise InputError(f"a kernel of a model file must have numbers for its parameters; got {kernel!r}")
     kernel._gram(few)
