@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
             "again from the original"
         ) from error
     if args.diagnosis:
-        facts |= _of_last_step(args.model) if pipeline else _diagnosis(read_model_file(args).estimator)
+        last = f"none of a pipeline; in Python, of its last step: rkhs.diagnose(rkhs.load({args.model!r})[-1])"
+        facts |= {"diagnosis": last} if pipeline else _diagnosis(read_model_file(args).estimator)
     facts["written by"] = f"rkhs {container.content['library']}, format {container.version[0]}.{container.version[1]}"
     facts["checksum"], facts["sha256"] = container.checksum, file_sha256(args.model)
     if args.json:
@@ -63,10 +64,6 @@ def _print(facts: dict[str, Any]) -> None:
         lines = [f"{k} = {v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
         for i, line in enumerate(lines or ["(defaults)"]):
             print(f"{'' if i else key:{width}}  {line}")
-
-
-def _of_last_step(path: str) -> dict[str, Any]:
-    return {"diagnosis": f"none of a pipeline; in Python, of its last step: rkhs.diagnose(rkhs.load({path!r})[-1])"}
 
 
 def _facts(container: Container) -> dict[str, Any]:

@@ -457,12 +457,8 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
     cells = [cell.strip() for row in body for cell in row]
     if any("." in cell and number_in(cell) is not None for cell in cells):
         return "."
-    return "," if any(_is_no_thousand(cell) and number_in(cell, ",") is not None for cell in cells) else "."
-
-
-def _is_no_thousand(cell: str) -> bool:
-    """Whether a cell has a comma that can only be a decimal one."""
-    return "," in cell and not re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", cell)
+    clear = (cell for cell in cells if "," in cell and not re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", cell))
+    return "," if any(number_in(cell, ",") is not None for cell in clear) else "."
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

@@ -94,7 +94,8 @@ class MappedSpace(Space):
         sums = self.passes.sum(block_normal, replace(sweep, kernel=kernel, space=targets.output))
         N, c, _ = (torch.as_tensor(part) for part in sums)
         G = kernel._gram(anchors)
-        N.add_(G, alpha=reg).diagonal().add_(_least_ridge(sweep.dtype, len(anchors)) * float(G.diagonal().max()))
+        ridge = max(1e-12, 4.0 * torch.finfo(sweep.dtype).eps * len(anchors) ** 0.5)  # what rounding needs
+        N.add_(G, alpha=reg).diagonal().add_(ridge * float(G.diagonal().max()))
         L, info = torch.linalg.cholesky_ex(N)
         if int(info) != 0:
             raise InputError("the normal equations of the way back must be positive definite; use a larger reg")
@@ -109,11 +110,6 @@ class MappedSpace(Space):
         chosen = sample_rows(self.n, min(self.anchors, self.n), rng)
         scores = found.scores.to(torch.float64)
         return scores if chosen is None else scores[torch.as_tensor(chosen)]
-
-
-def _least_ridge(dtype: torch.dtype, anchors: int) -> float:
-    """What keeps normal equations positive definite in spite of rounding."""
-    return max(1e-12, 4.0 * torch.finfo(dtype).eps * anchors**0.5)
 
 
 def with_signs(found: Components, scores: Tensor) -> Components:

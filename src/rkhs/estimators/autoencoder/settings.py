@@ -220,7 +220,8 @@ def resolve_storage(estimator: BaseEstimator, X: Any, *, own: bool, streamed: bo
     rows = as_rows(X) if streamed else X
     shape = getattr(rows, "shape", None)
     n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
-    blocks = not _on_this_machine(estimator) or (streamed and not isinstance(X, np.memmap))
+    here = estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
+    blocks = not here or (streamed and not isinstance(X, np.memmap))
     if n < MANY_ROWS and not blocks:
         return "dense"
     found = Nystroem(LANDMARKS)
@@ -271,10 +272,6 @@ def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, spa
         known = storage == "dense" and _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
         known = known and automatic and estimator.output_kernel is None
     return "free" if plain and known else "kernel"
-
-
-def _on_this_machine(estimator: BaseEstimator) -> bool:
-    return estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
 
 
 def _plain(estimator: BaseEstimator) -> bool:
