@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +30,11 @@ __all__ = [
     "Reason",
     "Resolvent",
     "Solution",
+    "hide",
+    "show",
 ]
+
+_RECENT = 20  # iterations whose least measure says how far a solver is
 
 
 class Reason(Enum):
@@ -198,6 +203,18 @@ class HasResolvent(HasDualityGap, Protocol):
         """The inverse at one shift a problem, shape (F, B); nothing is divided by less than ``floor``."""
 
 
+def show(text: str, seconds: float, share: float) -> None:
+    """Rewrite the line of progress on standard error; from the second second on with the time that is left."""
+    left = f", about {seconds / share - seconds:.0f} s left" if seconds > 1.0 and share > 0.0 else ""
+    sys.stderr.write(f"\r{text}, {seconds:.1f} s{left}\x1b[K")
+    sys.stderr.flush()
+
+
+def hide() -> None:
+    """Clear the line of progress."""
+    sys.stderr.write("\r\x1b[K")
+
+
 @dataclass
 class Monitor:
     """Follows a solver: keeps its history, shows progress, stops it on time."""
@@ -208,6 +225,8 @@ class Monitor:
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)  # the history so far
     started: float = field(default_factory=time.perf_counter)
+    goal: float = 0.0  # the measure at which the solver ends, and its last iteration, for the time left
+    max_iter: int = 0
 
     def row(self, iteration: int, value: float, measure: float, **extra: Any) -> bool:
         """Record one iteration; True means that the solver must stop now."""
@@ -215,10 +234,16 @@ class Monitor:
         row = {"iteration": iteration, "value": value, "measure": measure, "seconds": seconds, **extra}
         self.rows.append(row)
         if self.verbose:
-            sys.stderr.write(f"\r{self.label}: iteration {iteration}, objective {value:.6g}, {seconds:.1f} s\x1b[K")
-            sys.stderr.flush()
+            show(f"{self.label}: iteration {iteration}, objective {value:.6g}", seconds, self._share(iteration))
         asked = bool(self.callback(row)) if self.callback is not None else False
         return asked or (self.time_limit is not None and seconds > self.time_limit)
+
+    def _share(self, iteration: int) -> float:
+        """Share of the work that is done, as if the measure fell by equal factors: within some three times of it."""
+        measures = [row["measure"] for row in self.rows]
+        most, least = max(measures), min(measures[-_RECENT:])
+        steps = iteration / self.max_iter if self.max_iter else 0.0
+        return max(steps, math.log(most / least) / math.log(most / self.goal) if 0.0 < self.goal < least else steps)
 
     def finish(self) -> tuple[dict[str, Any], ...]:
         """End the progress line and return the history."""

@@ -339,3 +339,8 @@ def test_progress_says_what_is_left(capsys: pytest.CaptureFixture[str], X: np.nd
     said = capsys.readouterr().err
     assert "KernelAutoencoder on n=240 rows with storage=Nystroem(m=30): about" in said
     assert "iteration" in said
+    assert "KernelAutoencoder: setting 1 of at most" in said
+    KernelAutoencoder(2, verbose=1).fit(X[:60])
+    said = capsys.readouterr().err
+    assert "KernelAutoencoder: setting 2 of at most" in said
+    assert "\r\x1b[K\r" in said  # the line is cleared

@@ -122,10 +122,8 @@ def run(args: argparse.Namespace) -> int:
             n_labels=args.few_labels,
             at_most=args.at_most,
             seed=args.seed,
-            progress=_show if sys.stderr.isatty() else None,
+            progress=sys.stderr.isatty(),
         )
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
     facts = _facts(args, found, len(X), components) | {"notes": notes}
     tell(args, facts, [*said, *notes, *_sizes(args, found.sizes), *_scores(found, args.splits)])
     return 0
@@ -176,11 +174,6 @@ def _longer(n_splits: int) -> str:
     more = 4 * n_splits
     smaller = 100.0 * (1.0 - split_share(more) / split_share(n_splits))
     return f"--splits {more} takes four times as long; standard errors are then about {smaller:.0f} % smaller"
-
-
-def _show(said: str) -> None:
-    sys.stderr.write(f"\r{said}\x1b[K")
-    sys.stderr.flush()
 
 
 def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:

@@ -34,8 +34,6 @@ __all__ = [
 ]
 
 _FIRST_ROWS = 100  # that show whether columns have names
-_LAYOUT = {"header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing", "key"}
-_OF_MIXED = {"columns", "drop_columns", "index_column"} | _LAYOUT
 
 
 def column(text: str) -> str | int:
@@ -180,10 +178,10 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
 
 def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:
     """A table that is no table of numbers, if its cells are in order: texts repeat, and numbers hold no stray text."""
-    from rkhs.data import read_mixed
+    from rkhs.data.mixed import OF_MIXED, read_mixed
     from rkhs.data.text import MIXED, are_smiles
 
-    if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
+    if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
         return None
     data = read_mixed(path, **options)
     first = data.X[:, 0].tolist()
@@ -237,10 +235,8 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     from rkhs.data import read_mixed
 
     options = _given_options(args)
-    refused = sorted(set(options) - _OF_MIXED)
-    if refused or getattr(args, "gram", False):
-        named = ", ".join(f"`{name}`" for name in refused)
-        raise InputError(f"a mixed table takes no {named or '--gram'}; leave it out")
+    if getattr(args, "gram", False):
+        raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None:
         options.setdefault("columns", names)
     return read_mixed(path, kinds=kinds, **options)

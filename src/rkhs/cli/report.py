@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fit_options(parser)
     add_robust_options(parser, scores=False)
     add_input_options(parser)
-    parser.set_defaults(quiet=True, **WITHOUT_ENGINE)
+    parser.set_defaults(quiet=False, **WITHOUT_ENGINE)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -14,8 +14,7 @@ from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.formats import is_table, is_text_table, open_lines
 from rkhs.data.irregular import curves_on_grid
-from rkhs.data.layout import TextOptions
-from rkhs.data.mixed import read_mixed
+from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.readers import column_titles, read_table
 from rkhs.data.text import MIXED, number_in
 
@@ -90,8 +89,7 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
     try:
         return read_table(file, **options)
     except InputError as error:
-        known = {"columns", "drop_columns", "index_column", *TextOptions._fields}
-        readable = is_table(file) and not set(options) - known
+        readable = is_table(file) and not set(options) - OF_MIXED
         for names in ({}, {"index_column": 0}) if readable else ():  # a first column of texts may be names
             try:
                 data = read_mixed(file, **(names | options))

@@ -15,48 +15,27 @@ from rkhs._core.files import as_path
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset
 from rkhs.data.formats import TABLES, is_table
+from rkhs.data.layout import TextOptions
 from rkhs.data.readers import checked_options, column_values, open_columns
 
-__all__ = ["read_mixed"]
+__all__ = ["OF_MIXED", "read_mixed"]
+
+OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *TextOptions._fields})
+"""Options of `read_table` that it takes too."""
 
 
-def read_mixed(
-    path: str | os.PathLike[str],
-    *,
-    columns: Sequence[str | int] | None = None,
-    index_column: str | int | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    kinds: Sequence[str] | None = None,
-    drop_columns: Sequence[str | int] | None = None,
-    missing: Sequence[str] | None = None,
-    decimal: str | None = None,
-    comment: str | None = None,
-    skip_rows: int | None = None,
-    key: str | None = None,
-) -> Dataset:
+def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = None, **options: Any) -> Dataset:
     """Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
 
     Parameters
     ----------
     path : str or path
         A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
-    columns : sequence of str or int, default=None
-        Columns to read, by name or position from 0; None: all but `index_column`.
-    index_column : str or int, default=None
-        Column of row names; None takes a first column without a name.
-    header : bool, default=None
-        Whether the first row holds column names; None as in :func:`read_table`.
-    delimiter : str, default=None
-        One character; None as in :func:`read_table`.
-    encoding : str, default="utf-8"
     kinds : sequence of {"number", "text"}, default=None
         What each column holds; None: numbers if every known cell is one.
-    drop_columns : sequence of str or int, default=None
-        Columns to leave out, in place of `columns`.
-    missing, decimal, comment, skip_rows, key : optional
-        As in :func:`read_table`.
+    **options
+        Those of :func:`read_table` that are for tables of any cells: `columns`, `drop_columns`, `index_column` (None
+        takes a first column without a name) and those of its layout.
 
     Returns
     -------
@@ -69,20 +48,20 @@ def read_mixed(
         If the file is missing or damaged, a cell of a column of numbers is none, or a column holds dates, which have
         to be made numbers first.
     """
-    given = dict(locals())
-    del given["path"], given["kinds"]
     source = as_path(path)
     if not is_table(source):
         raise InputError(
             f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
         )
-    file, _, options = checked_options(path, given)
-    found = next(open_columns(file, options))
-    positions, index = found.chosen(options.columns, options.drop_columns, index_column)
+    if refused := sorted(set(options) - OF_MIXED):
+        raise InputError(f"a mixed table takes no {', '.join(map('`{}`'.format, refused))}; leave it out")
+    file, _, given = checked_options(path, options)
+    found = next(open_columns(file, given))
+    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column)
     known = _known_kinds(kinds, len(positions), file)
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
     if raw:  # a column of texts may hold numbers alone in a new file
-        found = next(open_columns(file, options, *raw))
+        found = next(open_columns(file, given, *raw))
     values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
     titles = found.titles(positions)
     _refuse_dates(titles or positions, values, known, file)

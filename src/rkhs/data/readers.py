@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -45,27 +45,11 @@ _USES: dict[str, frozenset[str]] = {
 EXTENSIONS = tuple(_USES)
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(SimpleNamespace):
     """The arguments of `read_table`, with their defaults."""
 
-    columns: Sequence[str | int] | None = None
-    index_column: str | int | None = None
-    smiles_column: str | int | None = None
-    gram: bool | Literal["cross"] = False
-    key: str | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    on_error: OnError = "raise"
-    fingerprint: str = "morgan"
-    radius: int = RADIUS
-    n_bits: int = N_BITS
-    drop_columns: Sequence[str | int] | None = None
-    missing: Sequence[str] | None = None
-    decimal: str | None = None
-    comment: str | None = None
-    skip_rows: int | None = None
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**(read_table.__kwdefaults__ or {}), **given})
 
     @property
     def layout(self) -> TextOptions:
@@ -291,7 +275,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     file, _ = check_path(path)
     settings = Options(**options)
     _check_layout(settings)
-    found = next(open_columns(file, replace(settings, columns=[column])))
+    found = next(open_columns(file, Options(**vars(settings) | {"columns": [column]})))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     values = column_values(found, position)

@@ -19,6 +19,7 @@ from rkhs._core.threads import within_limit
 from rkhs.engines import ArrayRows, Block, Rows, as_rows, fingerprint, make_engine, row_blocks
 from rkhs.estimators.run import data_fingerprint
 from rkhs.estimators.tiles import tile_rows, tiles
+from rkhs.protocols import show
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
@@ -130,8 +131,7 @@ def transform_file(
                 np.lib.format.write_array_header_1_0(handle, head)
             handle.write(part.data)
             if progress:
-                left = (time.perf_counter() - clock) / tile.stop * (n - tile.stop)
-                sys.stderr.write(f"\r{tile.stop} of {n} rows, {left:.0f} s left\x1b[K")
+                show(f"{tile.stop} of {n} rows", time.perf_counter() - clock, tile.stop / n)
     if progress:
         sys.stderr.write("\n")
     return n, width

@@ -29,6 +29,7 @@ from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.estimators.options.arguments import Columns
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
 from rkhs.kernels import as_kernel
+from rkhs.protocols import hide, show
 from rkhs.spaces.features import FilledTable
 
 __all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes"]
@@ -141,7 +142,7 @@ def compare_codes(
     n_labels: int | None = None,
     at_most: int = 2000,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    progress: bool = False,
 ) -> CodeComparison:
     """Codes of :class:`~rkhs.KernelAutoencoder` against the raw input, PCA, kernel PCA and, if installed, UMAP.
 
@@ -171,8 +172,8 @@ def compare_codes(
     at_most : int, default=2000
         Rows that are used, drawn at random, for the learners take cubic time.
     seed : int, default=0
-    progress : callable, optional
-        Told in words what is done next.
+    progress : bool, default=False
+        Show on standard error what is done, and the time left.
 
     Returns
     -------
@@ -205,13 +206,14 @@ def compare_codes(
     methods = _methods(kind, kernel)
     scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
-    begun, rest = time.perf_counter(), ""
+    begun, done = time.perf_counter(), 0
     for number, (unlabelled, labelled, test) in enumerate(splits, 1):
         inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
         for name, make in methods.items():
-            if progress is not None:
-                progress(f"split {number} of {n_splits}: {name}{rest}")
             start = time.perf_counter()
+            if progress:
+                show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
+            done += 1
             with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
                 warnings.simplefilter("ignore")
                 encode = make(inside, count, seed)
@@ -222,8 +224,8 @@ def compare_codes(
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores[name, head].append(float(score))
-        left = (time.perf_counter() - begun) / number * (n_splits - number)
-        rest = f", about {left:.0f} s left"
+    if progress:
+        hide()
     sizes = _sizes(splits, len(items), len(known))
     measure, tested = ("accuracy", sizes.tested) if classes else ("R^2", 0)
     rows = tuple(

@@ -9,6 +9,7 @@ goes the other way and to the end. Of the candidates about as good as the best t
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from rkhs._core.errors import InputError
+from rkhs.protocols import hide, show
 
 __all__ = [
     "FEWEST",
@@ -25,6 +27,7 @@ __all__ = [
     "clearly_better",
     "good_enough",
     "measured",
+    "told",
     "weighted_sum",
     "within_noise",
 ]
@@ -39,10 +42,25 @@ LEVEL = 1.01
 _WORSE = 2  # candidates in a row after which a path backwards ends
 
 
+def told(name: str, verbose: int, parts: int = 1) -> Callable[..., None]:
+    """What shows how many candidates of a path are fitted, the final fit counted as one more."""
+    begun = time.perf_counter()
+
+    def progress(done: int, count: int, part: int = 0) -> None:
+        done, count = part * count + done, parts * count
+        if verbose and done == count:
+            hide()
+        elif verbose:
+            show(f"{name}: setting {done + 1} of at most {count}", time.perf_counter() - begun, done / (count + 1))
+
+    return progress
+
+
 class Path:
     """Errors of rows by candidates, the strongest first, while a loop over it walks the path and writes them down."""
 
-    # ``promises`` says of the least mean so far whether the strongest is worth its fit beyond the end.
+    # ``promises`` says of the least mean so far whether the strongest is worth its fit beyond the end; ``progress`` is
+    # told how many of all candidates are done.
 
     def __init__(
         self,
@@ -51,13 +69,15 @@ class Path:
         *,
         backwards: bool,
         promises: Callable[[float], bool] = lambda least: True,
+        progress: Callable[[int, int], None] = lambda done, count: None,
     ) -> None:
         self.errors = np.full((count, len(weights)), np.nan)  # infinite without a fit, NaN beyond the end
-        self.weights, self.backwards, self.promises = weights, backwards, promises
+        self.weights, self.backwards, self.promises, self.progress = weights, backwards, promises, progress
 
     def __iter__(self) -> Iterator[int]:
-        least, worse = np.inf, 0
-        for k in range(len(self.errors))[:: -1 if self.backwards else 1]:
+        least, worse, count = np.inf, 0, len(self.errors)
+        for done, k in enumerate(range(count)[:: -1 if self.backwards else 1]):
+            self.progress(done, count)
             ended = worse == _WORSE
             if ended and (k > 0 or not self.promises(least)):
                 continue
@@ -68,6 +88,7 @@ class Path:
                 self.errors[k] = np.nan
             worse = 0 if mean < least or not self.backwards else worse + 1
             least = min(least, mean)
+        self.progress(count, count)
 
 
 @contextmanager

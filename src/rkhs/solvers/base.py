@@ -171,6 +171,7 @@ class Solver(Configurable):
         **facts: Any,
     ) -> Reason | None:
         """Why to end at a point: time, a gradient that is small beside ``size``, no decrease, or the last iteration."""
+        monitor.goal, monitor.max_iter = self.tol * size, self.max_iter
         if monitor.row(iteration, value, measure, **facts):
             return Reason.TIME
         if measure <= self.tol * size:

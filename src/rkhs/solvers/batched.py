@@ -99,22 +99,7 @@ class GapSolver(Solver):
         self.max_iter = max_iter
 
     def solve(self, problem: Any, start: Tensor | None = None, monitor: Monitor | None = None) -> Solution:
-        """Solve a batch of one problem.
-
-        Parameters
-        ----------
-        problem : object
-            Meets every protocol in ``requires``; one fold and one setting.
-        start : Tensor of shape (n, q), optional
-            Representer coefficients; default zero.
-        monitor : Monitor, optional
-            Receives one row a check of the gap.
-
-        Returns
-        -------
-        Solution
-            Its point are representer coefficients of shape (n, q).
-        """
+        """Solve a batch of one problem; start (default zero) and point are representer coefficients (n, q)."""
         first = None if start is None else start[None, None]
         batch = self.solve_batch(problem, first, monitor)
         return Solution(

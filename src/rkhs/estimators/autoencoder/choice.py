@@ -48,6 +48,7 @@ from rkhs.selection.path import (
     clearly_better,
     good_enough,
     measured,
+    told,
     weighted_sum,
     within_noise,
 )
@@ -188,7 +189,9 @@ class _Comparison:
     def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> np.ndarray:
         """Errors of all rows, each left out in turn, a line a candidate; the models are kept."""
         compared, run = _compared_settings(self.settings, rough=True), self.run.quiet()
-        path = Path(np.full(self.count, 1.0 / self.count), len(models), backwards=self.many)
+        equal = np.full(self.count, 1.0 / self.count)
+        progress = told(self.run.name, self.run.verbose)
+        path = Path(equal, len(models), backwards=self.many, progress=progress)
         measure = partial(_left_out_errors, settings=compared, run=run)
         _walk(path, opened, compared, self.candidates, run, measure, models)
         return path.errors
@@ -236,9 +239,11 @@ def path_errors(
     rough: bool = False,
 ) -> np.ndarray:
     """Errors of the rows held out of each part, a line a candidate; infinite without a fit, NaN beyond a path's end."""
+    progress = told(run.name, run.verbose, len(parts))
     compared, run, found = _compared_settings(settings, rough=rough), run.quiet(), []
-    for train, test in parts:
-        part, path = training.part(train), Path(training.weights_of(test), len(candidates), backwards=backwards)
+    for number, (train, test) in enumerate(parts):
+        part, weights = training.part(train), training.weights_of(test)
+        path = Path(weights, len(candidates), backwards=backwards, progress=partial(progress, part=number))
         assert part.kept is not None
         measure = partial(_errors_of, settings=compared, run=run, training=training, test=test, train=part.kept)
         found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun

@@ -37,7 +37,7 @@ from rkhs.estimators.autoencoder.staged_rows import FIRST, MOST, RowStages, Stag
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.storage import announce_rows
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, clearly_better, good_enough, measured
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, clearly_better, good_enough, measured, told
 
 if TYPE_CHECKING:
     from rkhs.estimators.run import Run
@@ -295,7 +295,8 @@ def _path(
         assert last is not None
         return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
-    path = Path(np.ones(1), len(candidates), backwards=stages.p > FEW_COMPONENTS, promises=promises)
+    progress, backwards = told(stages.run.name, stages.run.verbose), stages.p > FEW_COMPONENTS
+    path = Path(np.ones(1), len(candidates), backwards=backwards, promises=promises, progress=progress)
     for k in path:
         with measured():
             if last is None:
