@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_moons
 from rkhs._core.errors import InputError
 from rkhs.estimators import DeepRKM, KernelPCA
 from rkhs.kernels import Gaussian, Linear
+from tests.estimators.unfinished_fits import fit_once
 
 X = load_iris().data[::2]
 NEW = load_iris().data[1::2]
@@ -20,7 +21,7 @@ NEW = load_iris().data[1::2]
 def test_denoising_weights_are_an_orthogonal_projection(center, kept):
     K = Gaussian(0.3)(X)
     cross = Gaussian(0.3)(NEW, X)
-    model = DeepRKM((3, 2), kernel="precomputed", center=center).fit(K)
+    model = fit_once(DeepRKM((3, 2), kernel="precomputed", center=center), K)
     weights = model.denoise(cross, components=kept)
     H = model.layer_codes_[0][:, kept or slice(None)]
     F = np.linalg.cholesky(Gaussian(0.3)(np.vstack([X, NEW])) + 1e-12 * np.eye(150))
@@ -94,12 +95,12 @@ def test_deep_layers_denoise_better_by_regression_than_by_a_chain_of_pre_images(
 def test_feature_error_is_the_distance_from_the_projection(center, widths):
     kernel = Gaussian(0.3)
     K, cross = kernel(X), kernel(NEW, X)
-    model = DeepRKM(widths, kernel=kernel, center=center).fit(X)
+    model = fit_once(DeepRKM(widths, kernel=kernel, center=center), X)
     found = model.reconstruction_error(NEW, space="feature")
     b = model.model_.projected(0, torch.as_tensor(cross), [0, 1, 2], whitened=True)  # the weights of denoise
     b = b.numpy()
     assert np.allclose(found, 1.0 - 2.0 * (b * cross).sum(1) + (b @ K * b).sum(1), atol=1e-9)
-    by_gram = DeepRKM(widths, kernel="precomputed", center=center).fit(K)
+    by_gram = fit_once(DeepRKM(widths, kernel="precomputed", center=center), K)
     assert np.allclose(by_gram.reconstruction_error(cross), found, atol=1e-6)
     assert by_gram.score(cross) == pytest.approx(-found.mean(), rel=1e-5)
     if widths == 3:

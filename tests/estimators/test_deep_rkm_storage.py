@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ def fit(storage: Any, n_components: Any = (3, 2), **options: Any) -> DeepRKM:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="encoding the training items again")
         return DeepRKM(n_components, kernel=Gaussian(0.3), storage=storage, **options).fit(X)
+
+
+@cache
+def random_machine() -> DeepRKM:
+    """Of random features, for tests that leave it as it is."""
+    return fit(RandomFeatures(20))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +132,7 @@ def test_what_features_cannot_do_is_refused(options: dict[str, Any], message: st
     with pytest.raises(InputError, match=message):
         fit(**{"storage": Nystroem(10), **options})
     with pytest.raises(InputError, match=r"storage=Nystroem\(m\) or 'dense' only"):
-        fit(RandomFeatures(20)).denoise(X)
+        random_machine().denoise(X)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rkhs import KernelAutoencoder, fit_robust, load, save
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, OverfitWarning
 from rkhs.estimators import robust_fit
+from rkhs.estimators.robust_fit import RobustFit
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
@@ -35,6 +37,12 @@ def spoiled(kind: str) -> tuple[np.ndarray, np.ndarray]:
         "huge": 1e6 * rng.standard_normal((8, 4)),
     }[kind]
     return X, bad
+
+
+@cache
+def noisy_fit() -> RobustFit[KernelAutoencoder]:
+    """The robust fit of the noisy rows, for tests that leave it as it is."""
+    return fit_robust(KernelAutoencoder(2), spoiled("noise")[0])
 
 
 @pytest.mark.parametrize(("kind", "linear_part"), [("noise", "kernel"), ("group", "free"), ("huge", "kernel")])
@@ -108,9 +116,15 @@ def faulty(n: int = 160) -> tuple[np.ndarray, np.ndarray]:
     return X, fault
 
 
+@cache
+def looked_at() -> RobustFit[KernelAutoencoder]:
+    """The robust fit of the faulty rows, for tests that leave it as it is."""
+    return fit_robust(KernelAutoencoder(3), faulty()[0])
+
+
 def test_rows_that_are_too_few_or_too_mild_to_look_wrong_stand_apart_on_both_sides() -> None:
-    X, fault = faulty()
-    found = fit_robust(KernelAutoencoder(3), X)
+    fault = faulty()[1]
+    found = looked_at()
     assert found.inliers.all()
     assert (found.outlier_score <= 1.0).all()
     assert (found.stands_apart[fault != 0] == fault[fault != 0]).all()
@@ -127,7 +141,7 @@ def test_rows_that_are_too_few_or_too_mild_to_look_wrong_stand_apart_on_both_sid
 
 def test_rows_that_stand_apart_are_left_out_on_demand() -> None:
     X, fault = faulty()
-    seen = fit_robust(KernelAutoencoder(3), X)
+    seen = looked_at()
     found = fit_robust(KernelAutoencoder(3), X, leave_out="apart")
     np.testing.assert_array_equal(found.inliers, seen.stands_apart == 0)
     assert not found.inliers[fault != 0].any()
@@ -209,7 +223,7 @@ def test_an_indefinite_matrix_is_clipped_as_in_fit() -> None:
 
 def test_the_model_is_an_ordinary_one(tmp_path: Any) -> None:
     X, _ = spoiled("noise")
-    model = fit_robust(KernelAutoencoder(2), X).model
+    model = noisy_fit().model
     save(model, tmp_path / "model.rkhs")
     np.testing.assert_array_equal(load(tmp_path / "model.rkhs").transform(X), model.transform(X))
 
@@ -245,7 +259,7 @@ def test_bad_arguments_and_too_few_rounds() -> None:
     assert not found.settled
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit_robust(KernelAutoencoder(2), X)
+        noisy_fit()
 
 
 def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,10 @@ def fit(model: KernelAutoencoder, *args: Any, **kwargs: Any) -> KernelAutoencode
         return model.fit(*args, **kwargs)
 
 
-_FITTED: dict[str, KernelAutoencoder] = {}
+_FITTED: dict[str, Any] = {}
 
 
-def fit_once(model: KernelAutoencoder, *args: Any, **kwargs: Any) -> KernelAutoencoder:
+def fit_once(model: Any, *args: Any, **kwargs: Any) -> Any:
     """As :func:`fit`, once for all tests of a process: they may set parameters, and leave the arrays alone."""
     name = joblib.hash((repr(model), args, kwargs))
     if name not in _FITTED:
