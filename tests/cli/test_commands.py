@@ -77,7 +77,22 @@ def test_a_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixt
 
 def test_the_same_seed_gives_the_same_file(folder: Path) -> None:
     for name in ("a", "b"):
-        assert run("fit", "train.csv", "-o", f"{name}.rkhs", "--seed", "1", "--set", "init=random", "--quiet") == 0
+        assert (
+            run(
+                "fit",
+                "train.csv",
+                "-o",
+                f"{name}.rkhs",
+                "--seed",
+                "1",
+                "--set",
+                "init=random",
+                "--set",
+                "max_iter=30",
+                "--quiet",
+            )
+            == 0
+        )
     first, second = rkhs.load("a.rkhs"), rkhs.load("b.rkhs")
     np.testing.assert_array_equal(first.codes_, second.codes_)
 
@@ -101,7 +116,22 @@ def test_models_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet", "--n-components", "3,1,3", "--set", "max_iter=300") == 0
+    assert (
+        run(
+            "fit",
+            "train.csv",
+            "-o",
+            "m.rkhs",
+            "--quiet",
+            "--n-components",
+            "3,1,3",
+            "--set",
+            "max_iter=30",
+            "--set",
+            "reg=0.001",
+        )
+        == 0
+    )
     capsys.readouterr()
     assert run("info", "m.rkhs") == 0
     assert "n_components = (3, 1, 3)" in capsys.readouterr().out
@@ -112,7 +142,7 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["data"] == "20 x 3"
     assert facts["objective"] == model.objective_
     assert facts["converged"] == model.converged_
-    assert {"max_iter": "300", "n_components": "(3, 1, 3)"}.items() <= facts["parameters"].items()
+    assert {"max_iter": "30", "n_components": "(3, 1, 3)"}.items() <= facts["parameters"].items()
     assert not {"engine", "checkpoint"} & facts["parameters"].keys()
     assert f"gamma={model.kernel_.gamma}" in facts["kernel"]
     assert facts["sha256"] == hashlib.sha256(Path("m.rkhs").read_bytes()).hexdigest()
@@ -184,7 +214,7 @@ def test_wrong_use_is_one_line_and_status_2(
     folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     rkhs.save(rkhs.KernelPCA(2).fit(np.load("rows.npy")), "plain.rkhs")
-    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet") == 0
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet", "--set", "reg=0.01", "--set", "max_iter=2") == 0
     np.save("rows2.npy", np.load("rows.npy")[:, :2])
     write("wrong.csv", "a,b,d", [[1, 2, 3], [4, 5, 6]])
     before = sorted(os.listdir())
@@ -287,7 +317,7 @@ def test_the_program_fits(folder: Path) -> None:
 
 
 def test_ctrl_c_leaves_no_half_file(folder: Path) -> None:
-    np.save("large.npy", np.random.default_rng(0).normal(size=(600, 20)))
+    np.save("large.npy", np.random.default_rng(0).normal(size=(200, 5)))
     with program(
         "fit", "large.npy", "-o", "x.rkhs", "--set", "tol=0.0", "--set", "n_init=999", "--set", "verbose=1"
     ) as fit:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import rkhs
 from rkhs import KernelAutoencoder, fit_robust
@@ -70,8 +71,8 @@ def test_rows_of_the_fit_are_not_named_for_their_small_errors(folder: Path, caps
     rows = np.tanh(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 20))) + 0.5 * rng.normal(size=(40, 20))
     rows[7] += 20.0
     np.save("rows.npy", rows)
-    assert main(["fit", "rows.npy", "--n-components", "3", "--robust", "-o", "m.rkhs"]) == 0
-    found = fit_robust(KernelAutoencoder(3), rows)
+    assert main(["fit", "rows.npy", "--n-components", "3", "--set", "reg=0.001", "--robust", "-o", "m.rkhs"]) == 0
+    found = fit_robust(KernelAutoencoder(3, reg=1e-3), rows)
     score = found.score_items(rows)
     assert (score < found.limits[0]).sum() > 20  # errors of rows that the model has seen are smaller
     capsys.readouterr()
@@ -102,9 +103,10 @@ def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys:
     rows[[20, 70], 3] += 2.5
     rows[[5, 90]] = 1e-3 * rows[[5, 90]] + rows.mean(0)
     np.save("rows.npy", rows)
-    assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "-o", "m.rkhs", "--codes", "z.npy"]) == 0
+    flags = ["--n-components", "2", "--set", "reg=0.001", "--robust"]
+    assert main(["fit", "rows.npy", *flags, "-o", "m.rkhs", "--codes", "z.npy"]) == 0
     said = capsys.readouterr().out
-    found = fit_robust(KernelAutoencoder(2), rows)
+    found = fit_robust(KernelAutoencoder(2, reg=1e-3), rows)
     assert found.inliers.all()
     assert (found.stands_apart[[20, 70]] == 1).all()
     assert (found.stands_apart[[5, 90]] == -1).all()
@@ -123,12 +125,25 @@ def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pyte
     rows = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(150, 12))
     rows[[20, 70], 3] += 2.5
     np.save("rows.npy", rows)
-    plain = fit_robust(KernelAutoencoder(2), rows)
+    model = KernelAutoencoder(2, reg=1e-3)
+    plain = fit_robust(model, rows)
     assert plain.inliers.all()
-    flags = ["--n-components", "2", "--robust", "--leave-out", "apart", "--codes", "z.npy", "-o", "m.rkhs"]
+    flags = [
+        "--n-components",
+        "2",
+        "--set",
+        "reg=0.001",
+        "--robust",
+        "--leave-out",
+        "apart",
+        "--codes",
+        "z.npy",
+        "-o",
+        "m.rkhs",
+    ]
     assert main(["fit", "rows.npy", *flags]) == 0
     said = capsys.readouterr().out
-    found = fit_robust(KernelAutoencoder(2), rows, leave_out="apart")
+    found = fit_robust(model, rows, leave_out="apart")
     np.testing.assert_array_equal(found.inliers, plain.stands_apart == 0)
     assert not found.inliers[[20, 70]].any()
     out = np.flatnonzero(~found.inliers)
@@ -140,7 +155,7 @@ def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pyte
     for rows_named, words in ((rest, "stood apart and were left out: "), (wrong, "were left out of the fit: ")):
         if rows_named:
             assert words + ", ".join(f"row {i + 1}" for i in rows_named) + " (rows count from 1)" in said
-    twin = KernelAutoencoder(2).fit(rows[found.inliers])
+    twin = clone(model).fit(rows[found.inliers])
     np.testing.assert_allclose(np.load("z.npy"), twin.transform(rows), atol=1e-6)  # codes of all rows
 
 

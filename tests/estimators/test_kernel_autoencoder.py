@@ -155,7 +155,7 @@ def test_equal_weights_change_nothing(small: np.ndarray) -> None:
 
 
 def test_deep_codes_and_layers(X: np.ndarray, new: np.ndarray) -> None:
-    model = fit(KernelAutoencoder((6, 2, 6), max_iter=10), X)
+    model = fit(KernelAutoencoder((6, 2, 6), reg=1e-4, max_iter=20), X)
     assert model.transform(new).shape == (20, 2)
     assert [model.transform(new, layer=k).shape[1] for k in (1, 2, 3)] == [6, 2, 6]
     np.testing.assert_array_equal(model.transform(new), model.transform(new, layer=2))
