@@ -46,6 +46,12 @@ def modules() -> dict[str, tuple[Path, str, ast.Module]]:
     return found
 
 
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """Every node of a tree, walked once for all measures."""
+    return list(ast.walk(tree))
+
+
 def doc_lines(node: ast.AST) -> set[int]:
     """Lines of the docstring of a node."""
     first = node.body[0] if getattr(node, "body", None) else None  # type: ignore[attr-defined]
@@ -62,7 +68,7 @@ def code_lines(text: str, tree: ast.Module) -> int:
             found.update(range(token.start[0], token.end[0] + 1))
     documented = (
         node
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     )
     return len(found.difference(*map(doc_lines, documented)))
@@ -88,7 +94,7 @@ def hardest() -> list[tuple[int, str]]:
         (
             (complexity(node), f"{name}.{node.name}")
             for name, (_, _, tree) in modules().items()
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, FUNCTIONS)
         ),
         reverse=True,
@@ -109,6 +115,8 @@ def private_doc_lines() -> int:
     def count(module: str, node: ast.AST, prefix: str, inside: bool) -> int:
         total = 0
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):  # defines nothing
+                continue
             name, shown = prefix, inside
             if isinstance(child, (ast.ClassDef, *FUNCTIONS)):
                 name = f"{prefix}.{child.name}" if prefix else child.name
@@ -141,7 +149,7 @@ def imports() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for name, (_, _, tree) in known.items():
         found: set[str] = set()
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -175,8 +183,8 @@ def option_files() -> Counter[str]:
     """How many files name each option."""
     uses: Counter[str] = Counter()
     for _, _, tree in modules().values():
-        nodes = [vars(node) for node in ast.walk(tree)]
-        words = {word for node in nodes for kind in ("id", "attr", "arg") if isinstance(word := node.get(kind), str)}
+        facts = [vars(node) for node in nodes(tree)]
+        words = {word for node in facts for kind in ("id", "attr", "arg") if isinstance(word := node.get(kind), str)}
         uses.update(option for option in OPTIONS if option in words)
     return uses
 

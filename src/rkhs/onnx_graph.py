@@ -84,10 +84,6 @@ def _of_parts(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
     return reduce(add if isinstance(kernel, Sum) else mul, [graph.gram(part, x, supports) for part in kernel.parts])
 
 
-def _scaled(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
-    return graph.gram(kernel.base, x, supports) * kernel.scale
-
-
 def _linear(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
     offset = np.zeros(supports.shape[1]) if kernel.offset is None else np.asarray(kernel.offset)
     return (x - offset) @ (float(kernel.scale) * (supports - offset).T)
@@ -97,10 +93,6 @@ def _polynomial(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
     """A power by products: exact for negative bases."""
     base = x @ (float(kernel.scale) * supports.T) + kernel.offset
     return reduce(mul, [base] * kernel.degree)
-
-
-def _gaussian(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
-    return (graph.squared_distances(x, supports) * -float(kernel.gamma)).then("Exp")
 
 
 def _matern(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
@@ -124,10 +116,10 @@ def _tanimoto(graph: Graph, kernel: Any, x: Any, supports: np.ndarray) -> Any:
 
 _WRITERS: tuple[tuple[Any, Any], ...] = (
     ((Sum, Product), _of_parts),
-    (Scaled, _scaled),
+    (Scaled, lambda graph, kernel, x, Y: graph.gram(kernel.base, x, Y) * kernel.scale),
     (Linear, _linear),
     (Polynomial, _polynomial),
     (Tanimoto, _tanimoto),
-    (Gaussian, _gaussian),
+    (Gaussian, lambda graph, kernel, x, Y: (graph.squared_distances(x, Y) * -float(kernel.gamma)).then("Exp")),
     ((Matern, Laplacian), _matern),
 )

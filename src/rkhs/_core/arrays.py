@@ -80,13 +80,17 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         )
     if hasattr(X, "start_indices"):
         raise InputError(f"{name} must {_ONE_GRID}")
-    # One column of pandas, polars or Arrow: some look rows up by label where arrays count them.
-    return np.asarray(X) if hasattr(X, "to_numpy") and not is_frame(X) and getattr(X, "ndim", 1) == 1 else X
+    return np.asarray(X) if _is_series(X) else X
 
 
 def is_sparse(X: Any) -> bool:
     """Whether X is a sparse matrix or array of scipy, of any format."""
     return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def _is_series(X: Any) -> bool:
+    """Whether X is one column of pandas, polars or Arrow: some look rows up by label where arrays count them."""
+    return hasattr(X, "to_numpy") and not is_frame(X) and getattr(X, "ndim", 1) == 1
 
 
 def is_curves(X: Any) -> bool:

@@ -232,8 +232,10 @@ def within_limit(function: Callable[P, R], asked: Callable[P, int | None] | None
         n = None if asked is None else asked(*args, **kwargs)
         before = _COUNTS.enter(n)
         try:
+            return function(*args, **kwargs)
+        except RuntimeError:
             with in_range(args[0]):
-                return function(*args, **kwargs)
+                raise
         finally:
             _COUNTS.leave(before)
 

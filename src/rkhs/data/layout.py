@@ -38,6 +38,7 @@ _FORMS = {
     b"%PDF": "a PDF",
 }
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
+_NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
@@ -457,8 +458,7 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
     cells = [cell.strip() for row in body for cell in row]
     if any("." in cell and number_in(cell) is not None for cell in cells):
         return "."
-    clear = (cell for cell in cells if "," in cell and not re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", cell))
-    return "," if any(number_in(cell, ",") is not None for cell in clear) else "."
+    return "," if any(_NO_THOUSAND.fullmatch(cell) and number_in(cell, ",") is not None for cell in cells) else "."
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

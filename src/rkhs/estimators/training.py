@@ -106,9 +106,13 @@ def _keys(items: Any) -> list[object]:
         return [row.tobytes() for row in items.detach().cpu().numpy() + 0.0]  # zero has one sign
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
         return list(items)
-    if all(isinstance(one, tuple) and all(isinstance(part, np.ndarray) for part in one) for one in items):
+    if isinstance(items, list) and all(map(_are_arrays, items)):
         return [tuple(part.tobytes() for part in item) for item in items]
     return list(range(len(items)))
+
+
+def _are_arrays(item: object) -> bool:
+    return isinstance(item, tuple) and all(isinstance(part, np.ndarray) for part in item)
 
 
 def normal_weights(w: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, float]:

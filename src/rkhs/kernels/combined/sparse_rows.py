@@ -225,16 +225,13 @@ def _shares(n: int, weights: Tensor | None) -> np.ndarray:
     return np.full(n, 1.0 / n) if weights is None else weights.cpu().numpy().astype(np.float64)
 
 
-def _over_few_columns(
-    A: scipy.sparse.csr_array, B: scipy.sparse.csr_array
-) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
+def _over_few_columns(*both: scipy.sparse.csr_array) -> list[scipy.sparse.csr_array]:
     """Both matrices without the empty columns, where most are empty: a product passes over every column."""
-    if A.shape[1] <= A.nnz + B.nnz:
-        return A, B
-    used = np.union1d(A.indices, B.indices)
-    places = [(M.data, np.searchsorted(used, M.indices).astype(M.indices.dtype), M.indptr) for M in (A, B)]
-    few, other = (scipy.sparse.csr_array(part, shape=(len(part[2]) - 1, len(used))) for part in places)
-    return few, other
+    if both[0].shape[1] <= sum(M.nnz for M in both):
+        return list(both)
+    used = np.union1d(*(M.indices for M in both))
+    parts = [(M.data, np.searchsorted(used, M.indices).astype(M.indices.dtype), M.indptr) for M in both]
+    return [scipy.sparse.csr_array(part, shape=(len(part[2]) - 1, len(used))) for part in parts]
 
 
 def _squared_norms(rows: scipy.sparse.csr_array) -> np.ndarray:
