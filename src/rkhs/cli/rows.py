@@ -55,7 +55,7 @@ def write_numbers(
     """Write numbers beside the names of the rows, or what numbers them; a .npy file holds numbers alone."""
     from rkhs.data import write_codes
 
-    names, row_title = _beside(data) if numbered else (data.row_names, data.row_title)
+    names, row_title = _beside(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
     beside: dict[str, Any] = {"row_names": names, "row_title": row_title, "column_names": titles}
     write_codes(path, X, **({} if path.lower().endswith(".npy") else beside))
 
