@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rkhs._core.errors import InputError, RkhsError
+from studies.harness.data import about
 
 __all__ = ["data_folder", "data_folder_if_any", "run_child", "run_script"]
 
@@ -36,7 +37,11 @@ def data_folder(name: str = "") -> Path:
     if not Path(named).is_dir() or not named:
         wanted = f" to load {name}" if name else ""
         got = f"it names {named!r}, which is no folder" if named else "it is not set"
-        raise InputError(f"RKHS_DATA must name the folder of benchmark data{wanted}; {got}. {_PAGE}")
+        said = f"{about(name)}. " if about(name) else ""
+        raise InputError(
+            f"RKHS_DATA must name the folder of benchmark data{wanted}; {got}. {said}./dev data FOLDER makes and "
+            f"checks it; {_PAGE}"
+        )
     return Path(named)
 
 
