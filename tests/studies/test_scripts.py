@@ -29,7 +29,8 @@ def test_a_script_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch, caps
     assert stop.value.code == 2
     assert capsys.readouterr().err == (
         "yeast_grid: RKHS_DATA must name the folder of benchmark data; it is not set. "
-        "./dev data FOLDER makes and checks it; docs/results/papers.md says which files it holds and where they come from\n"
+        "./dev data FOLDER makes and checks it; "
+        "docs/results/papers.md says which files it holds and where they come from\n"
     )
     with pytest.raises(ZeroDivisionError):  # a mistake of ours is shown whole
         run_script(lambda: 1 / 0)
