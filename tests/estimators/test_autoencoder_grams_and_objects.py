@@ -28,8 +28,8 @@ def small() -> np.ndarray:
 def test_gram_matrix_and_vectors_agree(small: np.ndarray, center: bool) -> None:
     kernel = Gaussian(0.2)
     X, new = small[:22], small[22:]
-    explicit = fit(KernelAutoencoder(2, kernel=kernel, output_kernel="same", center=center), X)
-    implicit = fit(KernelAutoencoder(2, kernel="precomputed", center=center), kernel(X))
+    explicit = fit(KernelAutoencoder(2, kernel=kernel, output_kernel="same", center=center, reg=1e-3), X)
+    implicit = fit(KernelAutoencoder(2, kernel="precomputed", center=center, reg=1e-3), kernel(X))
     rows = kernel(new, X)
     assert implicit.objective_ == pytest.approx(explicit.objective_, rel=1e-9)
     np.testing.assert_allclose(implicit.transform(rows), explicit.transform(new), atol=1e-6)
@@ -71,8 +71,8 @@ def test_unknown_diagonal_is_left_out_with_a_warning(small: np.ndarray) -> None:
 
 def test_a_kernel_on_a_gram_matrix(small: np.ndarray) -> None:
     X, new = small[:22], small[22:]
-    derived = fit(KernelAutoencoder(2, kernel=GaussianOf(Precomputed(), 0.2)), Gaussian(0.1)(X))
-    direct = fit(KernelAutoencoder(2, kernel="precomputed"), GaussianOf(Gaussian(0.1), 0.2)(X))
+    derived = fit(KernelAutoencoder(2, kernel=GaussianOf(Precomputed(), 0.2), reg=1e-3), Gaussian(0.1)(X))
+    direct = fit(KernelAutoencoder(2, kernel="precomputed", reg=1e-3), GaussianOf(Gaussian(0.1), 0.2)(X))
     rows, values = Gaussian(0.1)(new, X), GaussianOf(Gaussian(0.1), 0.2)(new, X)
     np.testing.assert_allclose(derived.transform(rows), direct.transform(values), atol=1e-6)
     np.testing.assert_allclose(derived.reconstruction_error(rows), direct.reconstruction_error(values), atol=1e-6)

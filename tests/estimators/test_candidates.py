@@ -24,7 +24,7 @@ WORDS = ["space", "grace", "trace", "gram", "grim", "prim", "print", "kernel", "
 
 MODELS: list[tuple[Any, Any, Any]] = [
     (KernelAutoencoder(2, output_kernel="same"), X, NEW),
-    (KernelAutoencoder((3, 2, 3), output_kernel="same", max_iter=20), X, NEW),
+    (KernelAutoencoder((3, 2, 3), output_kernel="same", reg=1e-3, max_iter=20), X, NEW),
     (KernelAutoencoder(2), X, NEW),
     (KernelAutoencoder(2, kernel="spectrum"), WORDS, ["traces", "kernels", "gram"]),
     (KernelPCA(2), X, NEW),

@@ -62,9 +62,11 @@ MODELS: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any]]] = {
         "GramTransformer": lambda: GramTransformer("tanimoto"),
         "DeepRKM": lambda: DeepRKM((3, 2)),
         "KernelContrastive": lambda: KernelContrastive(2),
-        "autoencoder of features": lambda: KernelAutoencoder(2, kernel="tanimoto", output_kernel="same", tol=1e-8),
+        "autoencoder of features": lambda: KernelAutoencoder(
+            2, kernel="tanimoto", output_kernel="same", tol=1e-8, reg=1e-2
+        ),
         "autoencoder on landmarks": lambda: KernelAutoencoder(
-            2, kernel="gaussian", storage=Nystroem(30), output_kernel="same", tol=1e-8
+            2, kernel="gaussian", storage=Nystroem(30), output_kernel="same", tol=1e-8, reg=1e-2
         ),
     }.items()
 } | {
