@@ -13,6 +13,7 @@ from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutp
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
 from rkhs.estimators.kernel_autoencoder_cv import KernelAutoencoderCV as KernelAutoencoderCV
 from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
+from rkhs.estimators.kernel_novelty import KernelNovelty as KernelNovelty
 from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV

@@ -120,6 +120,11 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         """The kernel that the user asked for, not yet resolved."""
         return as_kernel(self.kernel)
 
+    @property
+    def _columns(self) -> str:
+        """In what units columns are read."""
+        return str(getattr(self, "columns", "raw"))
+
     def _kernel_for(self, X: Any) -> Kernel:
         """The kernel that the user asked for, on the grid of curves or the sparse rows that X holds; not resolved."""
         kernel = self._input_kernel()
@@ -146,7 +151,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = reads_gram(self.kernel)
         tags.input_tags.sparse = not tags.input_tags.pairwise
-        tags.input_tags.allow_nan |= getattr(self, "columns", "raw") == "filled"
+        tags.input_tags.allow_nan |= self._columns == "filled"
         return tags
 
     def _read_training(
@@ -156,7 +161,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
         self._keep_grid("grid_", X)
         self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
-        grid = self._grid_scaling(X, kernel) if getattr(self, "columns", "raw") == "integral" else None
+        grid = self._grid_scaling(X, kernel) if self._columns == "integral" else None
         if kernel.row_width is not None:
             items = self._check_sparse(X, reset=True, at_least=at_least)
             self._warn_of_columns(items, kernel)
@@ -183,7 +188,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         X, self.fingerprint_, multipliers = training_matrix(X, kernel)
         if multipliers is not None:
             self.view_weights_ = multipliers
-        if getattr(self, "columns", "raw") == "filled":
+        if self._columns == "filled":
             self.filling_ = read_table(X)
             X = self.filling_.transform(X)
         array = self._check_array(X, reset=True, at_least=at_least)
@@ -206,7 +211,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         return rows
 
     def _check_columns(self, domain: str) -> None:
-        asked = getattr(self, "columns", "raw")
+        asked = self._columns
         if asked != "raw" and domain != "vectors":
             what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
             if domain == "sparse":
@@ -235,7 +240,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         """Training rows in the units that ``columns`` asks for; a warning where raw ones show one column alone."""
         if self.filling_ is not None:
             return array
-        if getattr(self, "columns", "raw") != "raw":
+        if self._columns != "raw":
             scaling = ColumnScaling.of(array) if grid is None else grid
             self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
         else:

@@ -321,19 +321,21 @@ class FunctionalKernelRegressor(DualRegressor):
             return named[self.kernel](times=times, rule=rule)
         return self.kernel
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict output curves.
 
         Parameters
         ----------
         X : array (m, T_in) or FDataGrid, kernel values (m, n) for ``kernel="precomputed"``
+        return_std : bool, default=False
+            Not for this estimator, whose outputs have an operator: an error.
 
         Returns
         -------
         ndarray of shape (m, T_out)
             On the grid of the training outputs; shape (m,) if they were one column given as a vector.
         """
-        return super().predict(X)
+        return super().predict(X, return_std)
 
     def loo_errors(self, X: Any, y: Any, *, regs: Sequence[float]) -> np.ndarray:
         """Leave-one-out errors of the squared loss, in closed form.

@@ -205,7 +205,7 @@ class InputOutputKernelRegressor(KernelMachine):
         given = None if self._chooses else check_number(self.reg, "reg", above=0.0)
         self.reg_, self.leave_one_out_error_ = regression.chosen_reg(loss) if given is None else (given, None)
         self._solve(regression)
-        self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_, self.reg_)
+        self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)
         return self
 
     @property

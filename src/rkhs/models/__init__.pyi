@@ -1,4 +1,5 @@
 from rkhs.models.autoencoder import AutoencoderModel as AutoencoderModel
+from rkhs.models.calibration import Calibration as Calibration, NewItems as NewItems, PredictionSets as PredictionSets
 from rkhs.models.code_metric import code_map as code_map, resting_axes as resting_axes
 from rkhs.models.components import ComponentsModel as ComponentsModel, RobustFacts as RobustFacts
 from rkhs.models.contrastive import ContrastFacts as ContrastFacts, ContrastiveModel as ContrastiveModel
@@ -17,6 +18,7 @@ from rkhs.models.kept import GramModel as GramModel, GramOf as GramOf, KeptItems
 from rkhs.models.layers import Compared as Compared, Pricing as Pricing, rebuilds_rows as rebuilds_rows
 from rkhs.models.left_out import left_out_facts as left_out_facts
 from rkhs.models.machine import Certificates as Certificates, MachineModel as MachineModel, path_values as path_values
+from rkhs.models.novelty import NoveltyModel as NoveltyModel
 from rkhs.models.other_starts import lower_start as lower_start
 from rkhs.models.rebuilt import Goal as Goal, Rebuilt as Rebuilt
 from rkhs.models.refined_codes import FINE as FINE, ROUGH as ROUGH

@@ -17,6 +17,7 @@ from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Loss, Squared
+from rkhs.models.calibration import Calibration, NewItems
 from rkhs.models.kept import GramOf
 from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.problems.dual import dual_problem
@@ -84,7 +85,7 @@ class MachineModel(Stored):
     loss: Loss | None = None  # with numbers for its parameters
     one_output: bool = False  # whether targets were numbers, not rows
     gram_of_outputs: GramOf | None = None  # of outputs that are features and are held by the estimator
-    reg: float | None = None  # of such a machine
+    reg: float | None = None  # of a machine whose rows count alike
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -107,6 +108,48 @@ class MachineModel(Stored):
         assert isinstance(self.output, (Euclidean, Functional))
         decoded = self.output.decode(U)
         return decoded[:, 0] if self.one_output else decoded
+
+    def calibrated(self, gram: Tensor | None = None) -> Calibration:
+        """What the machine says without each of its rows; ``gram`` is (n, n) where the items are not held."""
+        plain = all(term.operator is None for term in self.kernel.pairs)
+        if not (isinstance(self.loss, Squared) and plain and self.map.whole and self.reg is not None):
+            raise InputError(
+                "leaving each row out in closed form needs loss='squared', no operator, storage='dense', targets "
+                f"without gaps and equal weights; got loss {self.loss!r}, kernel {self.kernel!r}. Give rows that the "
+                "fit did not see: predict_set(X, held_out=(X_other, y_other))"
+            )
+        if gram is None:
+            return self._calibration
+        C, n = torch.as_tensor(self.coefficients).double(), self.map.width
+        K, ridge = gram.double(), n * self.reg
+        mean = getattr(self.output, "mean", None)
+        return Calibration.of(K, K @ C + ridge * C, ridge, mean=mean is not None and bool(np.any(mean)))
+
+    @cached_property
+    def _calibration(self) -> Calibration:
+        if self.map.kept is None:
+            raise InputError(
+                "gram must be the Gram matrix (n, n) of the fit: a model of kernel='precomputed' does not hold it"
+            )
+        grams = [GramOf(term.kernel, self.map.kept, self.coefficients)() for term in self.kernel.pairs]
+        return self.calibrated(torch.stack(grams).sum(0))
+
+    def new_items(self, calibration: Calibration, items: Items, diagonal: Tensor | None = None) -> NewItems:
+        """New items as the calibrated machine sees them; ``diagonal`` (m,) where items are kernel values."""
+        K = torch.stack(self.raw(items)).sum(0)
+        found = (
+            torch.stack([term.kernel._diag(items) for term in self.kernel.pairs]).sum(0)
+            if diagonal is None
+            else diagonal
+        )
+        return calibration.new(K, found)
+
+    def in_units(self, differences: Tensor) -> np.ndarray:
+        """Differences (m, r) of coordinates as differences (m, q) of outputs."""
+        assert isinstance(self.output, (Euclidean, Functional))
+        decoded = self.output.decode(torch.cat([differences.double(), differences.new_zeros(1, self.output.dim)]))
+        found: np.ndarray = (decoded[:-1] - decoded[-1]).cpu().numpy()
+        return found
 
     def in_file(self) -> Self:
         """The model without what the outputs that the estimator holds say."""
@@ -131,7 +174,7 @@ class MachineModel(Stored):
     def from_file(self) -> Self:
         """The model, which computes what the file lacks when it is asked for."""
         of = self.gram_of_outputs
-        model = self if of is None else self.with_outputs(of.kernel, of.items, self.reg)
+        model = self if of is None else self.with_outputs(of.kernel, of.items)
         if model.held is None:
             raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
         return model
@@ -163,16 +206,16 @@ class MachineModel(Stored):
             return None
         return MachineOfFeatures(self.kernel, self.map.kept, output, self.reg)
 
-    def with_outputs(self, kernel: Kernel, items: Any, reg: float | None) -> Self:
+    def with_outputs(self, kernel: Kernel, items: Any) -> Self:
         """The model that knows the outputs behind its features; from a file it computes what the file lacks."""
         output = self.output
         if not isinstance(output, RKHS) or kernel.domain == "gram":
             return self
         gram = GramOf(kernel, items, output.gram_mean)
         if output.triangle is not None:
-            return replace(self, gram_of_outputs=gram, reg=reg)
+            return replace(self, gram_of_outputs=gram)
         lean = output.without_triangle(gram)
-        model = replace(self, output=lean, gram_of_outputs=gram, reg=reg)
+        model = replace(self, output=lean, gram_of_outputs=gram)
         return model if model.held is not None else replace(model, held=model._again(lean))
 
 

@@ -18,11 +18,12 @@ from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.path import RegressionPath
+from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import Regression
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, as_loss
-from rkhs.models import MachineModel, path_values
+from rkhs.models import MachineModel, PredictionSets, path_values
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.solvers import GapSolver
@@ -187,10 +188,100 @@ class DualRegressor(RegressorMixin, KernelMachine):
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         """Read the data, resolve the kernel, and put the targets in coordinates."""
 
-    def predict(self, X: Any) -> Any:
-        """Predict the outputs of new items."""
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict the outputs of new items.
+
+        Parameters
+        ----------
+        X : items as in ``fit``, or kernel values (m, n)
+        return_std : bool, default=False
+            Also return the standard deviation of each output of a new item, noise included. Its square is ``a (d - r) +
+            b`` with the posterior variance ``d`` and the ridge ``r``; ``a`` and ``b`` maximise the likelihood of the
+            left-out residuals. It needs what exact sets need: see :meth:`predict_set`.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, q), or two of them
+        """
         check_is_fitted(self)
-        return give_back(self._to_output(self.model_.outputs(self._coordinates(X))), X)
+        values = give_back(self._to_output(self.model_.outputs(self._coordinates(X))), X)
+        if not return_std:
+            return values
+        found = LeftOutMachine(self, self.model_, X)
+        deviations = np.sqrt(found.each(lambda new: found.calibration.variances(found.residuals, new)))
+        return values, deviations.reshape(np.shape(values))
+
+    def predict_set(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        *,
+        shape: SetShape = "auto",
+        held_out: tuple[Any, Any] | None = None,
+        diag: ArrayLike | None = None,
+        gram: ArrayLike | None = None,
+    ) -> PredictionSets:
+        """Sets that hold the outputs of new items with a promised probability.
+
+        Each training row is left out in turn, in closed form, so that no row is spent. An interval, or a ball, holds
+        the exact full conformal set of the score ``||y - h|| / sd``: the truth is inside with probability at least
+        ``coverage``, if new items are like the training items and neither kernel nor ``reg`` was chosen from them. A
+        box of several outputs holds all of them at once; its coverage was measured, not proved. The mean of the
+        machine is free here, so that the centre can differ a little from :meth:`predict`.
+
+        Parameters
+        ----------
+        X : items as in ``fit``, or kernel values (m, n)
+        coverage : float, default=0.9
+        shape : {"auto", "box", "ball"}, default="auto"
+            ``"auto"``: intervals for one output, boxes for several.
+        held_out : pair (X, y), default=None
+            Rows that the fit did not see. Then sets are those of split conformal prediction, for every loss, storage
+            and kernel, also with a proof, and all of one size.
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` of the new items with ``kernel="precomputed"``; None: that of the training items if all agree.
+        gram : array of shape (n, n), optional
+            The Gram matrix of the fit, with ``kernel="precomputed"``.
+
+        Returns
+        -------
+        PredictionSets
+
+        Raises
+        ------
+        InputError
+            Without ``held_out``, for a loss, storage or kernel whose rows cannot be left out in closed form.
+
+        Notes
+        -----
+        O(n^3) once for a model, then O(n^2) an item. With fewer than ``1 / (1 - coverage) - 1`` rows every output is in
+        the set, and ``informative`` is False.
+
+        References
+        ----------
+        Vovk, Gammerman and Shafer (2005), full conformal prediction; Barber et al. (2021), jackknife+.
+        """
+        check_is_fitted(self)
+        coverage = read_coverage(coverage, shape)
+        if held_out is None:
+            return left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
+        other, y = held_out
+        center, known = (np.asarray(as_numpy(self.predict(items)), dtype=np.float64) for items in (X, other))
+        given = self._read_targets(y, len(known))[0].cpu().numpy()
+        if given.size != known.size:
+            raise InputError(f"held_out must hold outputs of shape {known.shape}; got {given.shape}")
+        missed = given - known.reshape(given.shape)
+        return split_sets(self.model_, center, missed, coverage, shape)
+
+    def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
+        """How like the training items each new one is, shape (m,): a small value is a warning beside its prediction.
+
+        For items like the training ones it is at most ``alpha`` with probability at most ``alpha``. It compares
+        posterior variances with each row left out, as :class:`~rkhs.KernelNovelty`, with the kernel and ``reg`` of the
+        machine. Parameters, errors and cost as in :meth:`predict_set`.
+        """
+        found = LeftOutMachine(self, self.model_, X, diag, gram)
+        return found.each(found.calibration.p_values)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""

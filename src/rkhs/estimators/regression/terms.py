@@ -118,7 +118,8 @@ class Regression:
         (loss,), found = self.settled([options.loss], options.reg, center=options.center)
         problem = found.problem(loss, options.reg)
         solution = options.solver_for(problem).solve(problem, monitor=options.monitor("fit"))
-        return found.machine(problem, solution, loss), solution
+        alike = self.training.weights is None
+        return replace(found.machine(problem, solution, loss), reg=options.reg if alike else None), solution
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
         """The model of a solved problem, with what its dual says of it."""

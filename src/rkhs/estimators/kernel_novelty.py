@@ -1,0 +1,218 @@
+"""Whether items are like the training items: posterior variances, with exact p-values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import torch
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_number
+from rkhs._core.errors import InputError
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.estimators.run import check_parameters
+from rkhs.estimators.tiles import tile_rows, tiles
+from rkhs.kernels import Gaussian, Kernel
+from rkhs.kernels.registry import as_kernel
+from rkhs.models import NoveltyModel
+from rkhs.spaces import training_gram
+from rkhs.spaces.features import FeatureMap, WholeMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike, Psd
+    from rkhs.models import NewItems
+
+__all__ = ["KernelNovelty"]
+
+
+class KernelNovelty(OutlierMixin, KernelEstimator):
+    """Novelty of items of any kind: how little the training items say of them, with p-values that are exact.
+
+    The score is the posterior variance ``d(x) = k(x, x) + r - k(x, X) (K + r I)^-1 k(X, x)``. An item is compared with
+    each training item left out in turn, in closed form::
+
+        p(x) = (1 + #{i : d(x) + b_i(x)^2 / A_ii <= 1 / A_ii}) / (n + 1),    A = (K + r I)^-1,    b(x) = A k(X, x)
+
+    If a new item is like the training items (exchangeable with them), ``p <= alpha`` has probability at most ``alpha``:
+    a theorem for every kernel that was not chosen from these rows, without held-out rows. Equal training items are one
+    item of ``K``, and an item that equals one of them is judged without it, so that training items can be judged too.
+
+    Parameters
+    ----------
+    kernel : "auto", str, Kernel or callable, default="auto"
+        ``"auto"``: a Gaussian kernel ``exp(-2 ||x - y||^2 / median)``.
+    alpha : float, default=0.05
+        :meth:`predict` calls an item novel if it is stranger than all but a share ``alpha`` of the training items.
+    reg : float, default=0.01
+        The ridge ``r``, in units of the mean of ``k(x, x)``. It hardly matters.
+    columns : {"auto", "raw", "scaled", "integral", "filled"}, default="auto"
+        ``"auto"``: ``"scaled"`` with ``kernel="auto"`` and rows that are not sparse, else ``"raw"``; others as in
+        :class:`KernelAutoencoder`.
+    psd : {"clip", "raise"}, default="clip"
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the kernel values.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with a number for every bandwidth.
+    columns_ : str
+        What ``columns="auto"`` became.
+    offset_ : float
+        Below this ``score_samples`` an item is novel.
+    n_features_in_, feature_names_in_
+        As in scikit-learn (not for objects).
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range or the data cannot be used.
+
+    Notes
+    -----
+    Fit costs O(n^3) and holds n x n matrices; an item costs O(n^2).
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer (2005), conformal p-values; Rasmussen and Williams (2006), section 5.4.2, for the
+    left-out variance ``1 / A_ii``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelNovelty
+    >>> X = load_iris().data
+    >>> model = KernelNovelty().fit(X[:50])
+    >>> bool(model.p_values(X[50:]).max() <= 0.05)
+    True
+    """
+
+    model_: NoveltyModel
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    train_diag_: np.ndarray
+    offset_: float
+    columns_: str
+    _every_fit_has = ("train_diag_", "offset_", "columns_")
+
+    def __init__(
+        self,
+        kernel: KernelLike | Literal["auto"] = "auto",
+        *,
+        alpha: float = 0.05,
+        reg: float = 0.01,
+        columns: Columns | Literal["auto"] = "auto",
+        psd: Psd = "clip",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
+    ) -> None:
+        self.kernel, self.alpha, self.reg, self.columns = kernel, alpha, reg, columns
+        self.psd, self.device, self.dtype = psd, device, dtype
+
+    @property
+    def _automatic(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "auto"
+
+    @property
+    def _columns(self) -> str:
+        automatic = isinstance(self.columns, str) and self.columns == "auto"
+        return getattr(self, "columns_", "raw") if automatic else self.columns
+
+    def _check_parameters(self) -> None:
+        check_parameters(self.get_params(deep=False) | {"columns": self._columns})
+        check_number(self.alpha, "alpha", above=0.0, at_most=0.5)
+        check_number(self.reg, "reg", above=0.0)
+
+    def _input_kernel(self) -> Kernel:
+        return Gaussian("2*median") if self._automatic else as_kernel(self.kernel)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the training items and fix the kernel on them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self.columns_ = "scaled" if self._automatic and not hasattr(X, "tocsr") else "raw"
+        self._check_parameters()
+        training = self._training(X, kernel := self._kernel_for(X), at_least=3)
+        kernel, items = kernel.resolve(training.items), training.items
+        K = training_gram(kernel, items, self._options, self.psd)
+        self.train_diag_ = K.diagonal().cpu().numpy().copy()
+        gram = kernel.domain == "gram"
+        whole = WholeMap(kernel, None if gram else as_numpy(items), len(items))
+        ridge = self.reg * float(self.train_diag_.mean())
+        if not ridge > 0.0:
+            raise InputError("X must hold items with k(x, x) > 0; all are 0")
+        self.model_ = NoveltyModel(whole, ridge, K.cpu().numpy() if gram else None)
+        self.offset_ = -self.model_.limit(self.alpha)
+        return self
+
+    def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> np.ndarray:
+        """What a function says of new items, tile by tile."""
+        items = self._read_new(X)
+        diagonal = read_diagonal(diag, items, self.train_diag_) if self.kernel_.domain == "gram" else None
+        found = []
+        for tile in tiles(len(items), tile_rows(4 * self.map_.width)):
+            found.append(
+                np.asarray(function(self.model_.new(items[tile], None if diagonal is None else diagonal[tile])))
+            )
+        return np.concatenate(found)
+
+    def score_samples(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
+        """Minus the posterior variance of each item, shape (m,): the smaller, the stranger.
+
+        Parameters
+        ----------
+        X : items as in ``fit``, or kernel values (m, n)
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` with ``kernel="precomputed"``; None: that of the training items if all agree.
+        """
+        return -self._each(X, lambda new: new.variance, diag)
+
+    def p_values(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
+        """How like the training items each item is, shape (m,), between ``1 / (n + 1)`` and 1; see the class."""
+        return self._each(X, self.model_.p_values, diag)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """``score_samples(X) - offset_``, shape (m,): negative for novel items."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """-1 for novel items and 1 for others, shape (m,)."""
+        return np.where(self.decision_function(X) < 0.0, -1, 1)
+
+    def differences(self, X: Any) -> np.ndarray:
+        """What makes each item strange, column by column: the fall of its posterior variance, shape (m, d).
+
+        Entry (i, j) is the fall when column j takes the value of the training row with the largest kernel value.
+        Only for kernels on vectors; O(d n^2) an item.
+        """
+        check_is_fitted(self)
+        if self.kernel_.domain != "vectors":
+            raise InputError(f"differences needs a kernel on vectors, whose columns it changes; got {self.kernel_!r}")
+        items = self._read_new(X)
+        support = self.map_.support(items)
+        found = []
+        for x in items:
+            nearest = support[int(self.map_.raw(x[None])[0].argmax())]
+            changed = x.repeat(len(x) + 1, 1)
+            changed[:-1][torch.eye(len(x), dtype=torch.bool)] = nearest
+            variance = self.model_.new(changed).variance
+            found.append((variance[-1] - variance[:-1]).numpy())
+        return np.stack(found)

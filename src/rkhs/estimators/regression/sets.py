@@ -1,0 +1,101 @@
+"""Sets of outputs with a promise, predictive deviations and p-values of a fitted machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.checks import check_choice, check_gram, check_number
+from rkhs._core.errors import InputError
+from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.estimators.tiles import tile_rows, tiles
+from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
+from rkhs.models.calibration import conformal_rank
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.base import KernelEstimator
+
+__all__ = ["LeftOutMachine", "SetShape", "left_out_sets", "read_coverage", "split_sets"]
+
+SetShape = Literal["auto", "box", "ball"]
+
+
+class LeftOutMachine:
+    """A fitted machine as each row left out sees new items."""
+
+    def __init__(
+        self,
+        machine: KernelEstimator,
+        model: MachineModel,
+        X: Any,
+        diag: ArrayLike | None = None,
+        gram: ArrayLike | None = None,
+    ) -> None:
+        self.model, self.items = model, machine._read_new(X)
+        self.diagonal: Tensor | None = None
+        K = None
+        if gram is not None:
+            if model.kernel.domain != "gram":
+                raise InputError("gram must be None: the model holds its training items; got a matrix")
+            K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
+            if len(K) != model.map.width:
+                raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
+            self.diagonal = read_diagonal(diag, self.items, K.diagonal().numpy())
+        self.calibration: Calibration = self.model.calibrated(K)
+        self.residuals = model.in_units(self.calibration.residuals)
+
+    def each(self, function: Callable[[NewItems], Any]) -> np.ndarray:
+        """What a function says of the new items, tile by tile, in one array."""
+        found = []
+        for tile in tiles(len(self.items), tile_rows(8 * len(self.residuals))):
+            diagonal = None if self.diagonal is None else self.diagonal[tile]
+            found.append(np.asarray(function(self.model.new_items(self.calibration, self.items[tile], diagonal))))
+        return np.concatenate(found)
+
+
+def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> PredictionSets:
+    """Sets of a machine whose rows are left out in turn."""
+    model, calibration = found.model, found.calibration
+    center = found.each(lambda new: model.outputs(new.values))
+    if shape == "ball":
+        return PredictionSets(
+            coverage, "at least", center, radius=found.each(lambda new: calibration.ball(new, coverage))
+        )
+    if found.residuals.shape[1] == 1:
+        ends = found.each(lambda new: calibration.interval(new, coverage)).reshape(-1, 2, *center.shape[1:])
+        return PredictionSets(coverage, "at least", center, center + ends[:, 0], center + ends[:, 1])
+    half = found.each(lambda new: calibration.band(found.residuals, new, coverage))
+    return PredictionSets(coverage, "about", center, center - half, center + half)
+
+
+def split_sets(
+    model: MachineModel, center: np.ndarray, missed: np.ndarray, coverage: float, shape: SetShape
+) -> PredictionSets:
+    """Sets of any machine by its residuals (k, q) on rows that the fit did not see."""
+    k, scale = len(missed), _scales(model)
+    scores = np.linalg.norm(missed, axis=1) if shape == "ball" else (np.abs(missed) / scale).max(1)
+    place = conformal_rank(coverage, k)
+    q = float("inf") if place > k else float(np.sort(scores)[place - 1])
+    if shape == "ball":
+        return PredictionSets(coverage, "at least", center, radius=np.full(len(center), q))
+    half = q * scale if center.ndim == 2 else np.full(len(center), q * scale[0])
+    return PredictionSets(coverage, "at least", center, center - half, center + half)
+
+
+def _scales(model: MachineModel) -> np.ndarray:
+    """One an output, from the fit alone: those of the coefficients, which are residuals where the loss is squared."""
+    sizes = np.sqrt((model.in_units(torch.as_tensor(model.coefficients)) ** 2).mean(0))
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+def read_coverage(coverage: float, shape: SetShape) -> float:
+    """The probability that sets promise; both are checked."""
+    check_choice(shape, "shape", ("auto", "box", "ball"))
+    return check_number(coverage, "coverage", above=0.0, at_most=1.0)

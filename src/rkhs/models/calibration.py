@@ -1,0 +1,227 @@
+"""What a machine of the squared loss says without each of its rows: sets with a promise, variances, p-values.
+
+All of it comes from one matrix. ``A`` is the inverse of the Gram matrix with the ridge ``r = n reg`` on its diagonal,
+with constants projected out where the machine has a mean; ``e_i = (A U)_i / A_ii`` is the left-out residual of row i,
+and ``1 / A_ii`` its left-out posterior variance. A new item has values ``h = b^T U`` and the posterior variance ``d``;
+without row i they are ``h - b_i e_i`` and ``d + b_i^2 / A_ii``. With the score ``||y - h|| / sqrt(d)``, full conformal
+prediction calls row i at least as strange as ``(x, y)`` exactly if ``||y - h + b_i e_i||^2 <= ||e_i||^2 (A_ii d +
+b_i^2)``. So the outputs for which this holds for at least ``floor(alpha (n + 1))`` rows hold the truth with probability
+``1 - alpha``, if rows are exchangeable and neither kernel nor ridge was chosen from them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import cholesky
+
+__all__ = ["Calibration", "NewItems", "PredictionSets", "conformal_rank", "rows_at_least"]
+
+_TIE = 1.0 + 1e-9  # variances that differ by rounding alone are equal
+_SHRINKING = 10.0  # rows whose worth the mean scale of all outputs has, beside the scale of one
+_RATIOS = np.concatenate([[0.0], np.logspace(-6.0, 6.0, 97)])  # of the two parts of a variance
+_LEAST_NOISE = 0.1  # of the mean squared residual
+
+
+def rows_at_least(coverage: float, n: int) -> int:
+    """``floor(alpha (n + 1))``: at least as many rows must be as strange as an output that a set holds."""
+    return math.floor(round((1.0 - coverage) * (n + 1), 9))
+
+
+def conformal_rank(coverage: float, n: int) -> int:
+    """Which of ``n`` sorted scores, from 1, bounds the set; ``n + 1``: none does."""
+    return n + 1 - rows_at_least(coverage, n)
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionSets:
+    """Sets of outputs, one an item, that hold the true output with a promised probability.
+
+    Attributes
+    ----------
+    coverage : float
+        The probability that was asked for.
+    promise : {"at least", "about"}
+        Whether it is a theorem for items exchangeable with those of the fit, or was measured only.
+    center : ndarray of shape (m,) or (m, q)
+        What the sets lie around.
+    lower, upper : ndarray of the shape of ``center``, or None
+        Ends of intervals and boxes, in units of the outputs.
+    radius : ndarray of shape (m,), or None
+        Of balls around the centre.
+    informative : ndarray of bool, shape (m,)
+        Whether the set leaves anything out. With fewer than ``1 / (1 - coverage) - 1`` rows no set does.
+    """
+
+    coverage: float
+    promise: str
+    center: np.ndarray
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
+    radius: np.ndarray | None = None
+
+    @property
+    def informative(self) -> np.ndarray:
+        """Shape (m,)."""
+        if self.radius is not None:
+            return np.asarray(np.isfinite(self.radius))
+        assert self.upper is not None
+        return np.isfinite(self.upper - self.center).reshape(len(self.center), -1).all(1)
+
+    def contains(self, y: np.ndarray) -> np.ndarray:
+        """Whether the set of each item holds its output; ``y`` has the shape of ``center``."""
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != self.center.shape:
+            raise InputError(f"y must have shape {self.center.shape}, one output an item; got {y.shape}")
+        apart = np.abs(y - self.center).reshape(len(y), -1)
+        if self.radius is not None:
+            return np.asarray(np.linalg.norm(apart, axis=1) <= self.radius)
+        inside: np.ndarray = np.logical_and(self.lower <= y, y <= self.upper).reshape(apart.shape).all(axis=1)
+        return inside
+
+
+@dataclass(frozen=True, eq=False)
+class NewItems:
+    """New items as a calibrated machine sees them."""
+
+    shares: Tensor  # (m, n): b, what each training row has of a value
+    variance: Tensor  # (m,): posterior variance, with noise
+    values: Tensor  # (m, r): coordinates of the predicted outputs
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """One inverse of a Gram matrix with its ridge, and the residual of each row left out; see the head of this file."""
+
+    inverse: Tensor  # (n, n): A
+    residuals: Tensor  # (n, r): e
+    mean_shares: Tensor  # (n,): of the mean; zeros without one
+    mean_values: Tensor  # (r,): what they make of the targets
+    mean_variance: float
+    ridge: float
+
+    @classmethod
+    def of(cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool) -> Calibration:
+        """Of the Gram matrix (n, n) and coordinates (n, r) of the targets; with a mean that is free."""
+        n = len(K)
+        if n < 3:
+            raise InputError(f"X must have at least 3 rows to leave each out in turn; got {n}")
+        K, U = K.double().clone(), U.double()
+        K.diagonal().add_(ridge)
+        P = torch.cholesky_inverse(cholesky(K, name="the Gram matrix of the training items")[0])
+        shares, variance = P.new_zeros(n), 0.0
+        if mean:
+            column = P.sum(1)
+            variance = 1.0 / float(column.sum())
+            shares = column * variance
+            P = P - column[:, None] * shares
+        return cls(P, (P @ U) / P.diagonal()[:, None], shares, shares @ U, variance, ridge)
+
+    @property
+    def precision(self) -> Tensor:
+        """``A_ii``, shape (n,)."""
+        return self.inverse.diagonal()
+
+    def new(self, K: Tensor, diagonal: Tensor) -> NewItems:
+        """New items by their kernel values (m, n) with the training items and with themselves (m,)."""
+        K, diagonal = K.double(), diagonal.double()
+        parts = K @ self.inverse
+        variance = diagonal + (self.ridge + self.mean_variance) - (parts * K).sum(1) - 2.0 * (K @ self.mean_shares)
+        values = K @ (self.residuals * self.precision[:, None]) + self.mean_values
+        return NewItems(parts + self.mean_shares, variance.clamp_min(1e-12 * self.ridge), values)
+
+    def p_values(self, new: NewItems, counts: Tensor | None = None) -> np.ndarray:
+        """How like the training items a new one is: at most ``alpha`` with probability ``alpha``; shape (m,).
+
+        ``counts`` (n,) says how many items each row stands for.
+        """
+        own = 1.0 / self.precision
+        many = torch.ones_like(own) if counts is None else counts
+        stranger = (new.variance[:, None] + new.shares**2 * own <= own * _TIE).double()
+        found: np.ndarray = ((1.0 + stranger @ many) / (1.0 + many.sum())).numpy()
+        return found
+
+    def interval(self, new: NewItems, coverage: float) -> np.ndarray:
+        """Ends (m, 2), less the value, of the smallest interval that holds the exact set of one output."""
+        m, n = new.shares.shape
+        needed = rows_at_least(coverage, n)
+        if needed < 1:
+            return np.array([[-np.inf, np.inf]]).repeat(m, 0)
+        moved, radii = (new.shares * self.residuals[:, 0]).numpy(), self._radii(new).numpy()
+        lower, upper = np.sort(-moved - radii, 1), np.sort(radii - moved, 1)
+        ends = _first_with(lower, upper, needed), -_first_with(-upper[:, ::-1], -lower[:, ::-1], needed)
+        return np.stack(ends, 1)
+
+    def ball(self, new: NewItems, coverage: float) -> np.ndarray:
+        """Radii (m,), in coordinates, of balls around the values that hold the exact sets."""
+        m, n = new.shares.shape
+        needed = rows_at_least(coverage, n)
+        if needed < 1:
+            return np.full(m, np.inf)
+        reach = (new.shares.abs() * torch.linalg.vector_norm(self.residuals, dim=1) + self._radii(new)).numpy()
+        found: np.ndarray = np.partition(reach, n - needed, axis=1)[:, n - needed]
+        return found
+
+    def band(self, residuals: np.ndarray, new: NewItems, coverage: float) -> np.ndarray:
+        """Half widths (m, q) of boxes that hold all outputs at once, for residuals (n, q) in their units."""
+        n = len(residuals)
+        squares = residuals**2
+        others = (squares.sum(0) - squares) / (n - 1)
+        w = min(1.0, _SHRINKING / n)
+        scales = np.sqrt((1.0 - w) * others + w * others.mean(1, keepdims=True))
+        scores = (np.abs(residuals) / np.maximum(scales, 1e-300)).max(1) * np.sqrt(self.precision.numpy())
+        place = conformal_rank(coverage, n)
+        q = np.inf if place > n else np.sort(scores)[place - 1]
+        whole = squares.mean(0)
+        scale = np.sqrt((1.0 - w) * whole + w * whole.mean())
+        found: np.ndarray = q * scale * np.sqrt(new.variance.numpy())[:, None]
+        return found
+
+    def distances_held(self, new: NewItems, row: int, E: Tensor, outside: Tensor, coverage: float) -> np.ndarray:
+        """Whether the exact set of one new item holds candidates of coordinates (c, r) and squared rest (c,)."""
+        needed = rows_at_least(coverage, len(self.residuals))
+        apart = E.double() - new.values[row]
+        squares = (apart * apart).sum(1) + outside.double()
+        sizes = (self.residuals**2).sum(1)
+        moved = 2.0 * new.shares[row][:, None] * (self.residuals @ apart.mT)
+        alike = squares + moved <= (sizes * self.precision * new.variance[row])[:, None] * _TIE
+        found: np.ndarray = (alike.sum(0) >= needed).numpy()
+        return found
+
+    def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
+        """Predictive variances (m, q): a part of the posterior variance and a constant, by left-out likelihood."""
+        own = (1.0 / self.precision).numpy() - self.ridge
+        new_part = new.variance.numpy() - self.ridge
+        found = np.empty((len(new_part), residuals.shape[1]))
+        for j, e in enumerate(residuals.T):
+            squares = e**2
+            mean = max(float(squares.mean()), 1e-300)
+            shapes = 1.0 + _RATIOS[:, None] * own / max(float(own.mean()), 1e-300)
+            noise = np.maximum((squares / shapes).mean(1), _LEAST_NOISE * mean)
+            each = noise[:, None] * shapes
+            best = int(np.argmin((np.log(each) + squares / each).sum(1)))
+            found[:, j] = noise[best] * (1.0 + _RATIOS[best] * new_part / max(float(own.mean()), 1e-300))
+        return found
+
+    def _radii(self, new: NewItems) -> Tensor:
+        """Of the ball that each row gives to each new item, shape (m, n)."""
+        sizes = torch.linalg.vector_norm(self.residuals, dim=1)
+        return sizes * (self.precision * new.variance[:, None] + new.shares**2).sqrt()
+
+
+def _first_with(lower: np.ndarray, upper: np.ndarray, needed: int) -> np.ndarray:
+    """The least point of each row that lies in at least so many of its intervals; their ends are sorted.
+
+    At the k-th lower end, k intervals have begun, and those have ended whose upper end lies below it.
+    """
+    found = np.empty(len(lower))
+    for row, (begins, ends) in enumerate(zip(lower, upper, strict=True)):
+        inside = np.arange(1, len(begins) + 1) - np.searchsorted(ends, begins, side="left")
+        found[row] = begins[int(np.argmax(inside >= needed))]
+    return found

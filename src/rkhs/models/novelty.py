@@ -1,0 +1,78 @@
+"""A fitted measure of novelty: the posterior variance of a kernel at an item, among the training items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import Items
+from rkhs._core.checks import check_gram
+from rkhs._core.stored import check_shape
+from rkhs.models.calibration import Calibration, NewItems, rows_at_least
+from rkhs.models.kept import GramModel, GramOf
+
+__all__ = ["NoveltyModel"]
+
+_SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
+
+
+@dataclass(frozen=True, eq=False)
+class NoveltyModel(GramModel):
+    """The training items and the ridge of their Gram matrix; an item is judged without those that equal it."""
+
+    ridge: float
+    gram: np.ndarray | None = None  # (n, n) where the items are not held
+
+    def check_stored(self) -> None:
+        """The matrix must be one of the items, symmetric."""
+        n = self.map.width
+        check_shape("gram", self.gram, n, n)
+        if self.gram is not None:
+            check_gram(self.gram, "gram")
+
+    @cached_property
+    def _distinct(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Gram matrix of the items that differ, their places, and how many items each of them stands for."""
+        like = np.zeros(1)
+        K = GramOf(self.kernel, self.map.kept, like)() if self.gram is None else torch.as_tensor(self.gram).double()
+        first = _same(K, K.diagonal(), K.diagonal()).double().argmax(1)
+        places, counts = torch.unique(first, return_counts=True)
+        return K[places][:, places], places, counts.double()
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """Each of the items that differ left out, without targets."""
+        K = self._distinct[0]
+        return Calibration.of(K, K.new_zeros(len(K), 1), self.ridge, mean=False)
+
+    def new(self, items: Items, diagonal: Tensor | None = None) -> NewItems:
+        """Posterior variances of items among the training items; ``diagonal`` (m,) where items are kernel values."""
+        K, places, _ = self._distinct
+        raw = self.map.raw(items).double()[:, places]
+        d = (self.kernel._diag(items) if diagonal is None else diagonal).double()
+        found, known = self.calibration.new(raw, d), _same(raw, d, K.diagonal())
+        rows = known.any(1)
+        found.variance[rows] = 1.0 / self.calibration.precision[known.double().argmax(1)[rows]]
+        found.shares[rows] = 0.0
+        return found
+
+    def p_values(self, new: NewItems) -> np.ndarray:
+        """Shape (m,)."""
+        return self.calibration.p_values(new, self._distinct[2])
+
+    def limit(self, alpha: float) -> float:
+        """The posterior variance above which an item is stranger than all but a share of the training items."""
+        own, (_, _, counts) = 1.0 / self.calibration.precision, self._distinct
+        values = torch.repeat_interleave(own, counts.long()).sort(descending=True).values
+        needed = rows_at_least(1.0 - alpha, len(values))
+        return float("inf") if needed < 1 else float(values[needed - 1])
+
+
+def _same(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Whether items of rows are those of columns, by their kernel values."""
+    norms = rows[:, None] + columns
+    return norms - 2.0 * K <= _SAME * norms

@@ -1,0 +1,104 @@
+"""Novelty with exact p-values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from rkhs import KernelNovelty, load, save
+from rkhs.errors import InputError
+from rkhs.kernels import Gaussian, Tanimoto
+
+
+def rows(n: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, 4))
+
+
+def brute(kernel: Any, X: np.ndarray, x: np.ndarray, ridge: float) -> float:
+    """The full conformal p-value: variances of all rows, each among the others and the new one."""
+    both = np.vstack([X, x])
+    own = 1.0 / np.diag(np.linalg.inv(kernel(both) + ridge * np.eye(len(both))))
+    return float((own >= own[-1] * (1.0 - 1e-9)).mean())
+
+
+def test_p_values_are_the_full_conformal_ones() -> None:
+    X, new = rows(30), rows(20, 1) * 1.5
+    model = KernelNovelty(Gaussian(0.05), reg=0.1).fit(X)
+    assert model.p_values(new).tolist() == pytest.approx([brute(Gaussian(0.05), X, x, 0.1) for x in new])
+
+
+def test_rows_like_the_training_rows_are_rarely_novel_and_others_are() -> None:
+    many = [KernelNovelty().fit(rows(59, seed)).p_values(rows(60, seed + 1000)) for seed in range(60)]
+    for alpha in (0.05, 0.1, 0.3):
+        held = [(p <= alpha).mean() for p in many]
+        assert abs(np.mean(held) - alpha) < 3.0 * np.std(held) / np.sqrt(60) + 1e-3
+    model, far = KernelNovelty(alpha=0.1).fit(rows(59)), rows(40) + np.array([0.0, 0.0, 6.0, 0.0])
+    assert (model.predict(far) == -1).mean() > 0.8
+    assert (model.predict(rows(60, 1)) == 1).mean() > 0.8
+
+
+def test_training_rows_are_judged_without_themselves_and_without_their_copies() -> None:
+    X = rows(40)
+    X[7] = 5.0
+    twice = np.vstack([X, X[7:8]])
+    for model, data in ((KernelNovelty().fit(X), X), (KernelNovelty().fit(twice), twice)):
+        p = model.p_values(data)
+        assert p.argmin() == 7
+        assert model.score_samples(X).argmin() == 7
+    assert KernelNovelty(alpha=0.1).fit_predict(X)[7] == -1
+    assert (KernelNovelty(alpha=0.1).fit_predict(X) == -1).sum() in (3, 4)
+    once, doubled = KernelNovelty(Gaussian(0.05)).fit(X), KernelNovelty(Gaussian(0.05)).fit(twice)
+    new = rows(10, 3)
+    assert doubled.score_samples(new) == pytest.approx(once.score_samples(new), rel=1e-9)
+    assert doubled.p_values(new).tolist() == pytest.approx(
+        [(1 + round(p * 41 - 1) + (p * 41 > 1)) / 42 for p in once.p_values(new)]  # the strangest row counts twice
+    )
+
+
+def test_gram_matrices_sparse_rows_and_objects_are_read(tmp_path: Path) -> None:
+    X, new = rows(30), rows(12, 1)
+    model = KernelNovelty(Gaussian(0.05)).fit(X)
+    given = KernelNovelty("precomputed").fit(Gaussian(0.05)(X))
+    assert given.p_values(Gaussian(0.05)(new, X)) == pytest.approx(model.p_values(new))
+    for one, data in ((model, new), (given, Gaussian(0.05)(new, X))):
+        save(one, tmp_path / "model.rkhs")
+        assert (load(tmp_path / "model.rkhs").p_values(data) == one.p_values(data)).all()
+    bits = (np.random.default_rng(0).random((40, 64)) < 0.2).astype(float)
+    dense = KernelNovelty(Tanimoto()).fit(bits)
+    assert dense.columns_ == "raw"
+    held = KernelNovelty().fit(scipy.sparse.csr_array(bits))
+    assert held.p_values(scipy.sparse.csr_array(bits[:3])) == pytest.approx(
+        KernelNovelty(columns="raw").fit(bits).p_values(bits[:3])
+    )
+    words = KernelNovelty("spectrum").fit(["abcab", "abccb", "cabab", "bacab", "ababa"])
+    assert words.p_values(["zzzzz"])[0] == 1 / 6
+    with pytest.raises(InputError, match="differences needs a kernel on vectors"):
+        words.differences(["zzzzz"])
+
+
+def test_columns_are_compared_in_their_own_units_by_default() -> None:
+    units = np.array([1.0, 100.0, 0.01, 1.0])
+    model = KernelNovelty().fit(rows(60) * units)
+    assert model.columns_ == "scaled"
+    strange = rows(1, 5) + np.array([0.0, 0.0, 8.0, 0.0])
+    falls = model.differences(strange * units)
+    assert falls.shape == (1, 4)
+    assert falls[0].argmax() == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"alpha": 0.0}, "alpha must be"), ({"reg": 0.0}, "reg must be"), ({"columns": "wide"}, "columns must be")],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        KernelNovelty(**settings).fit(rows(20))
+
+
+def test_a_kernel_that_is_zero_everywhere_is_refused() -> None:
+    with pytest.raises(InputError, match="k\\(x, x\\) > 0"):
+        KernelNovelty("linear").fit(np.zeros((5, 2)))

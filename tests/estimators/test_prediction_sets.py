@@ -1,0 +1,214 @@
+"""Sets with a promise, predictive deviations and p-values of regressors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs import OperatorKernelRegressor, load, save
+from rkhs.errors import InputError
+from rkhs.features import Nystroem
+from rkhs.kernels import Gaussian, Laplacian
+from rkhs.models import Calibration
+from rkhs.models.calibration import rows_at_least
+
+
+def made(n: int, q: int = 1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Smooth outputs far from zero, whose noise grows with x."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, (n, 2))
+    Y = np.stack([np.sin(X[:, 0] * (j + 1) / 2) + 0.3 * X[:, 1] for j in range(q)], 1)
+    Y = Y + 0.1 * rng.normal(size=(n, q)) * (1.0 + np.abs(X[:, :1])) + 100.0
+    return X, Y[:, 0] if q == 1 else Y
+
+
+def inverse(K: np.ndarray, ridge: float, *, mean: bool) -> np.ndarray:
+    """``A`` as its definition says it."""
+    P = np.linalg.inv(K + ridge * np.eye(len(K)))
+    return P - np.outer(P.sum(1), P.sum(1)) / P.sum() if mean else P
+
+
+@pytest.mark.parametrize("mean", [True, False])
+@pytest.mark.parametrize("coverage", [0.8, 0.9])
+def test_an_interval_is_the_full_conformal_set_of_machines_with_the_new_row(mean: bool, coverage: float) -> None:
+    X, y = made(29)
+    y, new = y if mean else y - 100.0, made(6, seed=1)[0]
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2, center=mean).fit(X, y)
+    found = model.predict_set(new, coverage)
+    kernel, needed = Gaussian(0.4), rows_at_least(coverage, 29)
+    for x, lower, upper in zip(new, found.lower, found.upper, strict=True):
+        A = inverse(kernel(np.vstack([X, x])), 0.29, mean=mean)
+
+        def stranger(value: float, A: np.ndarray = A) -> int:
+            scores = np.abs(A @ np.append(y, value)) / np.sqrt(np.diag(A))  # of rows left out, over their deviation
+            return int((scores[:-1] >= scores[-1]).sum())
+
+        for end, inward in ((lower, 1e-7), (upper, -1e-7)):
+            assert stranger(end + inward) >= needed > stranger(end - inward)
+
+
+def test_scores_of_the_machine_with_a_new_row_are_the_formula_of_the_machine_without_it() -> None:
+    X, Y = made(25, q=3)
+    K, (new, _) = Gaussian(0.4)(X), made(4, seed=2)
+    calibration = Calibration.of(torch.as_tensor(K), torch.as_tensor(Y), 0.1, mean=True)
+    seen = calibration.new(torch.as_tensor(Gaussian(0.4)(new, X)), torch.ones(4))
+    for place, x in enumerate(new):
+        A = inverse(Gaussian(0.4)(np.vstack([X, x])), 0.1, mean=True)
+        b, d = seen.shares[place].numpy(), float(seen.variance[place])
+        assert 1.0 / A[-1, -1] == pytest.approx(d, rel=1e-9)
+        own = np.diag(inverse(K, 0.1, mean=True))
+        assert 1.0 / np.diag(A)[:-1] == pytest.approx(1.0 / own - 1.0 / own**2 * b**2 / (d + b**2 / own), rel=1e-8)
+        y = seen.values[place].numpy() + 0.3
+        left_out = (A @ np.vstack([Y, y]))[:-1] / np.diag(A)[:-1, None]
+        with_row = (left_out**2).sum(1) * np.diag(A)[:-1]  # squared scores of the rows, and of the new one
+        e = calibration.residuals.numpy()
+        said = ((y - seen.values[place].numpy() + b[:, None] * e) ** 2).sum(1) <= (e**2).sum(1) * (own * d + b**2)
+        assert (said == (with_row >= ((y - seen.values[place].numpy()) ** 2).sum() / d)).all()
+
+
+def test_the_truth_is_inside_as_often_as_promised_with_nineteen_rows() -> None:
+    held = []
+    for seed in range(150):
+        X, y = made(39, seed=seed)
+        model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:19], y[:19])
+        held.append(model.predict_set(X[19:]).contains(y[19:]).mean())
+    assert abs(np.mean(held) - 0.9) < 3.0 * np.std(held) / np.sqrt(150)
+
+
+@pytest.mark.parametrize(
+    ("shape", "promise", "q"), [("ball", "at least", 3), ("box", "about", 3), ("box", "about", 12)]
+)
+def test_sets_of_several_outputs_hold_them_all(shape: Any, promise: str, q: int) -> None:
+    held = []
+    for seed in range(40):
+        X, Y = made(70, q, seed)
+        model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:40], Y[:40])
+        found = model.predict_set(X[40:], shape=shape)
+        assert found.promise == promise
+        held.append(found.contains(Y[40:]).mean())
+    assert 0.86 < np.mean(held) < 0.97
+
+
+@pytest.mark.parametrize("shape", ["box", "ball"])
+@pytest.mark.parametrize("q", [1, 3])
+def test_rows_that_the_fit_did_not_see_serve_every_loss_and_storage(shape: Any, q: int) -> None:
+    held = []
+    for seed in range(20):
+        X, Y = made(90, q, seed)
+        machine = OperatorKernelRegressor(Gaussian(0.4), loss="huber", storage=Nystroem(20), reg=1e-2)
+        machine.fit(X[:40], Y[:40])
+        found = machine.predict_set(X[60:], held_out=(X[40:60], Y[40:60]), shape=shape)
+        held.append(found.contains(Y[60:]).mean())
+        assert found.promise == "at least"
+    assert abs(np.mean(held) - 19 / 21) < 4.0 * np.std(held) / np.sqrt(20)  # the 19th of 20 sorted scores
+
+
+def test_a_ball_holds_the_exact_set() -> None:
+    X, y = made(30)
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X, y)
+    new = made(20, seed=3)[0]
+    ball, interval = model.predict_set(new, shape="ball"), model.predict_set(new)
+    assert (ball.center - ball.radius <= interval.lower).all()
+    assert (ball.center + ball.radius >= interval.upper).all()
+    assert np.mean(2.0 * ball.radius / (interval.upper - interval.lower)) < 1.3
+
+
+def test_too_few_rows_give_the_whole_space_and_say_so() -> None:
+    X, y = made(8)
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X, y)
+    for shape in ("box", "ball"):
+        found = model.predict_set(X, 0.9, shape=shape)
+        assert not found.informative.any()
+        assert found.contains(y + 1e9).all()
+    assert model.predict_set(X, 0.8).informative.all()  # floor(0.2 * 9) = 1 row
+
+
+def test_a_sum_of_kernels_and_a_gram_matrix_give_the_sets_of_their_items(tmp_path: Path) -> None:
+    X, y = made(40)
+    new, (one, two) = made(15, seed=4)[0], (Gaussian(0.4), Laplacian(gamma=0.2))
+    model = OperatorKernelRegressor(one + 0.5 * two, reg=1e-2).fit(X, y)
+    pairs = OperatorKernelRegressor([(one, None), (0.5 * two, None)], reg=1e-2).fit(X, y)
+    given = OperatorKernelRegressor("precomputed", reg=1e-2).fit(K := (one + 0.5 * two)(X), y)
+    save(model, tmp_path / "model.rkhs")
+    expected = model.predict_set(new)
+    cross = (one + 0.5 * two)(new, X)
+    for found in (
+        pairs.predict_set(new),
+        given.predict_set(cross, gram=K),
+        load(tmp_path / "model.rkhs").predict_set(new),
+    ):
+        assert found.lower == pytest.approx(expected.lower, rel=1e-9)
+        assert found.upper == pytest.approx(expected.upper, rel=1e-9)
+    assert given.p_values(cross, gram=K) == pytest.approx(model.p_values(new))
+    with pytest.raises(InputError, match="gram must be the Gram matrix"):
+        given.predict_set(cross)
+    with pytest.raises(InputError, match="gram must have the 40 rows"):
+        given.predict_set(cross, gram=K[:5, :5])
+    with pytest.raises(InputError, match="gram must be None"):
+        model.predict_set(new, gram=K)
+
+
+@pytest.mark.parametrize(
+    ("settings", "weights"),
+    [
+        ({"loss": "huber"}, None),
+        ({"operator": "covariance"}, None),
+        ({"storage": Nystroem(10)}, None),
+        ({}, np.arange(1.0, 41.0)),
+    ],
+)
+def test_what_has_no_closed_form_is_refused_with_the_way_out(settings: dict[str, Any], weights: Any) -> None:
+    X, Y = made(40, q=2)
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2, **settings).fit(X, Y, weights)
+    for call in (model.predict_set, model.p_values, lambda X: model.predict(X, return_std=True)):
+        with pytest.raises(InputError, match=r"held_out=\(X_other, y_other\)"):
+            call(X)
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.5, "much"])
+def test_a_coverage_out_of_range_is_refused(coverage: Any) -> None:
+    X, y = made(12)
+    with pytest.raises(InputError, match="coverage must be"):
+        OperatorKernelRegressor(reg=1e-2).fit(X, y).predict_set(X, coverage)
+
+
+def test_a_deviation_is_that_of_the_best_two_parts_and_covers() -> None:
+    X, Y = made(160, q=2, seed=5)
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:80], Y[:80])
+    values, deviations = model.predict(X[80:], return_std=True)
+    assert values.shape == deviations.shape == (80, 2)
+    assert (values == model.predict(X[80:])).all()
+    assert 0.82 < (np.abs(values - Y[80:]) < 1.645 * deviations).mean() < 0.97
+    far = model.predict([[50.0, 50.0]], return_std=True)[1]
+    assert (far >= deviations.max(0) - 1e-9).all()
+
+    from scipy.optimize import minimize
+
+    A = inverse(Gaussian(0.4)(X[:80]), 0.8, mean=True)
+    e, own = (A @ Y[:80])[:, 0] / np.diag(A), 1.0 / np.diag(A) - 0.8
+
+    def likelihood(parts: np.ndarray) -> float:
+        v = np.exp(parts[0]) * own + np.exp(parts[1])
+        return float((np.log(v) + e**2 / v).sum())
+
+    best = minimize(likelihood, np.log([1.0, (e**2).mean()]), method="Nelder-Mead").x
+    new = inverse(Gaussian(0.4)(np.vstack([X[:80], X[80:81]])), 0.8, mean=True)
+    expected = np.exp(best[0]) * (1.0 / new[-1, -1] - 0.8) + np.exp(best[1])
+    assert deviations[0, 0] ** 2 == pytest.approx(expected, rel=0.05)
+
+
+def test_p_values_are_low_far_from_the_rows_and_uniform_among_them() -> None:
+    many = []
+    for seed in range(60):
+        X, y = made(60, seed=seed)
+        many.append(OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:39], y[:39]).p_values(X[39:]))
+    for alpha in (0.05, 0.1, 0.3):
+        held = [(p <= alpha).mean() for p in many]
+        assert np.mean(held) < alpha + 3.0 * np.std(held) / np.sqrt(60)
+        assert np.mean(held) > 0.5 * alpha
+    X, y = made(60)
+    assert OperatorKernelRegressor(Gaussian(0.4)).fit(X, y).p_values([[9.0, 9.0]])[0] == 1 / 61
