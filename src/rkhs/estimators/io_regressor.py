@@ -19,16 +19,19 @@ from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.regression.base import KernelMachine
 from rkhs.estimators.regression.options import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.sets import LeftOutMachine, read_coverage
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
+from rkhs.models import MemberSets
 from rkhs.outputs import RKHS
+from rkhs.selection.candidate_sets import check_places_of, label_limit, likely_candidates
 from rkhs.spaces.features.base import check_items_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike
 
@@ -325,10 +328,102 @@ class InputOutputKernelRegressor(KernelMachine):
         U = self._coordinates(X)
         if not per_sample:
             return -self._finite(self._distances(U, candidates, diag))
-        if candidates is None or len(candidates) != len(U):
-            raise InputError(f"candidates must be a sequence of {len(U)} sets, one a sample, with per_sample=True")
-        sets, diags = list(candidates), [None] * len(U) if diag is None else list(np.asarray(diag))
-        return [-self._finite(self._distances(U[i : i + 1], sets[i], diags[i]))[0] for i in range(len(U))]
+        kernels = self._candidate_kernels(len(U), candidates, diag, per_sample=True)
+        found = (self.output_.squared_distances(u[None], *next(kernels), paired=False)[0] for u in U)
+        return [-self._finite(one) for one in found]
+
+    def _candidate_kernels(
+        self, m: int, candidates: Items | None, diag: ArrayLike | None, *, per_sample: bool
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Kernel values of the candidates of each of m items with the training outputs, and with themselves."""
+        if not per_sample:
+            return repeat(self._candidate_kernel(candidates, diag), m)
+        if candidates is None or len(candidates) != m:
+            raise InputError(f"candidates must be a sequence of {m} sets, one a sample, with per_sample=True")
+        diags = repeat(None) if diag is None else iter(np.asarray(diag))
+        return map(self._candidate_kernel, candidates, diags)
+
+    def predict_set(
+        self,
+        X: Any,
+        candidates: Items | None = None,
+        *,
+        coverage: float = 0.9,
+        held_out: tuple[Any, Any, Any] | None = None,
+        diag: ArrayLike | None = None,
+        per_sample: bool = False,
+        gram: ArrayLike | None = None,
+    ) -> MemberSets:
+        """Sets of candidates, or of labels, that hold the true one with a promised probability.
+
+        Without ``held_out`` each training row is left out in turn, in closed form. Candidates form the exact full
+        conformal set of the score ``||phi(z) - h|| / sd``. Labels (``multilabel_``, no candidates) are those whose
+        left-out scores reach a limit at which a share of at most about ``1 - coverage`` of an item's true labels is
+        missed, on average.
+
+        Parameters
+        ----------
+        X, candidates, diag, per_sample
+            As in :meth:`scores`.
+        coverage : float, default=0.9
+        held_out : tuple (X, places, lists), default=None
+            Items that the fit did not see, with the place of the true output in the list of candidates of each. Then
+            the scores of a list are standardised and made probabilities with one temperature, and sets are those of
+            split conformal prediction: smaller, and with the promise, as long as later lists are made in the same way.
+        gram : array of shape (n, n), optional
+            The Gram matrix of the fit, with ``kernel="precomputed"``.
+
+        Returns
+        -------
+        MemberSets
+            One set an item, in the order of its candidates or labels.
+
+        Raises
+        ------
+        InputError
+            Without ``held_out``, for a machine whose rows cannot be left out in closed form.
+
+        Notes
+        -----
+        O(n^3) once for a model; then O(n^2 + n c r) an item with c candidates, O(c r) with ``held_out``.
+
+        References
+        ----------
+        Vovk, Gammerman and Shafer (2005); Angelopoulos et al. (2024), conformal risk control.
+        """
+        check_is_fitted(self)
+        coverage = read_coverage(coverage)
+        if held_out is not None:
+            other, places, lists = held_out
+            known = self.scores(other, lists, per_sample=True)
+            scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
+            places = check_places_of(places, [len(one) for one in known])
+            return MemberSets(coverage, "at least", *likely_candidates(known, places, list(scores), coverage))
+        found = LeftOutMachine(self, self.model_, X, gram=gram)
+        if candidates is None and self.multilabel_:
+            return self._label_sets(found, coverage)
+        kernels = self._candidate_kernels(len(found.items), candidates, diag, per_sample=per_sample)
+        members = []
+        for new in found.tiles():
+            for row in range(len(new.values)):
+                K, diagonal = next(kernels)
+                squares = self.output_.squared_distances(new.values[row : row + 1], K, diagonal, paired=False)[0]
+                E = self.output_.encode(K)
+                members.append(found.calibration.holds(new, row, E, squares, coverage))
+        return MemberSets(coverage, "at least", members)
+
+    def _label_sets(self, found: LeftOutMachine, coverage: float) -> MemberSets:
+        """Labels above the limit at which few true ones are missed, by left-out scores."""
+        Y = np.asarray(self.train_outputs_, dtype=np.float64)
+        zero = self._label_scores(found.calibration.residuals[:1] * 0.0)
+        missed = self._label_scores(found.calibration.residuals) - zero
+        limit = label_limit(Y - missed, Y, coverage)
+        return MemberSets(coverage, "about", list(found.each(lambda new: self._label_scores(new.values)) >= limit))
+
+    def _label_scores(self, U: Tensor) -> np.ndarray:
+        """Predicted label vectors (m, q) at coordinates."""
+        train = to_tensor(self.train_outputs_, dtype=U.dtype, device=U.device)
+        return self._finite(self.output_.weights(U) @ train)
 
     def _distances(self, U: Tensor, candidates: Items | None, diag: ArrayLike | None) -> Tensor:
         K, diagonal = self._candidate_kernel(candidates, diag)
@@ -394,8 +489,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
     def _labels(self, X: Any) -> np.ndarray:
         """The label vectors that are nearest to the predicted ones, or have as many labels as their entries sum to."""
-        train = to_tensor(self.train_outputs_, **self._options)
-        vectors = self._finite(self.output_.weights(self._coordinates(X)) @ train)
+        vectors = self._label_scores(self._coordinates(X))
         labels = vectors > 0.5
         if self.decoding == "cardinality":
             counts = np.rint(vectors.sum(1)).clip(0, vectors.shape[1])

@@ -1,5 +1,10 @@
 from rkhs.models.autoencoder import AutoencoderModel as AutoencoderModel
-from rkhs.models.calibration import Calibration as Calibration, NewItems as NewItems, PredictionSets as PredictionSets
+from rkhs.models.calibration import (
+    Calibration as Calibration,
+    MemberSets as MemberSets,
+    NewItems as NewItems,
+    PredictionSets as PredictionSets,
+)
 from rkhs.models.code_metric import code_map as code_map, resting_axes as resting_axes
 from rkhs.models.components import ComponentsModel as ComponentsModel, RobustFacts as RobustFacts
 from rkhs.models.contrastive import ContrastFacts as ContrastFacts, ContrastiveModel as ContrastiveModel

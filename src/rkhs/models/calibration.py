@@ -21,7 +21,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 
-__all__ = ["Calibration", "NewItems", "PredictionSets", "conformal_rank", "rows_at_least"]
+__all__ = ["Calibration", "MemberSets", "NewItems", "PredictionSets", "conformal_rank", "rows_at_least"]
 
 _TIE = 1.0 + 1e-9  # variances that differ by rounding alone are equal
 _SHRINKING = 10.0  # rows whose worth the mean scale of all outputs has, beside the scale of one
@@ -82,8 +82,44 @@ class PredictionSets:
         apart = np.abs(y - self.center).reshape(len(y), -1)
         if self.radius is not None:
             return np.asarray(np.linalg.norm(apart, axis=1) <= self.radius)
-        inside: np.ndarray = np.logical_and(self.lower <= y, y <= self.upper).reshape(apart.shape).all(axis=1)
-        return inside
+        inside = np.logical_and(self.lower <= y, y <= self.upper)
+        return np.asarray(inside.reshape(apart.shape).all(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class MemberSets:
+    """Sets of candidates, or of labels, one an item.
+
+    Attributes
+    ----------
+    coverage : float
+        The probability that was asked for.
+    promise : {"at least", "about"}
+        As in :class:`PredictionSets`.
+    members : list of m ndarray of bool
+        Which candidates, or labels, belong to each set.
+    probabilities : list of m ndarray of float, or None
+        Of the candidates; they sum to one in each list.
+    """
+
+    coverage: float
+    promise: str
+    members: list[np.ndarray]
+    probabilities: list[np.ndarray] | None = None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of members of each set, shape (m,)."""
+        return np.array([int(one.sum()) for one in self.members])
+
+    @property
+    def informative(self) -> np.ndarray:
+        """Whether each set leaves anything out, shape (m,)."""
+        return np.array([not one.all() for one in self.members])
+
+    def contains(self, places: np.ndarray) -> np.ndarray:
+        """Whether each set holds the candidate at a place of its list, shape (m,)."""
+        return np.array([bool(one[place]) for one, place in zip(self.members, places, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +219,12 @@ class Calibration:
         found: np.ndarray = q * scale * np.sqrt(new.variance.numpy())[:, None]
         return found
 
-    def distances_held(self, new: NewItems, row: int, E: Tensor, outside: Tensor, coverage: float) -> np.ndarray:
-        """Whether the exact set of one new item holds candidates of coordinates (c, r) and squared rest (c,)."""
-        needed = rows_at_least(coverage, len(self.residuals))
-        apart = E.double() - new.values[row]
-        squares = (apart * apart).sum(1) + outside.double()
+    def holds(self, new: NewItems, row: int, E: Tensor, squares: Tensor, coverage: float) -> np.ndarray:
+        """Whether the exact set of one new item holds candidates of coordinates (c, r) at squared distances (c,)."""
         sizes = (self.residuals**2).sum(1)
-        moved = 2.0 * new.shares[row][:, None] * (self.residuals @ apart.mT)
-        alike = squares + moved <= (sizes * self.precision * new.variance[row])[:, None] * _TIE
-        found: np.ndarray = (alike.sum(0) >= needed).numpy()
+        moved = 2.0 * new.shares[row][:, None] * (self.residuals @ (E.double() - new.values[row]).mT)
+        alike = squares.double() + moved <= (sizes * self.precision * new.variance[row])[:, None] * _TIE
+        found: np.ndarray = (alike.sum(0) >= rows_at_least(coverage, len(sizes))).numpy()
         return found
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:

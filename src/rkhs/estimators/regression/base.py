@@ -208,7 +208,8 @@ class DualRegressor(RegressorMixin, KernelMachine):
         if not return_std:
             return values
         found = LeftOutMachine(self, self.model_, X)
-        deviations = np.sqrt(found.each(lambda new: found.calibration.variances(found.residuals, new)))
+        residuals = found.residuals
+        deviations = np.sqrt(found.each(lambda new: found.calibration.variances(residuals, new)))
         return values, deviations.reshape(np.shape(values))
 
     def predict_set(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -49,15 +49,21 @@ class LeftOutMachine:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, self.items, K.diagonal().numpy())
         self.calibration: Calibration = self.model.calibrated(K)
-        self.residuals = model.in_units(self.calibration.residuals)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Left-out residuals (n, q) of the outputs."""
+        return self.model.in_units(self.calibration.residuals)
+
+    def tiles(self) -> Iterator[NewItems]:
+        """The new items, so many at a time that they fit into memory."""
+        for tile in tiles(len(self.items), tile_rows(8 * len(self.calibration.residuals))):
+            diagonal = None if self.diagonal is None else self.diagonal[tile]
+            yield self.model.new_items(self.calibration, self.items[tile], diagonal)
 
     def each(self, function: Callable[[NewItems], Any]) -> np.ndarray:
-        """What a function says of the new items, tile by tile, in one array."""
-        found = []
-        for tile in tiles(len(self.items), tile_rows(8 * len(self.residuals))):
-            diagonal = None if self.diagonal is None else self.diagonal[tile]
-            found.append(np.asarray(function(self.model.new_items(self.calibration, self.items[tile], diagonal))))
-        return np.concatenate(found)
+        """What a function says of the new items, in one array."""
+        return np.concatenate([np.asarray(function(new)) for new in self.tiles()])
 
 
 def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> PredictionSets:
@@ -68,10 +74,11 @@ def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> Pr
         return PredictionSets(
             coverage, "at least", center, radius=found.each(lambda new: calibration.ball(new, coverage))
         )
-    if found.residuals.shape[1] == 1:
+    residuals = found.residuals
+    if residuals.shape[1] == 1:
         ends = found.each(lambda new: calibration.interval(new, coverage)).reshape(-1, 2, *center.shape[1:])
         return PredictionSets(coverage, "at least", center, center + ends[:, 0], center + ends[:, 1])
-    half = found.each(lambda new: calibration.band(found.residuals, new, coverage))
+    half = found.each(lambda new: calibration.band(residuals, new, coverage))
     return PredictionSets(coverage, "about", center, center - half, center + half)
 
 
@@ -95,7 +102,7 @@ def _scales(model: MachineModel) -> np.ndarray:
     return np.where(sizes > 0.0, sizes, 1.0)
 
 
-def read_coverage(coverage: float, shape: SetShape) -> float:
+def read_coverage(coverage: float, shape: SetShape = "auto") -> float:
     """The probability that sets promise; both are checked."""
     check_choice(shape, "shape", ("auto", "box", "ball"))
     return check_number(coverage, "coverage", above=0.0, at_most=1.0)

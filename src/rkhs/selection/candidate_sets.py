@@ -1,0 +1,83 @@
+"""Sets of candidates and of labels with a promise: what their scores must reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from scipy.stats import ks_2samp
+
+from rkhs._core.errors import InputError, shown, warn
+from rkhs.models.calibration import conformal_rank
+
+__all__ = ["check_places_of", "label_limit", "likely_candidates"]
+
+_UNLIKE = 1e-3  # p-value below which lists of candidates are made otherwise
+
+
+def check_places_of(places: Any, lengths: list[int]) -> np.ndarray:
+    """The place of the true candidate in each list, from 0."""
+    found = np.asarray(places)
+    fits = found.shape == (len(lengths),) and found.dtype.kind in "iu"
+    if not fits or ((found < 0) | (found >= np.array(lengths))).any():
+        raise InputError(
+            f"places of held_out must be {len(lengths)} whole numbers, from 0: where the true candidate of each item "
+            f"stands in its list; got {shown(places)}"
+        )
+    return found
+
+
+def label_limit(predicted: np.ndarray, Y: np.ndarray, coverage: float) -> float:
+    """The largest limit (Angelopoulos et al., 2024) at which few true labels are missed, for left-out scores (n, q).
+
+    The mean over rows of the share of true labels below it is at most ``alpha - (1 - alpha) / n``.
+    """
+    rows, labels = np.nonzero(Y)
+    scores, shares = predicted[rows, labels], 1.0 / Y.astype(bool).sum(1)[rows]
+    order = np.argsort(scores)
+    missed = np.cumsum(shares[order])  # if the limit is just above each score
+    allowed = round((1.0 - coverage) * (len(Y) + 1) - 1.0, 9)
+    if allowed < 0.0:
+        return -float("inf")
+    place = int(np.searchsorted(missed, allowed, side="right"))
+    return float(scores[order[place]]) if place < len(order) else float("inf")
+
+
+def likely_candidates(
+    known: list[np.ndarray], places: np.ndarray, scores: list[np.ndarray], coverage: float
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Members and probabilities of lists of candidates by their scores, from lists whose true candidate is known.
+
+    Each list is standardised; one temperature maximises the likelihood of the true candidates.
+    """
+    standard, new = [_standardised(one) for one in known], [_standardised(one) for one in scores]
+    _warn_if_unlike(known, scores)
+
+    def lost(log_beta: float) -> float:
+        logs = (log_softmax(np.exp(log_beta) * z) for z in standard)
+        return -float(sum(one[place] for one, place in zip(logs, places, strict=True)))
+
+    beta = float(np.exp(minimize_scalar(lost, bounds=(-4.0, 5.0), method="bounded").x))
+    strange = sorted(-log_softmax(beta * z)[place] for z, place in zip(standard, places, strict=True))
+    rank = conformal_rank(coverage, len(strange))
+    limit = np.inf if rank > len(strange) else strange[rank - 1]
+    logs = [log_softmax(beta * z) for z in new]
+    return [-one <= limit for one in logs], [np.exp(one) for one in logs]
+
+
+def _standardised(scores: np.ndarray) -> np.ndarray:
+    spread = scores.std()
+    return (scores - scores.mean()) / (spread if spread > 0.0 else 1.0)
+
+
+def _warn_if_unlike(known: list[np.ndarray], scores: list[np.ndarray]) -> None:
+    """Sets promise nothing for lists that are made otherwise than those they were calibrated on."""
+    for what, measure in (("lengths", len), ("best scores", lambda z: _standardised(z).max()), ("spreads", np.std)):
+        if ks_2samp([measure(one) for one in known], [measure(one) for one in scores]).pvalue < _UNLIKE:
+            warn(
+                f"the {what} of the lists of candidates differ from those of held_out, so that the promised coverage "
+                "does not hold; make both lists in the same way"
+            )
+            return
