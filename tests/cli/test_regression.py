@@ -65,8 +65,15 @@ def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pyt
     assert "times the median: r7 (" in said
     assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
     columns, rows, values = table("p.csv")
-    assert (columns, rows) == (["size", "price"], [f"n{i}" for i in range(5)])
-    np.testing.assert_array_equal(values, model.predict(X[:5] + 0.1))
+    beside = ("", "_low", "_high", "_sd")
+    assert columns == [f"{name}{one}" for name in ("size", "price") for one in beside] + ["novelty_p"]
+    assert rows == [f"n{i}" for i in range(5)]
+    np.testing.assert_array_equal(values[:, [0, 4]], model.predict(X[:5] + 0.1))
+    sets = model.predict_set(X[:5] + 0.1)
+    np.testing.assert_allclose(values[:, [1, 5]], sets.lower)
+    np.testing.assert_allclose(values[:, [2, 6]], sets.upper)
+    np.testing.assert_allclose(values[:, [3, 7]], model.predict(X[:5] + 0.1, return_std=True)[1])
+    np.testing.assert_allclose(values[:, 8], model.p_values(X[:5] + 0.1))
     assert main(["info", "m.rkhs"]) == 0
     assert "predicts        size, price" in capsys.readouterr().out
 
@@ -129,12 +136,26 @@ def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.Cap
     assert capsys.readouterr().out == ""
     assert main(["predict", "m.rkhs", "new.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == ",size"
+    assert lines[0] == ",size,size_low,size_high,size_sd,novelty_p"
     assert [float(line.split(",")[1]) for line in lines[1:]] == expected.tolist()
     assert main(["predict", "m.rkhs", "new.csv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["predictions"] == expected[:, None].tolist()
     assert (found["predicts"], found["row names"][0]) == (["size"], "n0")
+    width = np.subtract(found["high"], found["low"])
+    assert main(["predict", "m.rkhs", "new.csv", "--json", "--coverage", "0.7"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (np.subtract(found["high"], found["low"]) < width).all()
+    assert main(["predict", "m.rkhs", "new.csv", "--coverage", "2"]) == 2
+    assert "--coverage must be > 0 and <= 1; got 2.0" in capsys.readouterr().err
+
+
+def test_a_robust_loss_predicts_without_ends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--loss", "huber", "--quiet") == 0
+    assert main(["predict", "m.rkhs", "new.csv"]) == 0
+    assert capsys.readouterr().out.startswith(",size\n")
+    assert main(["predict", "m.rkhs", "new.csv", "--coverage", "0.9"]) == 2
+    assert "--coverage needs a model of the squared loss" in capsys.readouterr().err
 
 
 def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,11 +27,17 @@ __all__ = ["add_arguments", "run"]
 # Names of what is predicted, titles and rows of the table, and facts.
 _Predicted = tuple[list[str], tuple[list[str], list[list[Any]]], dict[str, Any]]
 
+_BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
+
 _EPILOG = """\
 examples:
   rkhs fit table.csv --predict price -o model.rkhs
   rkhs predict model.rkhs new.csv -o prices.csv
 
+For each number the output holds the prediction, the ends of a set that holds the true value with about the probability
+--coverage (with several numbers: all of them at once), and its standard deviation. novelty_p says how like the rows of
+the fit a row is: below .05 it is unlike nearly all of them, and its prediction is not to be trusted. A .npy file holds
+the predictions alone, and so does the output of models of other losses or of a Gram matrix.
 For a class the output holds the class of each row and the probabilities of all classes.
 """
 
@@ -49,12 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="a .csv, .parquet or .npy file to write; without it csv is printed"
     )
+    parser.add_argument(
+        "--coverage", metavar="P", type=float, help="probability that the ends hold the true value (default 0.9)"
+    )
     add_json_option(parser)
     add_input_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict, write or print."""
+    import numpy as np
+
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
@@ -63,11 +74,13 @@ def run(args: argparse.Namespace) -> int:
     data = read_for_model(args, args.input, file.estimator, file.notes)
     outputs.need("-o", 8 * data.n_samples)
     with user_errors():
-        names, table, found = _numbers(file, data) if head is None else _classes(file, data, head)
+        names, table, found = _numbers(args, file, data) if head is None else _classes(file, data, head)
     facts = {"model": args.model, "input": args.input, "rows": data.n_samples, "predicts": names}
     if args.output is not None:
         if head is None:
-            write_numbers(args.output, found["predictions"], data, names, numbered=True)
+            alone = args.output.lower().endswith(".npy")
+            values, titles = (found["predictions"], names) if alone else (np.array(table[1]), table[0])
+            write_numbers(args.output, values, data, titles, numbered=True)
         else:
             write_lines(args.output, csv_lines(*table, data, numbered=True))
         tell(args, facts | {"output": args.output}, [f"{data.n_samples} predictions of {few(names)}: {args.output}"])
@@ -79,21 +92,44 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
+    from rkhs._core.checks import check_number
     from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
 
+    if args.coverage is not None:
+        check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
     if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
         raise InputError(
             f"{args.model}: a {type(model).__name__} predicts nothing; fit one that does: rkhs fit FILE --predict "
             "COLUMN"
         )
+    if head is not None and args.coverage is not None:
+        raise InputError(f"{args.model}: --coverage is for numbers; this model predicts classes; leave it out")
     if head is not None and args.output is not None and not args.output.lower().endswith(".csv"):
         raise InputError(f"classes are written as .csv; got -o {args.output}; change the file name")
 
 
-def _numbers(file: ModelFile, data: Dataset) -> _Predicted:
-    values: np.ndarray = file.estimator.predict(data.items).reshape(data.n_samples, -1)
+def _numbers(args: argparse.Namespace, file: ModelFile, data: Dataset) -> _Predicted:
+    """Predictions, and what stands beside them where each row of the fit can be left out."""
+    import numpy as np
+
+    model, items = file.estimator, data.items
+    values: np.ndarray = model.predict(items).reshape(data.n_samples, -1)
     names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
-    return names, (names, values.tolist()), {"predictions": values}
+    if not (model.model_.leaves_out and model.model_.map.kept is not None):
+        if args.coverage is not None:
+            raise InputError(
+                f"{args.model}: --coverage needs a model of the squared loss and of rows, not of a Gram matrix; leave "
+                "it out, or fit again without --loss, --gram"
+            )
+        return names, (names, values.tolist()), {"predictions": values}
+    sets = model.predict_set(items, 0.9 if args.coverage is None else args.coverage)
+    deviations = model.predict(items, return_std=True)[1]
+    parts = [part.reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
+    novelty = model.p_values(items)
+    found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
+    titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]
+    table = np.column_stack([np.stack(parts, 2).reshape(len(values), -1), novelty])
+    return names, ([*titles, _NOVELTY], table.tolist()), found
 
 
 def _classes(file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back
+from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
-from rkhs.estimators.regression.base import KernelMachine
+from rkhs.estimators.regression.base import VectorRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
@@ -55,7 +55,7 @@ _MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
 _CHOICE = ("reg_", "regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
 
-class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachine):
+class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
     """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
 
     It computes one Gram matrix for each bandwidth and one eigendecomposition for each fold, or one for all rows that
@@ -336,22 +336,3 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         if self.center:
             found -= sum(float(weights @ K @ weights) for K in grams)
         return found if 0.0 < found < np.inf else 1.0
-
-    def predict(self, X: Any) -> Any:
-        """Predict the outputs of new items; see :meth:`OperatorKernelRegressor.predict`.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, q)
-        """
-        self._read_new(X)
-        return give_back(np.asarray(as_numpy(self.estimator_.predict(X))), X)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination of the chosen regressor; see :meth:`OperatorKernelRegressor.score`."""
-        check_is_fitted(self)
-        return self.estimator_.score(X, y, sample_weight)

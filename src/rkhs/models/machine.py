@@ -109,10 +109,15 @@ class MachineModel(Stored):
         decoded = self.output.decode(U)
         return decoded[:, 0] if self.one_output else decoded
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether each row can be left out in closed form."""
+        plain = all(term.operator is None for term in self.kernel.pairs)
+        return isinstance(self.loss, Squared) and plain and self.map.whole and self.reg is not None
+
     def calibrated(self, gram: Tensor | None = None) -> Calibration:
         """What the machine says without each of its rows; ``gram`` is (n, n) where the items are not held."""
-        plain = all(term.operator is None for term in self.kernel.pairs)
-        if not (isinstance(self.loss, Squared) and plain and self.map.whole and self.reg is not None):
+        if self.reg is None or not self.leaves_out:
             raise InputError(
                 "leaving each row out in closed form needs loss='squared', no operator, storage='dense', targets "
                 f"without gaps and equal weights; got loss {self.loss!r}, kernel {self.kernel!r}. Give rows that the "

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["DualRegressor", "KernelMachine"]
+__all__ = ["DualRegressor", "KernelMachine", "VectorRegressor"]
 
 
 def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike | None) -> float:
@@ -137,56 +137,8 @@ class KernelMachine(KernelEstimator):
         return self.model_.values(items, to_tensor(self.model_.coefficients, **self._options))
 
 
-class DualRegressor(RegressorMixin, KernelMachine):
-    """Base of the regressors ``min 1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` that are solved by duality."""
-
-    certificates_ = Fitted[np.ndarray]("certificates.shares")
-    kkt_residuals_ = Fitted[np.ndarray]("certificates.residuals")
-    training_loss_ = Fitted[float]("certificates.training_loss")
-    kernel_bound_ = Fitted[float]("certificates.kernel_bound")
-    output_bound_ = Fitted[float]("certificates.output_bound")
-
-    def path(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        regs: Sequence[float] | np.ndarray | None = None,
-        losses: Sequence[Loss] | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> RegressionPath:
-        """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition."""
-        self._check_parameters()
-        options = self._read_options()
-        many_regs, many_losses = zip(*options.grid(regs, losses), strict=True)
-        reader = self._twin()  # data are read without a trace in a machine that is fitted
-        regression = reader._prepare(X, y, sample_weight)
-        losses, regression = regression.settled(list(many_losses), options.reg, center=options.center)
-        problem = regression.problem(losses, list(many_regs))
-        batch = options.solver_for(problem).solve_batch(problem, monitor=options.monitor("path"))
-        report = sample_report(problem, batch.points)
-        reader.model_ = regression.unsolved()
-        return RegressionPath(
-            reader._path_predictions,
-            list(many_regs),
-            losses,
-            problem.coefficients(batch.points)[0].cpu().numpy(),
-            batch.values[0].cpu().numpy(),
-            batch.gaps[0].cpu().numpy(),
-            batch.n_iter[0].cpu().numpy(),
-            report.support[0].sum(0).cpu().numpy(),
-            report.saturated[0].sum(0).cpu().numpy(),
-        )
-
-    def _path_predictions(self, X: Any, dual_coefs: np.ndarray) -> np.ndarray:
-        """Predictions of machines with this kernel and these dual coefficients (S, n, r)."""
-        raw, coefs = self.model_.raw(self._read_new(X)), to_tensor(dual_coefs, **self._options)
-        values = path_values(self.kernel_, raw, coefs)
-        return np.stack([self._to_output(self.model_.outputs(values[:, s])) for s in range(len(dual_coefs))])
-
-    @abstractmethod
-    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
-        """Read the data, resolve the kernel, and put the targets in coordinates."""
+class VectorRegressor(RegressorMixin, KernelMachine):
+    """Base of the regressors whose outputs are vectors: predictions, what is promised of them, and their score."""
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the outputs of new items.
@@ -293,3 +245,55 @@ class DualRegressor(RegressorMixin, KernelMachine):
             outputs = predicted.size // len(predicted)
             raise InputError(f"y must have {outputs} columns, one an output of the model; got {given.shape[1]}")
         return mean_r2(given, predicted.reshape(given.shape), sample_weight)
+
+
+class DualRegressor(VectorRegressor):
+    """Base of the regressors ``min 1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` that are solved by duality."""
+
+    certificates_ = Fitted[np.ndarray]("certificates.shares")
+    kkt_residuals_ = Fitted[np.ndarray]("certificates.residuals")
+    training_loss_ = Fitted[float]("certificates.training_loss")
+    kernel_bound_ = Fitted[float]("certificates.kernel_bound")
+    output_bound_ = Fitted[float]("certificates.output_bound")
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        regs: Sequence[float] | np.ndarray | None = None,
+        losses: Sequence[Loss] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> RegressionPath:
+        """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition."""
+        self._check_parameters()
+        options = self._read_options()
+        many_regs, many_losses = zip(*options.grid(regs, losses), strict=True)
+        reader = self._twin()  # data are read without a trace in a machine that is fitted
+        regression = reader._prepare(X, y, sample_weight)
+        losses, regression = regression.settled(list(many_losses), options.reg, center=options.center)
+        problem = regression.problem(losses, list(many_regs))
+        batch = options.solver_for(problem).solve_batch(problem, monitor=options.monitor("path"))
+        report = sample_report(problem, batch.points)
+        reader.model_ = regression.unsolved()
+        return RegressionPath(
+            reader._path_predictions,
+            list(many_regs),
+            losses,
+            problem.coefficients(batch.points)[0].cpu().numpy(),
+            batch.values[0].cpu().numpy(),
+            batch.gaps[0].cpu().numpy(),
+            batch.n_iter[0].cpu().numpy(),
+            report.support[0].sum(0).cpu().numpy(),
+            report.saturated[0].sum(0).cpu().numpy(),
+        )
+
+    def _path_predictions(self, X: Any, dual_coefs: np.ndarray) -> np.ndarray:
+        """Predictions of machines with this kernel and these dual coefficients (S, n, r)."""
+        raw, coefs = self.model_.raw(self._read_new(X)), to_tensor(dual_coefs, **self._options)
+        values = path_values(self.kernel_, raw, coefs)
+        return np.stack([self._to_output(self.model_.outputs(values[:, s])) for s in range(len(dual_coefs))])
+
+    @abstractmethod
+    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
+        """Read the data, resolve the kernel, and put the targets in coordinates."""
