@@ -28,6 +28,7 @@ _COMMANDS = {
     "map": ("rkhs.cli.map", "draw two components of the rows of a file as a picture"),
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
     "predict": ("rkhs.cli.predict", "predict numbers for the rows of a file with a model of fit --predict"),
+    "novelty": ("rkhs.cli.novelty", "say which rows of a file are unlike the others, or unlike those of another file"),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
     "compare": (
         "rkhs.cli.compare",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import torch
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -198,21 +197,12 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         return np.where(self.decision_function(X) < 0.0, -1, 1)
 
     def differences(self, X: Any) -> np.ndarray:
-        """What makes each item strange, column by column: the fall of its posterior variance, shape (m, d).
+        """What makes each item strange, column by column, shape (m, d): the larger, the more.
 
-        Entry (i, j) is the fall when column j takes the value of the training row with the largest kernel value.
-        Only for kernels on vectors; O(d n^2) an item.
+        Entry (i, j) is the rise of the posterior variance of the nearest other training row, if its column j takes the
+        value of item i. Only for kernels on vectors; O(d n^2) an item.
         """
         check_is_fitted(self)
         if self.kernel_.domain != "vectors":
             raise InputError(f"differences needs a kernel on vectors, whose columns it changes; got {self.kernel_!r}")
-        items = self._read_new(X)
-        support = self.map_.support(items)
-        found = []
-        for x in items:
-            nearest = support[int(self.map_.raw(x[None])[0].argmax())]
-            changed = x.repeat(len(x) + 1, 1)
-            changed[:-1][torch.eye(len(x), dtype=torch.bool)] = nearest
-            variance = self.model_.new(changed).variance
-            found.append((variance[-1] - variance[:-1]).numpy())
-        return np.stack(found)
+        return np.stack([self.model_.differences(x) for x in self._read_new(X)])

@@ -60,6 +60,17 @@ class NoveltyModel(GramModel):
         found.shares[rows] = 0.0
         return found
 
+    def differences(self, x: Tensor) -> np.ndarray:
+        """The rise of the variance of the nearest row that differs with each column of ``x``, shape (d,)."""
+        K, places, _ = self._distinct
+        raw, d = self.map.raw(x[None]).double()[:, places], self.kernel._diag(x[None]).double()
+        near = raw.masked_fill(_same(raw, d, K.diagonal()), -torch.inf)[0].argmax()
+        changed = self.map.support(x)[places[near]].repeat(len(x) + 1, 1)
+        changed[:-1].diagonal().copy_(x)
+        variance = self.calibration.new(self.map.raw(changed)[:, places], self.kernel._diag(changed)).variance
+        found: np.ndarray = (variance[:-1] - variance[-1]).numpy()
+        return found
+
     def p_values(self, new: NewItems) -> np.ndarray:
         """Shape (m,)."""
         return self.calibration.p_values(new, self._distinct[2])

@@ -1,0 +1,125 @@
+"""``rkhs novelty``: which rows of a file are unlike the others, or unlike those of another file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.build import build_estimator
+from rkhs.cli.columns import add_scale_option
+from rkhs.cli.fit import WITHOUT_ENGINE
+from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.rows import named_rows, row_labels, write_numbers
+from rkhs.cli.summaries import add_json_option, tell
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.estimators import KernelNovelty
+
+__all__ = ["add_arguments", "run"]
+
+_EPILOG = """\
+examples:
+  rkhs novelty table.csv
+  rkhs novelty known.csv new.csv -o novelty.csv
+  rkhs novelty library.smi screened.smi -o novelty.csv
+  rkhs novelty curves.csv --kind curves
+
+p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
+at most: a promise that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Rows of
+FILE are each compared with the others.
+"""
+_NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("input", metavar="FILE", help="rows that are known, as rkhs fit reads them")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="rows to compare with them (default: those of FILE)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write p and the score of each row (.csv, .parquet, .npy)"
+    )
+    parser.add_argument(
+        "--alpha",
+        metavar="A",
+        type=float,
+        default=0.05,
+        help="rows with p of at most A are called novel (default 0.05)",
+    )
+    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the rows; rkhs fit --help lists them")
+    parser.add_argument(
+        "--gram", action="store_true", help="FILE is a Gram matrix; NEW holds kernel values with its rows"
+    )
+    parser.add_argument(
+        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells, whatever they look like"
+    )
+    add_scale_option(parser)
+    add_drop_option(parser)
+    add_json_option(parser)
+    add_input_options(parser)
+    parser.set_defaults(estimator=None, n_components=None, set=[], seed=None, quiet=False, **WITHOUT_ENGINE)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, compare, write and say."""
+    outputs = Outputs(("FILE", args.input), *([] if args.new is None else [("NEW", args.new)]))
+    outputs.add("-o", args.output, TABLES)
+    from rkhs._core.checks import check_number
+    from rkhs.estimators import KernelNovelty
+
+    check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
+    known = read_input(args, args.input, gram=args.gram)
+    data = known
+    with user_errors():
+        defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
+        model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
+        if args.new is not None:
+            data = read_for_model(args, args.new, model, {"input": input_notes(known, args)})
+        p, scores = model.p_values(data.items), -model.score_samples(data.items)
+    if args.output is not None:
+        write_numbers(args.output, _columns(p, scores), data, ["p", "score"], numbered=True)
+    novel = [int(i) for i in scores.argsort(kind="stable")[::-1] if p[i] <= args.alpha]
+    labels = row_labels(data)
+    rows = [{"row": labels[i], "p": p[i], "differs in": _differing(model, data, i)} for i in novel]
+    facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": data.n_samples}
+    lines = list(_lines(args, facts, rows, named_rows(data)))
+    if args.output is not None:
+        lines.append(f"p of {data.n_samples} rows: {args.output}")
+    tell(args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines)
+    return 0
+
+
+def _columns(p: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return np.column_stack([p, scores])
+
+
+def _differing(model: KernelNovelty, data: Dataset, row: int) -> list[str]:
+    """The columns of a table that make a row strange, most first."""
+    few = data.kind == "vectors" and data.X.shape[1] <= _MOST_COLUMNS
+    if not few or model.kernel_.domain != "vectors" or data.column_names is None:
+        return []
+    falls = model.differences(data.X[row : row + 1])[0]
+    order = falls.argsort(kind="stable")[::-1][:_NAMED_COLUMNS]
+    return [data.column_names[j] for j in order if falls[j] > 0.5 * falls.max() > 0.0]
+
+
+def _lines(args: argparse.Namespace, facts: dict[str, Any], rows: list[dict[str, Any]], counted: str) -> Any:
+    """What is said to people."""
+    m, n = facts["new rows"], facts["rows"]
+    where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
+    expected = round(args.alpha * m)
+    yield f"{len(rows)} of {m} rows {where} have p of at most {args.alpha:g}; about {expected} would by chance{counted}"
+    for row in rows[:_NAMED]:
+        why = f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
+        yield f"  {row['row']}: p {row['p']:.3g}{why}"
+    if len(rows) > _NAMED:
+        yield f"  and {len(rows) - _NAMED} more; -o FILE writes all"
+    if n < 1.0 / args.alpha - 1.0:
+        yield f"with {n} rows p is at least {1.0 / (n + 1):.2g}: none can be at most {args.alpha:g}; raise --alpha"

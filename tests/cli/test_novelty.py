@@ -1,0 +1,74 @@
+"""``rkhs novelty``: rows unlike the others, or unlike those of another file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rkhs import KernelNovelty
+from rkhs.cli.main import main
+from rkhs.kernels import Gaussian
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["mass", "length", "age"])
+    table.loc[7, "length"] = 9.0
+    table.index = pd.Index([f"r{i}" for i in range(60)], name="id")
+    table.to_csv("known.csv")
+    new = table.iloc[:5].copy() + 0.3
+    new.loc["r2", "age"] = -8.0
+    new[["age", "mass", "length"]].to_csv("new.csv")  # columns are found by their names
+    return tmp_path
+
+
+def test_the_strangest_row_is_named_with_its_column(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["novelty", "known.csv"]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert "of 60 rows of known.csv among the others have p of at most 0.05; about 3 would by chance" in first
+    assert second == f"  r7: p {2 / 61:.3g}, in length"
+
+
+def test_new_rows_are_compared_with_the_known_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["novelty", "known.csv", "new.csv", "-o", "p.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["novel"][0] == {"row": "r2", "p": 2 / 61, "differs in": ["age"]}  # r7 is as strange
+    known, new = (pd.read_csv(name, index_col=0) for name in ("known.csv", "new.csv"))
+    model = KernelNovelty().fit(known)
+    written = pd.read_csv("p.csv", index_col=0)
+    assert written.index.tolist() == new.index.tolist()
+    np.testing.assert_allclose(written["p"], model.p_values(new[known.columns]))
+    np.testing.assert_allclose(written["score"], -model.score_samples(new[known.columns]))
+
+
+def test_raw_columns_and_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = pd.read_csv("known.csv", index_col=0)
+    assert main(["novelty", "known.csv", "--scale-columns", "no", "-o", "p.npy"]) == 0
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], KernelNovelty(columns="raw").fit(known).p_values(known))
+    K = Gaussian(0.3)(known.to_numpy())
+    np.save("K.npy", K)
+    np.save("cross.npy", K[:4])
+    assert main(["novelty", "K.npy", "cross.npy", "--gram", "-o", "q.npy"]) == 0
+    np.testing.assert_allclose(np.load("q.npy")[:, 0], KernelNovelty("precomputed").fit(K).p_values(K[:4]))
+
+
+def test_texts_and_too_few_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("words.txt").write_text("\n".join(["red apple", "green apple", "red pear", "green pear", "a zebra"]))
+    assert main(["novelty", "words.txt", "--alpha", "0.4"]) == 0
+    assert "row 5: p 0.333" in capsys.readouterr().out
+    assert main(["novelty", "words.txt"]) == 0
+    assert "with 5 rows p is at least 0.17: none can be at most 0.05; raise --alpha" in capsys.readouterr().out
+
+
+def test_wrong_arguments_are_refused_in_the_words_of_the_command(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["novelty", "known.csv", "--alpha", "2"]) == 2
+    assert "--alpha must be > 0 and <= 0.5; got 2.0" in capsys.readouterr().err
+    assert main(["novelty", "known.csv", "missing.csv"]) == 2
+    assert "missing.csv" in capsys.readouterr().err
