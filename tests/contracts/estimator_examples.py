@@ -109,6 +109,11 @@ def is_pairwise(estimator: BaseEstimator) -> bool:
     return bool(estimator.__sklearn_tags__().input_tags.pairwise)
 
 
+def hands_rows(estimator: BaseEstimator, check: str) -> bool:
+    """Whether a check of scikit-learn hands rows to an estimator of Gram matrices, as those of outliers do."""
+    return is_pairwise(estimator) and check.startswith("check_outlier")
+
+
 def for_estimator(estimator: BaseEstimator, data: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Training and new data in the form that the estimator reads."""
     if not is_pairwise(estimator):

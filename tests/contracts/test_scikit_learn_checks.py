@@ -13,7 +13,15 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks
 
-from tests.contracts.estimator_examples import QUICK, VARIANTS, configurations, estimators, is_pairwise, plain
+from tests.contracts.estimator_examples import (
+    QUICK,
+    VARIANTS,
+    configurations,
+    estimators,
+    hands_rows,
+    is_pairwise,
+    plain,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +40,8 @@ def check_all(estimator: BaseEstimator, rounded: frozenset[str] = frozenset()) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
         results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
-    bad = {r["check_name"]: r["exception"] for r in results if r["status"] != "passed" and r["check_name"] != ELSEWHERE}
+    seen = [r for r in results if r["check_name"] != ELSEWHERE and not hands_rows(estimator, r["check_name"])]
+    bad = {r["check_name"]: r["exception"] for r in seen if r["status"] != "passed"}
     assert not {name: error for name, error in bad.items() if name not in rounded or type(error) is not AssertionError}
     assert not any(r["expected_to_fail"] for r in results)
     assert len(results) > 40
@@ -106,9 +115,10 @@ def test_common_checks_at_the_defaults_and_on_gram_matrices(estimator: BaseEstim
 def test_all_checks_with_the_array_api_in_a_process_of_its_own(name: str) -> None:
     code = (
         "from sklearn.utils.estimator_checks import check_estimator\n"
-        "from tests.contracts.estimator_examples import plain\n"
+        "from tests.contracts.estimator_examples import hands_rows, plain\n"
         f"made = [one for one in plain() if type(one).__name__ == {name!r}]\n"
-        "seen = [r for one in made for r in check_estimator(one, on_skip=None, on_fail=None)]\n"
+        "every = [(one, r) for one in made for r in check_estimator(one, on_skip=None, on_fail=None)]\n"
+        "seen = [r for one, r in every if not hands_rows(one, r['check_name'])]\n"
         "bad = [(r['check_name'], r['status'], r['exception']) for r in seen if r['status'] != 'passed']\n"
         "ran = [r for r in seen if r['check_name'] == 'check_array_api_input' and r['status'] == 'passed']\n"
         "assert not bad, bad\n"

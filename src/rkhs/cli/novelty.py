@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
         if args.new is not None:
-            data = read_for_model(args, args.new, model, {"input": input_notes(known, args)})
+            data = read_for_model(args, args.new, model, input_notes(known, args))
         p, scores = model.p_values(data.items), -model.score_samples(data.items)
     if args.output is not None:
         write_numbers(args.output, _columns(p, scores), data, ["p", "score"], numbered=True)

@@ -114,7 +114,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""
-        check_parameters(self.get_params(deep=False))
+        check_parameters(self.get_params(deep=False) | {"columns": self._columns})
 
     def _input_kernel(self) -> Kernel:
         """The kernel that the user asked for, not yet resolved."""

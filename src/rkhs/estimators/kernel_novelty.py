@@ -10,14 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
+from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import read_diagonal
-from rkhs.estimators.run import check_parameters
 from rkhs.estimators.tiles import tile_rows, tiles
-from rkhs.kernels import Gaussian, Kernel
-from rkhs.kernels.registry import as_kernel
+from rkhs.kernels import Gaussian, Kernel, as_kernel
 from rkhs.models import NoveltyModel
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import FeatureMap, WholeMap
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
+    from torch import Tensor
 
     from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike, Psd
     from rkhs.models import NewItems
@@ -128,7 +128,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         return getattr(self, "columns_", "raw") if automatic else self.columns
 
     def _check_parameters(self) -> None:
-        check_parameters(self.get_params(deep=False) | {"columns": self._columns})
+        super()._check_parameters()
         check_number(self.alpha, "alpha", above=0.0, at_most=0.5)
         check_number(self.reg, "reg", above=0.0)
 
@@ -152,8 +152,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         training = self._training(X, kernel := self._kernel_for(X), at_least=3)
         kernel, items = kernel.resolve(training.items), training.items
         K = training_gram(kernel, items, self._options, self.psd)
-        self.train_diag_ = K.diagonal().cpu().numpy().copy()
-        gram = kernel.domain == "gram"
+        self.train_diag_, gram = K.diagonal().cpu().numpy().copy(), kernel.domain == "gram"
         whole = WholeMap(kernel, None if gram else as_numpy(items), len(items))
         ridge = self.reg * float(self.train_diag_.mean())
         if not ridge > 0.0:
@@ -165,13 +164,23 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> np.ndarray:
         """What a function says of new items, tile by tile."""
         items = self._read_new(X)
-        diagonal = read_diagonal(diag, items, self.train_diag_) if self.kernel_.domain == "gram" else None
+        diagonal = self._diagonal(items, diag) if self.kernel_.domain == "gram" else None
         found = []
         for tile in tiles(len(items), tile_rows(4 * self.map_.width)):
             found.append(
                 np.asarray(function(self.model_.new(items[tile], None if diagonal is None else diagonal[tile])))
             )
         return np.concatenate(found)
+
+    def _diagonal(self, K: Tensor, diag: ArrayLike | None) -> Tensor:
+        """``k(x, x)`` of items that are rows of kernel values; without it the mean of the training items."""
+        if diag is None and constant_value(self.train_diag_) is None:
+            warn(
+                "k(x, x) of the new items is unknown: the mean of the training items stands for it, and p-values are "
+                "not exact; pass diag="
+            )
+            diag = self.train_diag_.mean()
+        return read_diagonal(diag, K, self.train_diag_)
 
     def score_samples(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Minus the posterior variance of each item, shape (m,): the smaller, the stranger.
@@ -180,7 +189,8 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         ----------
         X : items as in ``fit``, or kernel values (m, n)
         diag : float or array of shape (m,), optional
-            ``k(x, x)`` with ``kernel="precomputed"``; None: that of the training items if all agree.
+            ``k(x, x)`` with ``kernel="precomputed"``; None: the mean of the training items, with a warning where they
+            differ.
         """
         return -self._each(X, lambda new: new.variance, diag)
 

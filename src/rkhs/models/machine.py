@@ -14,8 +14,7 @@ from torch import Tensor
 from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape
-from rkhs.kernels.base import Kernel
-from rkhs.kernels.operator_valued import OperatorKernel
+from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models.calibration import Calibration, NewItems
 from rkhs.models.kept import GramOf
