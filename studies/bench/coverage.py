@@ -1,0 +1,149 @@
+"""How often sets of predictions hold the truth, and how large they are beside those of a split on the same model.
+
+Run: RKHS_DATA=... ./dev bench coverage [--splits 200] [--rows 150]. Rows for training at random, 100 others to look
+at, a promise of 0.9. Standardised columns, a Gaussian kernel with the median bandwidth (Tanimoto for molecules), the
+regulariser by leave-one-out in each split, on the rows of the fit. The split fits half of the rows and calibrates on
+the others. Printed: mean coverage with its standard error over splits, and the size (the geometric mean of half widths,
+the radius, the number of candidates or labels) as a share of that of the split. Nothing was chosen on the sets marked
+"other"; the recipes were chosen on the sets marked "chosen on".
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.datasets import load_diabetes
+
+from rkhs import InputOutputKernelRegressor, OperatorKernelRegressorCV
+from rkhs.kernels import ProbabilityProduct, Tanimoto
+from studies.bench.label_sets import read
+from studies.bench.several_outputs import DEVELOPMENT, OTHERS as HALVES, Pair
+from studies.harness.scripts import data_folder, run_script
+from studies.harness.spectra import load_spectra
+
+NEW = 100
+
+
+def molecules(name: str) -> Pair:
+    """Morgan bits and the measured number of a set of MoleculeACE."""
+    from rkhs.data import morgan_fingerprints
+
+    table = pd.read_csv(data_folder() / "moleculeace" / f"{name}.csv").sample(600, random_state=0)
+    return np.asarray(morgan_fingerprints(table["smiles"].tolist()).bits, dtype=float), table["y"].to_numpy()[:, None]
+
+
+NUMBERS: dict[str, tuple[str, Callable[[], Pair]]] = {
+    "diabetes": ("chosen on", lambda: (load_diabetes().data, load_diabetes().target[:, None])),
+    "CHEMBL204_Ki": ("other", lambda: molecules("CHEMBL204_Ki")),
+    "CHEMBL214_Ki": ("other", lambda: molecules("CHEMBL214_Ki")),
+    "CHEMBL233_Ki": ("other", lambda: molecules("CHEMBL233_Ki")),
+}
+VECTORS: dict[str, tuple[str, Callable[[], Pair]]] = {
+    "tecator": ("chosen on", DEVELOPMENT["tecator"]),
+    "satellite, halves": ("other", DEVELOPMENT["satellite, halves"]),
+    "digits, halves": ("other", DEVELOPMENT["digits, halves"]),
+    "arrowhead, halves": ("other", HALVES["arrowhead, halves"]),
+    "sonar, halves": ("other", HALVES["sonar, halves"]),
+}
+
+
+def parts(X: np.ndarray, Y: np.ndarray, rows: int, count: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """Training and new rows; columns that are no bits are standardised, and constant outputs are left out."""
+    bits = ((X == 0) | (X == 1)).all()
+    for seed in range(count):
+        order = np.random.default_rng(seed).permutation(len(X))
+        size = min(rows, len(X) // 2)
+        a, b = order[:size], order[size : size + NEW]
+        mean, scale = (0.0, 1.0) if bits else (X[a].mean(0), np.maximum(X[a].std(0), 1e-12))
+        yield (X[a] - mean) / scale, Y[a], (X[b] - mean) / scale, Y[b]
+
+
+def fitted(X: np.ndarray, Y: np.ndarray) -> OperatorKernelRegressorCV:
+    bits = ((X == 0) | (X == 1)).all()
+    return OperatorKernelRegressorCV(Tanimoto() if bits else "gaussian", gammas=None).fit(X, Y)
+
+
+def size_of(found: Any) -> float:
+    return float(found.radius.mean() if found.radius is not None else np.exp(np.log(found.upper - found.center).mean()))
+
+
+def of_numbers(A: np.ndarray, U: np.ndarray, B: np.ndarray, V: np.ndarray, shape: str) -> tuple[float, ...]:
+    """Coverage left out and by a split, and the ratio of their sizes."""
+    half = len(A) // 2
+    whole = fitted(A, U).predict_set(B, shape=shape)
+    split = fitted(A[:half], U[:half]).predict_set(B, shape=shape, held_out=(A[half:], U[half:]))
+    return whole.contains(V).mean(), split.contains(V).mean(), size_of(whole) / size_of(split)
+
+
+def of_labels(A: np.ndarray, U: np.ndarray, B: np.ndarray, V: np.ndarray) -> tuple[float, ...]:
+    """Mean share of the true labels that are held, and the number of labels as a share of all."""
+    found = InputOutputKernelRegressor().fit(A, U).predict_set(B)
+    held = np.array(
+        [
+            (one & (v == 1)).sum() / max(v.sum(), 1.0) if v.any() else 1.0
+            for one, v in zip(found.members, V, strict=True)
+        ]
+    )
+    return held.mean(), np.nan, found.sizes.mean() / U.shape[1]
+
+
+def of_candidates(count: int) -> list[tuple[float, ...]]:
+    """Spectra with 30 candidates: the exact set, and lists of known truth, of 400 test spectra, half to calibrate."""
+    spectra = load_spectra(1600, 400)
+    model = InputOutputKernelRegressor(ProbabilityProduct(), output_kernel=Tanimoto())
+    model.fit(spectra.train, spectra.fingerprints)
+    lists = [spectra.pool[row] for row in spectra.candidates]
+    exact = model.predict_set(spectra.test, lists, per_sample=True)
+    found = []
+    for seed in range(count):
+        order = np.random.default_rng(seed).permutation(400)
+        a, b = order[:200], order[200:]
+        known = ([spectra.test[i] for i in a], spectra.truth[a], [lists[i] for i in a])
+        likely = model.predict_set([spectra.test[i] for i in b], [lists[i] for i in b], per_sample=True, held_out=known)
+        inside = exact.contains(spectra.truth)[b]
+        found.append(
+            (likely.contains(spectra.truth[b]).mean(), inside.mean(), likely.sizes.mean(), exact.sizes[b].mean())
+        )
+    return found
+
+
+def line(name: str, where: str, kind: str, found: list[tuple[float, ...]]) -> None:
+    values = np.array(found)
+    mean, error = values.mean(0), values.std(0, ddof=1) / len(values) ** 0.5
+    print(
+        f"{name:20}{where:11}{kind:10}" + "".join(f"{m:9.3f} +- {e:.3f}" for m, e in zip(mean, error, strict=True)),
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=150)
+    parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--candidates", type=int, default=60, help="halves of the spectra to calibrate on; 0: none")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    print(f"{'set':20}{'':11}{'shape':10}{'left out':>17}{'split':>18}{'size over split':>18}")
+    for sets, shapes in ((NUMBERS, ("box",)), (VECTORS, ("box", "ball"))):
+        for name, (where, load) in sets.items():
+            pairs = list(parts(*load(), arguments.rows, arguments.splits))
+            for shape in shapes:
+                kind = "interval" if sets is NUMBERS else shape
+                line(name, where, kind, [of_numbers(*pair, shape) for pair in pairs])
+    for name in ("emotions", "yeast", "cal500"):
+        found = [of_labels(*pair) for pair in parts(*read(name), arguments.rows, arguments.splits // 4)]
+        line(name, "chosen on", "labels", found)
+    if arguments.candidates:
+        print("candidates: with known lists, exact without them; their numbers")
+        line("massbank_pos", "chosen on", "30 each", of_candidates(arguments.candidates))
+
+
+if __name__ == "__main__":
+    run_script(main)
