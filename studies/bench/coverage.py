@@ -100,7 +100,7 @@ def of_candidates(count: int) -> list[tuple[float, ...]]:
     model.fit(spectra.train, spectra.fingerprints)
     lists = [spectra.pool[row] for row in spectra.candidates]
     exact = model.predict_set(spectra.test, lists, per_sample=True)
-    found = []
+    found: list[tuple[float, ...]] = []
     for seed in range(count):
         order = np.random.default_rng(seed).permutation(400)
         a, b = order[:200], order[200:]

@@ -269,9 +269,7 @@ def test_indefinite_gram_matrix_is_clipped_with_a_warning_or_refused(estimator: 
     twin = fitted(estimator, (clipped + clipped.T) / 2, y=np.arange(len(K)))
     answer = "transform" if hasattr(model, "transform") else "predict"
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", r"k\(x, x\) of the new items is unknown"
-        )
+        warnings.filterwarnings("ignore", r"k\(x, x\) of the new items is unknown")
         np.testing.assert_allclose(getattr(model, answer)(new), getattr(twin, answer)(new), atol=1e-5)
     with pytest.raises(InputError, match=r"must be positive semi-definite; its smallest eigenvalue is -"):
         clone(estimator).set_params(psd="raise").fit(bad, np.arange(len(K)))

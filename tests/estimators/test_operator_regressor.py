@@ -255,8 +255,8 @@ def test_running_out_of_iterations_warns():
 
 
 BAD = [
-    ({"reg": 0.0}, r"reg must be > 0; got 0\.0"),
-    ({"reg": "small"}, "reg must be > 0; got 'small'"),
+    ({"reg": 0.0}, r"reg must be > 0 or 'auto'; got 0\.0"),
+    ({"reg": "small"}, "reg must be > 0 or 'auto'; got 'small'"),
     ({"tol": -1.0, "loss": "huber"}, r"tol must be >= 0; got -1\.0"),
     ({"max_iter": 0, "loss": "huber"}, "max_iter must be an integer >= 1; got 0"),
     ({"loss": "absolute"}, "loss must be one of 'squared'"),

@@ -212,3 +212,18 @@ def test_p_values_are_low_far_from_the_rows_and_uniform_among_them() -> None:
         assert np.mean(held) > 0.5 * alpha
     X, y = made(60)
     assert OperatorKernelRegressor(Gaussian(0.4)).fit(X, y).p_values([[9.0, 9.0]])[0] == 1 / 61
+
+
+def test_the_default_call_chooses_reg_by_rows_that_are_left_out() -> None:
+    X, y = made(60)
+    model = OperatorKernelRegressor(Gaussian(0.4)).fit(X, y)
+    errors = []
+    for reg in np.logspace(0.0, -8.0, 17):
+        A = inverse(Gaussian(0.4)(X), 60 * reg, mean=False)
+        e = (A @ (y - y.mean())) / np.diag(A)
+        errors.append((e**2).mean())
+    assert model.reg_ == pytest.approx(np.logspace(0.0, -8.0, 17)[int(np.argmin(errors))])
+    assert model.leave_one_out_error_ == pytest.approx(min(errors) / y.var(), rel=1e-6)
+    fixed = OperatorKernelRegressor(Gaussian(0.4), reg=model.reg_).fit(X, y)
+    assert (fixed.predict(X) == model.predict(X)).all()
+    assert OperatorKernelRegressor(loss="huber").fit(X, y).reg_ == 1e-3

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FunctionalKernelRegressor"]
 
-_UNCHOSEN = 1e-3  # of a path before fit
-
 
 class FunctionalKernelRegressor(DualRegressor):
     """Regression of curves on curves, ``K(x, x') = k(x, x') A`` with a compact operator ``A`` on ``L2``.
@@ -171,18 +169,8 @@ class FunctionalKernelRegressor(DualRegressor):
 
     _reads_gaps = True
 
-    reg_: float
     inliers_: np.ndarray
     outlier_score_: np.ndarray | None
-    leave_one_out_error_: float | None
-
-    @property
-    def _regulariser(self) -> Any:
-        return getattr(self, "reg_", _UNCHOSEN) if self._chooses else self.reg
-
-    @property
-    def _chooses(self) -> bool:
-        return isinstance(self.reg, str) and self.reg == "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Choose what is ``"auto"``, and fit.

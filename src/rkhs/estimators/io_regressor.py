@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, to_tensor
-from rkhs._core.checks import check_choice, check_gram, check_number, check_squares, real_array
+from rkhs._core.checks import check_choice, check_gram, check_squares, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, shown, some_rows
 from rkhs._core.ownership import own
@@ -132,8 +132,6 @@ class InputOutputKernelRegressor(KernelMachine):
     train_outputs_: Any
     _outputs_given: Any
 
-    reg_: float
-    leave_one_out_error_: float | None
     output_kernel_: Kernel
     multilabel_: bool
     output_ = Fitted[RKHS]("output")
@@ -205,19 +203,10 @@ class InputOutputKernelRegressor(KernelMachine):
         resolved = kernel.resolve(training.items, weights)
         operators = operators_in_coordinates(resolved, output, U, weights)
         regression = Regression.of(self._run, resolved, training, output, U, operators)
-        given = None if self._chooses else check_number(self.reg, "reg", above=0.0)
-        self.reg_, self.leave_one_out_error_ = regression.chosen_reg(loss) if given is None else (given, None)
+        self._choose_reg(regression)
         self._solve(regression)
         self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)
         return self
-
-    @property
-    def _chooses(self) -> bool:
-        return isinstance(self.reg, str) and self.reg == "auto"
-
-    @property
-    def _regulariser(self) -> Any:
-        return self.reg_ if self._chooses else self.reg
 
     def check_stored(self) -> None:
         """As of every estimator; the outputs must be those that their kernel reads."""

@@ -52,7 +52,7 @@ _LISTS = {Huber: "kappas", EpsilonInsensitive: "epsilons", SquaredEpsilonInsensi
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 _COARSER, _COARSEST = 1e3, 1e-3  # gaps of compared settings, over that of the last fit, and the largest
 _MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
-_CHOICE = ("reg_", "regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
+_CHOICE = ("regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
 
 class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):

@@ -19,7 +19,7 @@ from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.path import RegressionPath
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
-from rkhs.estimators.regression.terms import Regression
+from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, as_loss
@@ -83,13 +83,28 @@ class KernelMachine(KernelEstimator):
         return tags
 
     def _read_options(self) -> MachineOptions:
-        loss, reg = as_loss(self.loss), check_number(self._regulariser, "reg", above=0.0)
+        loss, reg = as_loss(self.loss), check_number(self._regulariser, "reg", above=0.0, names=("auto",))
         return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
+
+    reg_: float
+    leave_one_out_error_: float | None
+
+    @property
+    def _chooses(self) -> bool:
+        return isinstance(self.reg, str) and self.reg == "auto"
 
     @property
     def _regulariser(self) -> Any:
-        """As the user gave it, or as it was chosen."""
-        return self.reg
+        """As the user gave it, or as it was chosen; before that, or where nothing chooses, a fixed one."""
+        return vars(self).get("reg_", FIXED_REG) if self._chooses else self.reg
+
+    def _choose_reg(self, regression: Regression | None = None) -> None:
+        """By the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
+        self.reg_, self.leave_one_out_error_ = FIXED_REG, None
+        if not self._chooses:
+            self.reg_ = check_number(self.reg, "reg", above=0.0, names=("auto",))
+        elif regression is not None:
+            self.reg_, self.leave_one_out_error_ = regression.chosen_reg(as_loss(self.loss))
 
     def _solve(self, regression: Regression) -> Self:
         self.model_, solution = regression.solve(self._read_options())

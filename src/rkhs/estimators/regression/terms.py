@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
 
-__all__ = ["REGS", "Regression", "certificates_of", "term_grams"]
+__all__ = ["FIXED_REG", "REGS", "Regression", "certificates_of", "term_grams"]
 
 REGS = np.logspace(0.0, -8.0, 17)
-_FIXED = 1e-3
+FIXED_REG = 1e-3  # where no error of left-out rows has a closed form
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Regression:
     def chosen_reg(self, loss: Loss) -> tuple[float, float | None]:
         """The regulariser with the least leave-one-out error of the squared loss, and this error over the variance."""
         if len(self.grams) > 1 or not isinstance(loss, Squared):
-            return _FIXED, None
+            return FIXED_REG, None
         K, (A,), U = self.grams[0], self.operators, self.targets
         values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
         unit = float(K.diagonal().mean()) * float(values.max() if len(values) else 1.0)
