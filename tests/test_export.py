@@ -153,7 +153,7 @@ def test_it_says_what_it_cannot_write(data: Any, tmp_path: Path, monkeypatch: py
         rkhs.to_onnx(KernelPCA(2, kernel="arccosine").fit(X), path)
     with pytest.raises(InputError, match="training items or landmarks; got storage=RandomFeatures"):
         rkhs.to_onnx(KernelPCA(2, storage=RandomFeatures(10)).fit(X), path)
-    with pytest.raises(InputError, match="decoders to vectors; this KernelContrastive has none"):
+    with pytest.raises(InputError, match="decoders to vectors are written; this KernelContrastive has none"):
         rkhs.to_onnx(KernelContrastive(2).fit(X), path, part="decoder")
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(MissingExtraError, match=r'pip install "rkhs\[onnx\]"'):

@@ -1,0 +1,114 @@
+"""Fitted models as modules of torch: the same values, and derivatives by the pull-backs of kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import rkhs
+from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
+from rkhs.errors import InputError
+from rkhs.features import Nystroem, RandomFeatures
+from rkhs.kernels import ArcCosine, Gaussian, Laplacian, Linear, Matern, MinMax, Polynomial
+
+RNG = np.random.default_rng(0)
+X, NEW, Y = RNG.normal(size=(40, 3)) + 5.0, RNG.normal(size=(6, 3)) + 5.0, RNG.normal(size=(40, 2))
+MODELS = [
+    KernelAutoencoder(2, refine=False, max_iter=30),
+    KernelAutoencoder((3, 2), refine=False, max_iter=30),
+    KernelAutoencoder(2, refine=False, columns="scaled", storage=Nystroem(15), max_iter=30),
+    KernelAutoencoder(2, kernel="matern", reg=1e-2, refine=False, max_iter=30),
+    KernelPCA(2, kernel=Gaussian(0.1) * Polynomial(2) + 0.3 * Matern(1.5), columns="scaled"),
+    KernelContrastive(2, max_iter=20),
+    OperatorKernelRegressor("gaussian", reg=1e-2),
+    OperatorKernelRegressor([("gaussian", None), (ArcCosine(), [[2.0, 0.5], [0.5, 1.0]])], columns="scaled", reg=1e-2),
+]
+
+
+def answer(model: Any, rows: Any) -> np.ndarray:
+    return np.asarray(model.predict(rows) if hasattr(model, "predict") else model.transform(rows))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_module_gives_what_the_model_gives_and_its_derivatives(model: Any) -> None:
+    model.fit(X, Y)
+    module, rows = rkhs.as_module(model), torch.tensor(NEW, requires_grad=True)
+    np.testing.assert_allclose(module(rows).detach().numpy(), answer(model, NEW), atol=1e-10)
+    assert torch.autograd.gradcheck(module, (rows,), eps=1e-6, atol=1e-6, rtol=1e-4)
+    if hasattr(model, "inverse_transform"):
+        codes = torch.tensor(answer(model, NEW), requires_grad=True)
+        decoder = rkhs.as_module(model, part="decoder")
+        np.testing.assert_allclose(
+            decoder(codes).detach().numpy(), model.inverse_transform(answer(model, NEW)), atol=1e-10
+        )
+        assert torch.autograd.gradcheck(decoder, (codes,), eps=1e-6, atol=1e-6, rtol=1e-4)
+
+
+def test_a_module_is_a_layer_whose_coefficients_are_frozen_or_free() -> None:
+    model = OperatorKernelRegressor("gaussian", reg=1e-2).fit(X, Y)
+    assert not list(rkhs.as_module(model).parameters())
+    free = rkhs.as_module(model, trainable=True)
+    (coefficients,) = free.parameters()
+    assert coefficients.shape == (40, 2)
+    goal = torch.tensor(Y[:6])
+    losses = []
+    for _ in range(30):
+        loss = ((free(torch.tensor(NEW)) - goal) ** 2).mean()
+        (slope,) = torch.autograd.grad(loss, coefficients)
+        coefficients.data -= 0.5 * slope
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.2 * losses[0]
+    np.testing.assert_array_equal(answer(model, NEW), rkhs.as_module(model)(torch.tensor(NEW)).numpy())  # not touched
+    single = rkhs.as_module(model).float()(torch.tensor(NEW, dtype=torch.float32))
+    assert single.dtype == torch.float32
+    np.testing.assert_allclose(single.numpy(), answer(model, NEW), atol=1e-4)
+
+
+def test_a_state_is_stored_and_read_back() -> None:
+    model = KernelPCA(2).fit(X)
+    state = rkhs.as_module(model, trainable=True).state_dict()
+    other = rkhs.as_module(KernelPCA(2, kernel="matern").fit(X + 1.0), trainable=True)
+    before = other(torch.tensor(NEW)).detach().clone()
+    other.load_state_dict(state)
+    assert not torch.allclose(other(torch.tensor(NEW)), before)
+
+
+def test_a_kernel_without_a_gradient_gives_values_and_refuses_the_way_back() -> None:
+    bits = (RNG.random((30, 12)) < 0.4).astype(float)
+    model = KernelPCA(2, kernel=MinMax()).fit(bits)
+    module, rows = rkhs.as_module(model), torch.tensor(bits[:3], requires_grad=True)
+    np.testing.assert_allclose(module(rows).detach().numpy(), model.transform(bits[:3]))
+    with pytest.raises(InputError, match="MinMax has no gradient"):
+        module(rows).sum().backward()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (KernelAutoencoder(2, max_iter=5), {}, "set_params\\(refine=False\\)"),
+        (KernelPCA(2, storage=RandomFeatures(10)), {}, "Use 'dense' or Nystroem"),
+        (KernelPCA(2), {"part": "predictor"}, "part must be one of 'encoder', 'decoder'"),
+        (OperatorKernelRegressor(), {"part": "encoder"}, "part must be one of 'predictor'"),
+        (KernelPCA(2, columns="filled"), {}, "columns='filled'"),
+        (rkhs.DeepRKM((2, 1), max_iter=3), {}, "got a DeepRKM"),
+        (KernelPCA(2), {"trainable": "yes"}, "trainable must be"),
+    ],
+)
+def test_what_has_no_formula_is_refused(model: Any, options: dict[str, Any], message: str) -> None:
+    model.fit(X, Y)
+    with pytest.raises(InputError, match=message):
+        rkhs.as_module(model, **options)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Laplacian("l2"), Matern(2.5), Linear(), Polynomial(3)], ids=repr)
+def test_predictors_of_regressors_are_onnx_files_too(kernel: Any, tmp_path: Any) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
+    model = OperatorKernelRegressor(kernel, reg=1e-2, columns="scaled").fit(X, Y)
+    assert rkhs.to_onnx(model, tmp_path / "model.onnx") == {"X": (3,), "y": (2,)}
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"X": NEW})[0], model.predict(NEW), atol=1e-9)
