@@ -59,7 +59,7 @@ def test_a_module_is_a_layer_whose_coefficients_are_frozen_or_free() -> None:
     for _ in range(30):
         loss = ((free(torch.tensor(NEW)) - goal) ** 2).mean()
         (slope,) = torch.autograd.grad(loss, coefficients)
-        coefficients.data -= 0.5 * slope
+        coefficients.data -= 0.05 * slope
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.2 * losses[0]
     np.testing.assert_array_equal(answer(model, NEW), rkhs.as_module(model)(torch.tensor(NEW)).numpy())  # not touched
