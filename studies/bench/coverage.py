@@ -32,10 +32,10 @@ NEW = 100
 
 def molecules(name: str) -> Pair:
     """Morgan bits and the measured number of a set of MoleculeACE."""
-    from rkhs.data import morgan_fingerprints
+    from rkhs.data import molecular_fingerprints
 
     table = pd.read_csv(data_folder() / "moleculeace" / f"{name}.csv").sample(600, random_state=0)
-    return np.asarray(morgan_fingerprints(table["smiles"].tolist()).bits, dtype=float), table["y"].to_numpy()[:, None]
+    return np.asarray(molecular_fingerprints(table["smiles"].tolist()).bits, dtype=float), table["y"].to_numpy()[:, None]
 
 
 NUMBERS: dict[str, tuple[str, Callable[[], Pair]]] = {
