@@ -35,7 +35,9 @@ def molecules(name: str) -> Pair:
     from rkhs.data import molecular_fingerprints
 
     table = pd.read_csv(data_folder() / "moleculeace" / f"{name}.csv").sample(600, random_state=0)
-    return np.asarray(molecular_fingerprints(table["smiles"].tolist()).bits, dtype=float), table["y"].to_numpy()[:, None]
+    return np.asarray(molecular_fingerprints(table["smiles"].tolist()).bits, dtype=float), table["y"].to_numpy()[
+        :, None
+    ]
 
 
 NUMBERS: dict[str, tuple[str, Callable[[], Pair]]] = {

@@ -234,7 +234,7 @@ def within_limit(function: Callable[P, R], asked: Callable[P, int | None] | None
         try:
             return function(*args, **kwargs)
         except RuntimeError:
-            with in_range(args[0]):
+            with in_range(next(iter(args), None)):
                 raise
         finally:
             _COUNTS.leave(before)

@@ -68,7 +68,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     columns_ : str
         What ``columns="auto"`` became.
     offset_ : float
-        Below this ``score_samples`` an item is novel.
+        Below this ``score_samples`` an item is novel; with fewer than ``1 / alpha - 1`` training items none is.
     n_features_in_, feature_names_in_
         As in scikit-learn (not for objects).
 

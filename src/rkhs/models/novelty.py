@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,7 +81,7 @@ class NoveltyModel(GramModel):
         own, (_, _, counts) = 1.0 / self.calibration.precision, self._distinct
         values = torch.repeat_interleave(own, counts.long()).sort(descending=True).values
         needed = rows_at_least(1.0 - alpha, len(values))
-        return float("inf") if needed < 1 else float(values[needed - 1])
+        return float(values[needed - 1]) if needed > 0 else sys.float_info.max
 
 
 def _same(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
