@@ -35,7 +35,6 @@ from rkhs.kernels import (
     MinMax,
     Mismatch,
     MixedTable,
-    MoleculeKernel,
     MoleculeTanimoto,
     Normalized,
     OnColumns,
@@ -99,7 +98,6 @@ EXAMPLES: dict[type, list[Kernel]] = {
     GlobalAlignment: [GlobalAlignment(), GlobalAlignment(0.3)],
     DynamicTimeWarping: [DynamicTimeWarping(), DynamicTimeWarping(0.2, window=9)],
     ShiftInvariant: [ShiftInvariant(), ShiftInvariant(2.0, "none")],
-    MoleculeKernel: [MoleculeKernel()],
     MoleculeTanimoto: [
         MoleculeTanimoto(),
         MoleculeTanimoto(counts=True, n_bits=512),
@@ -197,7 +195,7 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
             tuple(None if g else v for v, g in zip(row, lost, strict=True))
             for row, lost in zip(cells, gone, strict=True)
         ]
-    if isinstance(kernel, (MoleculeKernel, MoleculeTanimoto)):
+    if isinstance(kernel, MoleculeTanimoto):
         pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
         parts = ["C", "CC", "O", "N", "c1ccccc1", "C(=O)", "C(Cl)", "S", "C1CC1", "OC"]
         return kernel.read(["C" + "".join(rng.choice(parts, size=rng.integers(1, 6))) for _ in range(n)])

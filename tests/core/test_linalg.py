@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from rkhs._core import linalg
 from rkhs._core.eigen import positive_part, top_eigenpairs
 from rkhs._core.errors import InputError, JitterWarning, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import (
@@ -18,8 +19,11 @@ from rkhs._core.linalg import (
     factorize,
     fix_signs,
     polar,
+    solve_smooth,
     symmetric_rows,
 )
+from rkhs.kernels import Gaussian, Laplacian
+from rkhs.spaces.grams import Dense
 
 SEEDS = [0, 1, 2]
 
@@ -137,6 +141,26 @@ def test_equal_eigenvalues() -> None:
     values, vectors = top_eigenpairs(torch.eye(420, dtype=torch.float64), 3)
     assert torch.allclose(values, torch.ones(3, dtype=torch.float64))
     assert torch.allclose(vectors.mT @ vectors, torch.eye(3, dtype=torch.float64), atol=1e-10)
+
+
+def test_few_columns_solve_a_smooth_system_as_cholesky_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linalg, "_LARGE", 400)
+    monkeypatch.setattr(linalg, "_ROWS", 100)
+    X, B = torch.tanh(normal(500, 2)), normal(500, 7, seed=1)
+    K = Gaussian(0.2)._gram(X)
+    exact = torch.linalg.solve(K + 1e-3 * torch.eye(500).to(K), B)
+    found = solve_smooth(K, B, 1e-3)
+    assert found is not None
+    assert (found - exact).norm() < 1e-8 * exact.norm()
+    torch.testing.assert_close(Dense(K.clone()).solve(B, 1e-3), found, rtol=0.0, atol=0.0)
+    assert solve_smooth(K, B, 1e-14) is None  # as small as what rounding leaves
+    far = X.clone()
+    far[1] += 100.0  # no row that is looked at is near it
+    rough = Laplacian(gamma=9.0)._gram(X)  # all columns count
+    for hard in (Gaussian(0.2)._gram(far), rough):
+        assert solve_smooth(hard, B, 1e-3) is None
+        exact = torch.linalg.solve(hard + 1e-3 * torch.eye(500).to(K), B)
+        assert (Dense(hard.clone()).solve(B, 1e-3) - exact).norm() < 1e-8 * exact.norm()
 
 
 def test_signs() -> None:

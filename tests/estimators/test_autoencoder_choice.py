@@ -22,7 +22,7 @@ from rkhs.estimators.autoencoder.dense import OpenedItems
 from rkhs.estimators.autoencoder.fit import Choice, Fit
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
-from rkhs.selection.path import Path, measured, within_noise
+from rkhs.selection.path import Path, measured, tied
 
 
 def table() -> np.ndarray:
@@ -108,7 +108,8 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
         return np.full(2, means[k])
 
     if many_rows:
-        stages = SimpleNamespace(p=3 if backwards else 2, rows=SimpleNamespace(outside=None))
+        run = SimpleNamespace(name="", verbose=0)
+        stages = SimpleNamespace(p=3 if backwards else 2, rows=SimpleNamespace(outside=None), run=run)
         stages.start = lambda part, reg, rngs: reg
         stages.move = lambda stage, part, reg, steps: reg
         monkeypatch.setattr(autoencoder_rows, "_error", lambda stages, stage: measure(int(stage[0]))[0])
@@ -193,13 +194,13 @@ def test_the_standard_error_is_that_of_paired_rows_with_their_weights() -> None:
     error = shift.std() / np.sqrt(40)
     errors = np.stack([best + shift + 1.05 * error, best + shift + 0.95 * error, best, np.full(40, np.nan)])
     even = np.full(40, 1.0 / 40)
-    np.testing.assert_array_equal(within_noise(errors, even, 2), [False, True, True, False])
+    np.testing.assert_array_equal(tied(errors, even, 2), [False, True, True, False])
     twice = np.r_[np.full(20, 2.0), np.full(20, 1.0)]
     mean = (twice * (errors[1] - best)).sum() / 60.0
     spread = np.sqrt((twice**2 * (errors[1] - best - mean) ** 2).sum()) / 60.0
-    assert within_noise(errors, twice, 2)[1] == (mean <= spread)
+    assert tied(errors, twice, 2)[1] == (mean <= spread)
     failed = np.stack([np.full(40, np.inf), best])
-    np.testing.assert_array_equal(within_noise(failed, even, 1), [False, True])
+    np.testing.assert_array_equal(tied(failed, even, 1), [False, True])
 
 
 def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -> None:

@@ -30,10 +30,14 @@ __all__ = [
     "principal_axes",
     "rank_tolerance",
     "solve_positive",
+    "solve_smooth",
     "square_root",
     "symmetric_rows",
     "weighted_mean",
 ]
+
+
+_LARGE, _ROWS = 3000, 640  # rows from which few columns are tried, and about how many rows these are chosen from
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,32 @@ def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
         A = A + A.mT + torch.diag(diagonal)
     L, _ = cholesky(A, name=name)
     return torch.cholesky_solve(B, L)
+
+
+def solve_smooth(K: Tensor, B: Tensor, ridge: float) -> Tensor | None:
+    """Solve ``(K + ridge I) X = B`` where few columns of a large ``K`` say nearly all of it; None where they do not."""
+    # With such columns ``L^T L`` and ``P = L^T L + ridge I``, ``X + P^-1 (B - A X)`` has at most the share
+    # ``Tr(K - L^T L) / ridge`` of the error of ``X``, and ``||B - A X|| / (ridge ||X||)`` bounds its relative error.
+    eps, total, step = torch.finfo(K.dtype).eps, float(K.diagonal().sum()), len(K) // _ROWS
+    if len(K) < _LARGE or eps > 1e-15 or K.device.type != "cpu" or not ridge > 1e3 * eps * len(K) * total:
+        return None
+    part = factorize(K[::step, ::step].contiguous(), tol=1e-2 * ridge / total)
+    if part.dim == len(part.matrix):
+        return None
+    L = torch.linalg.solve_triangular(part.triangle, K[step * part.pivots], upper=False)
+    if not total - float((L * L).sum()) <= 0.1 * ridge:
+        return None
+    M = torch.addmm(torch.eye(len(L)).to(L), L, L.mT, beta=ridge)
+    W = torch.linalg.solve_triangular(torch.linalg.cholesky(M), L, upper=False)  # ``P^-1 = (I - W^T W) / ridge``
+    X, R, exact = torch.zeros_like(B), B, max(1e-9 * ridge, 2.0 * eps * total)
+    signs = torch.cos(torch.arange(2 * B.shape[1]).to(B) ** 2).sign().view(-1, 2)  # two sums of columns are tested
+    for number in range(10):
+        X += (R - W.mT @ (W @ R)) / ridge
+        some = X @ signs
+        if number > 1 and float((B @ signs - K @ some - ridge * some).norm()) <= exact * float(some.norm()):
+            return X
+        R = torch.addmm(B, K, X, alpha=-1.0).sub_(X, alpha=ridge)
+    return None
 
 
 def rank_tolerance(n: int, dtype: torch.dtype) -> float:

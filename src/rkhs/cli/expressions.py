@@ -29,7 +29,6 @@ _SPELLINGS = {
     "gak": "globalalignment",
     "dtw": "dynamictimewarping",
     "sink": "shiftinvariant",
-    "molecules": "moleculekernel",
 }
 _OF_TWO_CLASSES = {"cosine": "cosine", "massspectrum": "mass_spectrum"}
 

@@ -103,13 +103,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
         files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-        Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
-        defaults by its name; None: one thread, and as many as torch has for blocks of rows. If ``storage`` is not
-        dense it computes such blocks, with the same bits whoever computes. Dense fits take their threads from it.
     checkpoint : str, path or Checkpoint, default=None
-        File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
-        and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
-        file with other content is refused.
+        Who computes, and a file that keeps what is computed; as in :class:`KernelAutoencoder`.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"

@@ -176,9 +176,7 @@ class EpsilonInsensitive(Canonical):
     Parameters
     ----------
     epsilon : float or "auto", default=0.1
-        Radius >= 0 of the residuals that cost nothing, in units of the outputs. ``"auto"``: estimators take half the
-        median norm of the leave-one-out residuals of the squared loss, from which they leave out rows that are far
-        off; the loss itself needs a number.
+        As of :class:`SquaredEpsilonInsensitive`.
 
     Raises
     ------

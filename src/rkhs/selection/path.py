@@ -19,18 +19,8 @@ import numpy as np
 from rkhs._core.errors import InputError
 from rkhs.protocols import hide, show
 
-__all__ = [
-    "FEWEST",
-    "FEW_COMPONENTS",
-    "LEVEL",
-    "Path",
-    "clearly_better",
-    "good_enough",
-    "measured",
-    "told",
-    "weighted_sum",
-    "within_noise",
-]
+__all__ = ["FEWEST", "FEW_COMPONENTS", "LEVEL", "Path"]
+__all__ += ["gain", "good_enough", "measured", "tied", "told", "weighted_sum"]
 
 FEWEST = 15
 """Rows below which parts are too small to tell settings apart."""
@@ -104,7 +94,7 @@ def good_enough(errors: np.ndarray) -> np.ndarray:
     return errors <= LEVEL * np.nanmin(errors)
 
 
-def within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
+def tied(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
     """Candidates whose rows are worse than those of the best by one standard error of the mean difference at most."""
     w = weights / weights.sum()
     with np.errstate(invalid="ignore"):  # infinite where there was no fit
@@ -113,11 +103,11 @@ def within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarr
         return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
 
 
-def clearly_better(errors: np.ndarray, weights: np.ndarray) -> tuple[int, np.ndarray]:
+def gain(errors: np.ndarray, weights: np.ndarray) -> tuple[int, np.ndarray]:
     """The strongest about as good as the best if it beats the first candidate by a standard error, and all means."""
     means = weighted_sum(errors, weights) / weights.sum()
     at = int(np.argmax(good_enough(means)))
-    return (0 if not np.isfinite(means[at]) or within_noise(errors, weights, at)[0] else at), means
+    return (0 if not np.isfinite(means[at]) or tied(errors, weights, at)[0] else at), means
 
 
 def weighted_sum(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -92,16 +92,10 @@ class DoublyStochastic(MiniBatch):
 
     Parameters
     ----------
-    batch_size : int, default=1024
-        Rows of one step.
-    learning_rate : float, default=3e-2
-        Length of the first steps.
+    batch_size, learning_rate, max_iter, beta1, beta2 : int, float, int or None, float and float
+        As of :class:`MiniBatch`, with its defaults.
     coefficient_share : float, default=0.25
         Share of the coefficients that one step updates, above 0 and at most 1.
-    max_iter : int or None, default=None
-        Number of steps. None: that of the estimator; 500 alone.
-    beta1, beta2 : float, default=0.9, 0.999
-        Decay of the first and second moment, at least 0 and under 1.
 
     Raises
     ------

@@ -41,17 +41,7 @@ from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
 from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
-from rkhs.selection.path import (
-    FEW_COMPONENTS,
-    FEWEST,
-    Path,
-    clearly_better,
-    good_enough,
-    measured,
-    told,
-    weighted_sum,
-    within_noise,
-)
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, gain, good_enough, measured, tied, told, weighted_sum
 
 __all__ = ["choose_depth", "choose_items", "path_errors"]
 
@@ -81,7 +71,7 @@ def _with_depth(opened: OpenedItems, settings: Settings, shallow: Choice, run: R
     asked = _compared(opened, replace(settings, candidates=deep, weaker=()), run)
     if asked is not None and compared is not None:
         errors, weights = path_errors(*asked.asked, deep, asked.parts, rough=asked.rough), asked.weights
-        at, means = clearly_better(errors, weights)
+        at, means = gain(errors, weights)
         if at:
             settings = replace(settings, reg=deep[at])
             compared = replace(compared, candidates=np.array(deep), errors=means, held_out=float(means[at]))
@@ -200,7 +190,7 @@ class _Comparison:
         """The strongest of the candidates about as good as the best."""
         level, measured_all = good_enough(means), self.one_by_one or len(self.parts) > 1
         if self.settings.linear_part == "free" and measured_all and self.many:
-            level |= within_noise(errors, weights, int(np.nanargmin(means)))
+            level |= tied(errors, weights, int(np.nanargmin(means)))
         return int(np.argmax(level))
 
     def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:

@@ -37,7 +37,7 @@ from rkhs.estimators.autoencoder.staged_rows import FIRST, MOST, RowStages, Stag
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.storage import announce_rows
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, clearly_better, good_enough, measured, told
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, gain, good_enough, measured, told
 
 if TYPE_CHECKING:
     from rkhs.estimators.run import Run
@@ -50,7 +50,7 @@ __all__ = ["OpenedRows", "choose_rows", "choose_rows_and_depth", "open_rows"]
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
 _PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
 _FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to tell candidates apart, in a third of the time
-_STEPS = 10  # iterations from one candidate to the next
+_STEPS, _DEEPER = 10, 15  # iterations from one candidate to the next, and from one of further layers
 _LOOK, _NEAR = 2, 1.05  # iterations after which the strongest candidate must be so near to the least error
 _TOLD = 300  # held-out rows that tell kinds of kernel apart, and anchors; fits to twice as many rows
 _TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared, both at the better of the two
@@ -164,13 +164,11 @@ def choose_rows_and_depth(opened: OpenedRows, settings: Settings, run: Run) -> t
     chosen = settings.deepened(choice.settings)
     opened = opened if found is opened else replace(opened, settings=chosen)
     compared = choice.compared and choice.compared.deepened(len(settings.widths) - 1)
-    if choice.start is None:
-        return opened, Choice(chosen, None, compared)
-    with one_thread(run):
-        stage, deeper = _chosen_depth(replace(opened.stages(chosen), most=_FEW_ANCHORS), choice.start)
-    if deeper is None:
-        return opened, Choice(chosen, choice.start, compared)
-    return opened, Choice(replace(chosen, reg=stage.reg), stage, deeper)
+    stage, deeper = choice.start, None
+    if stage is not None:
+        with one_thread(run):
+            stage, deeper = _chosen_depth(replace(opened.stages(chosen), most=_FEW_ANCHORS), stage)
+    return opened, Choice(replace(chosen, reg=stage.reg) if deeper else chosen, stage, deeper or compared)
 
 
 def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[str, float] | None:
@@ -248,12 +246,12 @@ def _chosen_depth(stages: RowStages, stage: Stage) -> tuple[Stage, Compared | No
     """The stage with the further layers that are better than the identity by a standard error, or as it is."""
     size, deep = len(stage.codes), stages.settings.depths(stages.settings.shallow)
     rows = slice(size, min(size + _HELD, len(stages.rows)))
-    found, errors = [stages.below.move(stage, size, stage.reg)], []
+    found = [stages.below.move(stage, size, stage.reg, steps=_DEEPER)]
     for reg in deep[1:]:
-        found.append(stages.move(found[-1], size, reg))
+        found.append(stages.move(found[-1], size, reg, steps=_DEEPER))
     errors = [as_array(stages.losses(stages.errors(one, rows))) for one in found]
     w = np.ones(len(errors[0])) if stages.rows.weights is None else as_array(stages.rows.weights[rows])
-    at, means = clearly_better(np.stack(errors), w)
+    at, means = gain(np.stack(errors), w)
     if at == 0:
         return stage, None
     return found[at], _judged(stages, found[at], float(means[at]), Compared(np.array(deep), means))

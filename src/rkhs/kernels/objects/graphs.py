@@ -213,10 +213,8 @@ class ShortestPath(_GraphParts):
 
     Parameters
     ----------
-    normalize : bool, default=True
-        Divide by ``sqrt(k(x, x) k(y, y))``.
-    node_label : str, default="label"
-        Attribute of the nodes of a networkx graph that holds the label; nodes without are all alike.
+    normalize, node_label : bool and str, default=True and "label"
+        As of :class:`WeisfeilerLehman`.
 
     Notes
     -----

@@ -227,8 +227,7 @@ class DynamicTimeWarping(_Aligned):
     Raises
     ------
     InputError
-        For parameters out of range, series that are not finite or differ in channels, and lengths that no alignment
-        within the window joins.
+        As of :class:`GlobalAlignment`.
 
     Notes
     -----

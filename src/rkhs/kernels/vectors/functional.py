@@ -170,10 +170,8 @@ class FunctionalGaussian(_Functional):
     ----------
     gamma : float or "median", default="median"
         ``"median"``: one over the median over pairs of the squared distance.
-    times : array of shape (T,), default=None
-        Strictly increasing times of the columns; None: equally spaced on [0, 1].
-    rule : {"trapezoid", "mean"}, default="trapezoid"
-        Quadrature; see :func:`quadrature_weights`.
+    times, rule : array of shape (T,) and {"trapezoid", "mean"}, default=None and "trapezoid"
+        As of :class:`FunctionalLaplacian`.
 
     References
     ----------

@@ -251,10 +251,8 @@ class NTK(_Angular):
 
     Parameters
     ----------
-    depth : int, default=1
-        Number of hidden layers, at most 10,000.
-    bias : bool, default=False
-        Append a constant coordinate 1 to every vector.
+    depth, bias : int and bool, default=1 and False
+        As of :class:`ArcCosine`.
 
     Notes
     -----
