@@ -17,7 +17,7 @@ from rkhs.data import read_graphs, read_table, write_codes
 from rkhs.engines import as_rows
 from rkhs.estimators import encode_to_parquet
 from rkhs.features import Nystroem
-from rkhs.kernels import MoleculeTanimoto
+from rkhs.kernels import MoleculeKernel, MoleculeTanimoto
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 EXTRAS = {
@@ -32,6 +32,7 @@ def model(**params: Any) -> rkhs.KernelPCA:
 
 USES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "molecules": ("rdkit", lambda _: MoleculeTanimoto()(["CCO"])),
+    "counts of molecules": ("rdkit", lambda _: MoleculeKernel()(["CCO"])),
     "GraphML": ("networkx", lambda folder: read_graphs(folder)),
     "reading parquet": ("pyarrow", lambda folder: read_table(folder / "t.parquet")),
     "writing parquet": ("pyarrow", lambda folder: write_codes(folder / "new.parquet", X)),

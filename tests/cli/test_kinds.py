@@ -12,7 +12,7 @@ import rkhs
 from rkhs.cli.expressions import parse_kernel
 from rkhs.cli.main import main
 from rkhs.data import load_molecules, read_table
-from rkhs.kernels import ShiftInvariant, kernel_from_name, quadrature_weights
+from rkhs.kernels import MoleculeKernel, ShiftInvariant, kernel_from_name, quadrature_weights
 from rkhs.kernels.registry import _BY_NAME
 
 N = 10
@@ -169,6 +169,20 @@ def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture
     same_codes("m.smi")
     assert fit("m.smi", "--fingerprint", "path", "--radius", "3") == 2
     assert "path fingerprints have no radius; got 3" in capsys.readouterr().err
+
+
+def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="molecules need the extra 'chem'")
+    smiles = load_molecules().smiles[:N]
+    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
+    assert fit("m.smi", "--kernel", "molecules") == 0
+    assert rkhs.load("m.rkhs").kernel_ == MoleculeKernel()
+    assert rkhs.load("m.rkhs").support_items_ == list(smiles)
+    same_codes("m.smi")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
+    assert table("near.csv")[0]["smiles"] in smiles
+    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--radius", "3") == 2
+    assert "--radius is for fingerprints; this model reads SMILES; leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

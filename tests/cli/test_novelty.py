@@ -72,3 +72,18 @@ def test_wrong_arguments_are_refused_in_the_words_of_the_command(
     assert "--alpha must be > 0 and <= 0.5; got 2.0" in capsys.readouterr().err
     assert main(["novelty", "known.csv", "missing.csv"]) == 2
     assert "missing.csv" in capsys.readouterr().err
+
+
+def test_molecules_are_compared_as_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="molecules need the extra 'chem'")
+    known = ["C" * i + end for i in range(2, 9) for end in ("O", "N", "C(=O)O")]
+    Path("known.smi").write_text("\n".join(known) + "\n")
+    Path("new.smi").write_text("CCCCCCCCCO\nc1ccc2[nH]ccc2c1\n")
+    assert main(["novelty", "known.smi", "new.smi", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kernel"] == "MoleculeKernel()"
+    assert [row["row"] for row in found["novel"]] == ["c1ccc2[nH]ccc2c1"]
+    expected = KernelNovelty("molecules").fit(known).p_values(["c1ccc2[nH]ccc2c1"])[0]
+    assert found["novel"][0]["p"] == pytest.approx(expected)
+    assert main(["novelty", "known.smi", "new.smi", "--kernel", "tanimoto", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kernel"] == "Tanimoto()"

@@ -208,18 +208,26 @@ def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["held-out error"] == pytest.approx((-plain.best_score_) ** 0.5)
 
 
-def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [(), ("--kernel", "tanimoto"), ("--fingerprint", "morgan"), ("--robust",)])
+def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
     smiles = ["C" * i + end for i in range(1, 8) for end in ("O", "N")]
     lines = [f"{s},{len(s)}.5,m{i}" for i, s in enumerate(smiles)]
     Path("mol.csv").write_text("\n".join(["s,size,id", *lines[:5], "C(,3,bad", *lines[5:]]) + "\n")
-    assert fit("mol.csv", "--smiles", "s", "--index-column", "id", "--predict", "size", "--skip-bad-smiles") == 0
+    assert (
+        fit("mol.csv", "--smiles", "s", "--index-column", "id", "--predict", "size", "--skip-bad-smiles", *words) == 0
+    )
     assert main(["predict", "m.rkhs", "mol.csv", "--index-column", "id", "--skip-bad-smiles", "-o", "p.csv"]) == 0
-    prints = molecular_fingerprints(smiles).bits
-    model = rkhs.OperatorKernelRegressorCV(Tanimoto(), regs=REGS).fit(prints, [len(s) + 0.5 for s in smiles])
+    bits = bool(words) and words[0] != "--robust"  # else the kernel of molecules, which reads SMILES
+    items = molecular_fingerprints(smiles).bits if bits else smiles
+    kernel = Tanimoto() if bits else "molecules"
+    model = rkhs.OperatorKernelRegressorCV(kernel, regs=REGS).fit(items, [len(s) + 0.5 for s in smiles])
     _, rows, values = table("p.csv")
     assert rows == [f"m{i}" for i in range(14)]
-    np.testing.assert_allclose(values[:, 0], model.predict(prints))
+    np.testing.assert_allclose(values[:, 0], model.predict(items))
+    if not bits:
+        assert main(["predict", "m.rkhs", "mol.csv", "--skip-bad-smiles", "--radius", "3"]) == 2
+        assert "--radius is for fingerprints; this model reads SMILES" in capsys.readouterr().err
 
 
 def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:

@@ -35,6 +35,7 @@ from rkhs.kernels import (
     MinMax,
     Mismatch,
     MixedTable,
+    MoleculeKernel,
     MoleculeTanimoto,
     Normalized,
     OnColumns,
@@ -98,6 +99,7 @@ EXAMPLES: dict[type, list[Kernel]] = {
     GlobalAlignment: [GlobalAlignment(), GlobalAlignment(0.3)],
     DynamicTimeWarping: [DynamicTimeWarping(), DynamicTimeWarping(0.2, window=9)],
     ShiftInvariant: [ShiftInvariant(), ShiftInvariant(2.0, "none")],
+    MoleculeKernel: [MoleculeKernel()],
     MoleculeTanimoto: [
         MoleculeTanimoto(),
         MoleculeTanimoto(counts=True, n_bits=512),
@@ -195,7 +197,7 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
             tuple(None if g else v for v, g in zip(row, lost, strict=True))
             for row, lost in zip(cells, gone, strict=True)
         ]
-    if isinstance(kernel, MoleculeTanimoto):
+    if isinstance(kernel, (MoleculeKernel, MoleculeTanimoto)):
         pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
         parts = ["C", "CC", "O", "N", "c1ccccc1", "C(=O)", "C(Cl)", "S", "C1CC1", "OC"]
         return kernel.read(["C" + "".join(rng.choice(parts, size=rng.integers(1, 6))) for _ in range(n)])

@@ -134,9 +134,10 @@ def _similarities(model: KernelEstimator, known: dict[str, Any], codes: Dataset,
         own = [places[name] for name in asked if name in places]
         same = len(own) == len(codes.X) and np.allclose(model.codes_[own], codes.X)
         asked = [smiles[i] for i in own] if same and smiles is not None else []
-    if known.get("kind") != "molecules" or not asked or found.texts is None:
+    recipe = known.get("fingerprint")  # of molecules that were read as fingerprints
+    if recipe is None or not asked or found.texts is None:
         return None
-    return similarities(known["fingerprint"], asked, found.ranking.indices, found.texts)
+    return similarities(recipe, asked, found.ranking.indices, found.texts)
 
 
 def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:

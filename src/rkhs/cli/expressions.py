@@ -29,6 +29,7 @@ _SPELLINGS = {
     "gak": "globalalignment",
     "dtw": "dynamictimewarping",
     "sink": "shiftinvariant",
+    "molecules": "moleculekernel",
 }
 _OF_TWO_CLASSES = {"cosine": "cosine", "massspectrum": "mass_spectrum"}
 

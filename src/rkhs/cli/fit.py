@@ -38,7 +38,7 @@ COLUMN), sequences (.fasta, .txt), graphs (a folder in the TU format or of .grap
 kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
 Quote them for the shell. Names and short names, with the defaults by kind marked *:
   vectors    gaussian (rbf), laplacian, matern, linear, cosine, polynomial (poly), arccosine, ntk
-  molecules  tanimoto *, minmax (* for counts)
+  molecules  tanimoto *, minmax (* for counts); molecules, moleculetanimoto (on SMILES; molecules * with --predict)
   graphs     weisfeilerlehman (wl), shortestpath (sp), randomwalk (rw); 'wl(2) + sp' *
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from rkhs._core.errors import InputError, RkhsError, shown
-from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, kind_options, print_options
+from rkhs.cli.kinds import OBJECTS, add_kind_options, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import APART, without_rows
 from rkhs.data.formats import is_table, is_text_table
@@ -141,7 +141,11 @@ def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
     """Read a file as the options say, without the rows of ``--leave-out``."""
+    from rkhs.cli.expressions import parse_kernel
+
     data = _read_all(args, path, gram=gram)
+    if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
+        data = as_kernel_reads(data, parse_kernel(args.kernel))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -291,7 +295,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
         raise InputError(
             f"{path}: the model needs {expected} {meaning}; got {data.X.shape[-1]}; choose them with --columns"
         )
-    return data
+    return as_kernel_reads(data, model.kernel_)
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
@@ -383,7 +387,7 @@ def chunks_for_model(
         expected = getattr(model, "n_features_in_", data.X.shape[-1])
         if data.X.shape[-1] != expected:
             raise InputError(f"{path}: the model needs {expected} columns; got {data.X.shape[-1]}; see --columns")
-        yield _report_skipped(data)
+        yield as_kernel_reads(_report_skipped(data), model.kernel_)
 
 
 def _columns_of(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.parser import nearest
+from rkhs.cli.parser import nearest, refuse_flags
 from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "OBJECTS",
     "add_kind_options",
+    "as_kernel_reads",
+    "as_predictors_read",
     "choose_by_classes",
     "default_kernel",
     "find_estimator",
@@ -60,6 +63,8 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
 
     if data.kind == "series" or data.kind == "graphs":
         return kernels.kernels_for(data.kind, data.X)[0]
+    if data.as_smiles:
+        return kernels.MoleculeKernel()
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     table: dict[str, Any] = {
@@ -68,6 +73,20 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         "texts": kernels.Spectrum(1, tokens="words"),
     }
     return table.get(data.kind)
+
+
+def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
+    """Molecules as SMILES, for a kernel on objects; any other data, and kernels of fingerprints: as it is."""
+    objects = data.kind == "molecules" and getattr(kernel, "domain", None) == "objects"
+    return replace(data, as_smiles=True) if objects else data
+
+
+def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
+    """Molecules as SMILES, unless a kernel or fingerprints are asked for."""
+    from rkhs.kernels import MoleculeKernel
+
+    asked = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
+    return data if asked or print_options(args) else as_kernel_reads(data, MoleculeKernel())
 
 
 def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
@@ -136,8 +155,9 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
 
 def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     radius = 2 if args.radius is None else args.radius
+    recipe = {"name": args.fingerprint or "morgan", "radius": radius, "n_bits": int(data.X.shape[1])}
     return {
-        "fingerprint": {"name": args.fingerprint or "morgan", "radius": radius, "n_bits": int(data.X.shape[1])},
+        "fingerprint": None if data.as_smiles else recipe,
         "smiles": None if data.smiles is None else list(data.smiles),
         "smiles_column": args.smiles,
     }
@@ -147,7 +167,7 @@ def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> 
     """What the notes of a kind say of how other files are read."""
     kind, tabular = known.get("kind"), args.columns is None and is_table(path)
     if kind == "molecules":
-        given = _recipe_options(args, known.get("fingerprint"), path)
+        given = _recipe_options(args, known["fingerprint"], path)
         if tabular and args.smiles is None:
             if known.get("smiles_column") is None:
                 raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
@@ -163,6 +183,11 @@ def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> 
 def _recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
     """The fingerprint options of the training file; others are refused."""
     known = ("morgan", "path", "maccs", "counts")
+    if recipe is None:
+        refuse_flags(
+            args, ("fingerprint", "radius", "bits"), "is for fingerprints; this model reads SMILES; leave it out"
+        )
+        return {}
     if not isinstance(recipe, dict) or set(recipe) != {"name", "radius", "n_bits"} or recipe["name"] not in known:
         raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
     circular, folded = recipe["name"] in ("morgan", "counts"), recipe["name"] != "maccs"

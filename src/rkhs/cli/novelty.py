@@ -9,6 +9,7 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import add_scale_option
 from rkhs.cli.fit import WITHOUT_ENGINE
 from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, row_labels, write_numbers
 from rkhs.cli.summaries import add_json_option, tell
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.estimators import KernelNovelty
 
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
-    known = read_input(args, args.input, gram=args.gram)
+    known = as_predictors_read(args, read_input(args, args.input, gram=args.gram))
     data = known
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})

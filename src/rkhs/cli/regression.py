@@ -144,6 +144,8 @@ def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
     """Some items; of a Gram matrix their kernel values with the known ones."""
     from dataclasses import replace
 
+    if data.as_smiles:
+        return data.items[rows]
     X = data.X[rows][:, known] if data.kind == "gram" else data.X[rows]
     return replace(data, X=X).items
 

@@ -123,7 +123,7 @@ def fit_regressor_robustly(
         raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")
     if regressor.columns == "integral":
         raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
-    return fit_robust(regressor, data.X, y, trim=_trim(args))
+    return fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=_trim(args))
 
 
 def _trim(args: argparse.Namespace) -> float:

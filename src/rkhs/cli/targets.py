@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options
+from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import keep_rows
 from rkhs.data.formats import is_table
@@ -48,7 +49,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     unknown = np.isnan(Y).all(1)
     if unknown.any():
         data, Y = keep_rows(data, ~unknown), Y[~unknown]
-    return data, Y, names, int(unknown.sum())
+    return as_predictors_read(args, data), Y, names, int(unknown.sum())
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:

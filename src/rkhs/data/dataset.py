@@ -94,6 +94,8 @@ class Dataset:
         Empty cells of curves that straight lines between their neighbours filled.
     guessed : tuple of str, default=()
         What was guessed of the layout of a text file, and the rows that were left out of it.
+    as_smiles : bool, default=False
+        Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     """
 
     X: np.ndarray
@@ -108,10 +110,13 @@ class Dataset:
     classes: np.ndarray | None = None
     filled: int = 0
     guessed: tuple[str, ...] = ()
+    as_smiles: bool = False
 
     @property
     def items(self) -> Any:
-        """What estimators take: `X`, or curves with their times."""
+        """What estimators take: `X`, or curves with their times, or SMILES."""
+        if self.as_smiles:
+            return np.array(self.smiles, dtype=object)
         return self.X if self.times is None else Curves(self.X[:, :, None], (self.times,))
 
     @property

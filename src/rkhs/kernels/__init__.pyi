@@ -19,7 +19,7 @@ from rkhs.kernels.objects.graphs import (
     WeisfeilerLehman as WeisfeilerLehman,
 )
 from rkhs.kernels.objects.mixed import MixedTable as MixedTable
-from rkhs.kernels.objects.molecules import MoleculeTanimoto as MoleculeTanimoto
+from rkhs.kernels.objects.molecules import MoleculeKernel as MoleculeKernel, MoleculeTanimoto as MoleculeTanimoto
 from rkhs.kernels.objects.series import ShiftInvariant as ShiftInvariant
 from rkhs.kernels.objects.sets import MeanEmbedding as MeanEmbedding
 from rkhs.kernels.objects.spectra import ProbabilityProduct as ProbabilityProduct

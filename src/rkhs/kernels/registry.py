@@ -54,6 +54,7 @@ _BY_NAME = ByName(
     gak="GlobalAlignment",
     dynamic_time_warping="DynamicTimeWarping",
     dtw="DynamicTimeWarping",
+    molecules="MoleculeKernel",
     molecule_tanimoto="MoleculeTanimoto",
     precomputed="Precomputed",
 )
@@ -69,7 +70,7 @@ def kernel_from_name(name: str) -> Kernel:
         "tanimoto", "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian",
         "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mass_spectrum",
         "mismatch", "gappy", "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
-        "molecule_tanimoto", "precomputed".
+        "molecules", "molecule_tanimoto", "precomputed".
 
     Returns
     -------

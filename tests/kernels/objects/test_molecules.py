@@ -9,7 +9,7 @@ import torch
 import rkhs
 from rkhs._core.errors import InputError, MissingExtraError
 from rkhs.data import load_molecules, molecular_fingerprints
-from rkhs.kernels import MinMax, MoleculeTanimoto, Normalized, Tanimoto
+from rkhs.kernels import MinMax, MoleculeKernel, MoleculeTanimoto, Normalized, Tanimoto
 from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
 
 SMILES = list(load_molecules().smiles[:40])
@@ -106,6 +106,48 @@ def test_the_product_formula_is_tanimoto_of_counts(chem) -> None:
     assert counts.dtype == np.uint16
     expected = Tanimoto()(counts.astype(float))
     np.testing.assert_allclose(MoleculeTanimoto(counts=True, formula="product")(SMILES), expected, rtol=1e-14)
+
+
+def counts_of_five_kinds(chem, text: str) -> list[dict[int, int]]:
+    from rdkit.Chem import AllChem, rdMolDescriptors
+
+    molecule = chem.MolFromSmiles(text)
+    return [
+        rdMolDescriptors.GetMorganFingerprint(molecule, 2).GetNonzeroElements(),
+        rdMolDescriptors.GetMorganFingerprint(molecule, 3).GetNonzeroElements(),
+        rdMolDescriptors.GetAtomPairFingerprint(molecule).GetNonzeroElements(),
+        rdMolDescriptors.GetTopologicalTorsionFingerprint(molecule).GetNonzeroElements(),
+        AllChem.UnfoldedRDKFingerprintCountBased(molecule).GetNonzeroElements(),
+    ]
+
+
+def slow_minmax(a: dict[int, int], b: dict[int, int]) -> float:
+    keys = {*a, *b}
+    high = sum(max(a.get(key, 0), b.get(key, 0)) for key in keys)
+    return sum(min(a.get(key, 0), b.get(key, 0)) for key in keys) / high if high else 1.0
+
+
+def test_the_mean_of_five_kernels_is_that_of_its_definition(chem) -> None:
+    texts = [*SMILES[:12], "C", "O", "CC"]  # single atoms have no pairs, torsions and paths
+    found = [counts_of_five_kinds(chem, text) for text in texts]
+    expected = np.array([[np.mean([*map(slow_minmax, x, y)]) for y in found] for x in found])
+    kernel = MoleculeKernel()
+    np.testing.assert_allclose(kernel(texts), expected, rtol=1e-14)
+    np.testing.assert_allclose(kernel(texts[:3], texts), expected[:3], rtol=1e-14)
+    np.testing.assert_array_equal(kernel(texts), kernel([chem.MolFromSmiles(text) for text in texts]))
+
+
+def test_a_regressor_of_molecules_by_name_is_kept_as_smiles(chem, tmp_path) -> None:
+    y = np.array([float(chem.MolFromSmiles(text).GetNumAtoms()) for text in SMILES])
+    model = rkhs.OperatorKernelRegressorCV("molecules", regs=[1e-4, 1e-2]).fit(SMILES[:30], y[:30])
+    assert model.score(SMILES[30:], y[30:]) > 0.5
+    rkhs.save(model.estimator_, tmp_path / "m.rkhs")
+    loaded = rkhs.load(tmp_path / "m.rkhs")
+    np.testing.assert_array_equal(loaded.predict(SMILES[30:]), model.predict(SMILES[30:]))
+    with pytest.raises(
+        InputError, match=r"MoleculeKernel reads SMILES .*1 of 2 .*item 1 \('C1CC': not a valid SMILES\)"
+    ):
+        loaded.predict(["CC", "C1CC"])
 
 
 def test_molecules_go_in_as_objects_and_come_back(chem, tmp_path) -> None:

@@ -20,6 +20,7 @@ from rkhs.kernels import (
     MeanEmbedding,
     Mismatch,
     MixedTable,
+    MoleculeKernel,
     MoleculeTanimoto,
     ProbabilityProduct,
     RandomWalk,
@@ -75,7 +76,7 @@ def _item(case: Case, kernel: Kernel, shape: int) -> Any:
         return _series(case, None)
     if isinstance(kernel, ShiftInvariant):
         return _series(case, 4 + shape)
-    if isinstance(kernel, MoleculeTanimoto):
+    if isinstance(kernel, (MoleculeKernel, MoleculeTanimoto)):
         return "C" + "".join(case.rng.choice(PARTS, size=int(case.rng.integers(1, 5))))
     if isinstance(kernel, ProbabilityProduct):
         peaks = int(case.rng.integers(1, 5))
