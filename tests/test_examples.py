@@ -56,6 +56,10 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
     ),
     "losses": ({"n": 100}, lambda r: max(r.values()) < 1e-12),
     "molecules": ({"n": 120}, lambda r: r["similarity of neighbours"] > 1.5 * r["similarity at random"]),
+    "way_back": (
+        {"n": 120, "steps": 5},
+        lambda r: r["steps of the bump to the right"] == 1.0 and r["different molecules"] > 2.0,
+    ),
     "graphs": ({"n": 90}, lambda r: r["5 nearest neighbours"] > r["largest class"]),
     "promoters": ({"n": 80}, lambda r: r["kernel autoencoder"] > 0.5),
     "gunpoint": ({"n": 90}, lambda r: r["3 nearest codes"] > 0.7),

@@ -1,0 +1,57 @@
+"""Dates and long texts become numbers before our estimators: by skrub, or by steps of scikit-learn that do the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from rkhs import KernelAutoencoder
+
+N = 60
+
+
+@pytest.fixture
+def table() -> pandas.DataFrame:
+    """Orders: one line of days and texts, the price follows the day."""
+    rng = np.random.default_rng(0)
+    topics = ["cracks and splinters in the window, its glass", "warped oak boards, rough and full of knots, of wood"]
+    said = [f"order {i}: {what}" for i, what in enumerate(rng.choice(topics, N))]
+    days = pandas.date_range("2024-01-01", periods=N, freq="D").astype(str)
+    return pandas.DataFrame({"bought": days, "note": said, "price": np.arange(N) + rng.normal(size=N)})
+
+
+def days(frame: Any) -> np.ndarray:
+    """Days since the first of 2024."""
+    times = frame.apply(pandas.to_datetime)
+    return np.asarray((times - pandas.Timestamp("2024-01-01")) / pandas.Timedelta(days=1))
+
+
+def by_scikit_learn() -> Any:
+    texts = make_pipeline(TfidfVectorizer(), TruncatedSVD(5, random_state=0))
+    return make_column_transformer((FunctionTransformer(days), ["bought"]), (texts, "note"), remainder="passthrough")
+
+
+def by_skrub() -> Any:
+    return pytest.importorskip(
+        "skrub", reason="skrub is not installed; scikit-learn's steps are tested"
+    ).TableVectorizer()
+
+
+@pytest.mark.parametrize("vectorizer", [by_scikit_learn, by_skrub])
+def test_codes_know_dates_and_texts(table: pandas.DataFrame, vectorizer: Any) -> None:
+    model = make_pipeline(vectorizer(), KernelAutoencoder(5, columns="scaled")).fit(table[:40])
+    codes = np.asarray(model.transform(table))
+    assert codes.shape == (N, 5)
+    assert np.isfinite(codes).all()
+    glass = table.note.str.endswith("glass").to_numpy(dtype=float)
+    for known, least in ((np.arange(N), 0.8), (glass, 0.5)):  # the day, and what the text says
+        assert LinearRegression().fit(codes, known).score(codes, known) > least
