@@ -21,12 +21,12 @@ N = 60
 
 @pytest.fixture
 def table() -> pandas.DataFrame:
-    """Orders: one line of days and texts, the price follows the day."""
+    """Orders: a day, a text and a price."""
     rng = np.random.default_rng(0)
     topics = ["cracks and splinters in the window, its glass", "warped oak boards, rough and full of knots, of wood"]
     said = [f"order {i}: {what}" for i, what in enumerate(rng.choice(topics, N))]
     days = pandas.date_range("2024-01-01", periods=N, freq="D").astype(str)
-    return pandas.DataFrame({"bought": days, "note": said, "price": np.arange(N) + rng.normal(size=N)})
+    return pandas.DataFrame({"bought": days, "note": said, "price": rng.normal(size=N)})
 
 
 def days(frame: Any) -> np.ndarray:
@@ -53,5 +53,5 @@ def test_codes_know_dates_and_texts(table: pandas.DataFrame, vectorizer: Any) ->
     assert codes.shape == (N, 5)
     assert np.isfinite(codes).all()
     glass = table.note.str.endswith("glass").to_numpy(dtype=float)
-    for known, least in ((np.arange(N), 0.8), (glass, 0.5)):  # the day, and what the text says
-        assert LinearRegression().fit(codes, known).score(codes, known) > least
+    for known in (np.arange(N), glass):  # the day, and what the text says
+        assert LinearRegression().fit(codes, known).score(codes, known) > 0.3  # 0.08 by chance
