@@ -95,8 +95,8 @@
       const stops = [0, 1, 2, 3, 4].map((k) => theme(`--r${k}`)), [low, high] = field.ends ?? range(field.numbers), [least, most] = range(field.numbers);
       paint = Array.from(field.numbers, (value) =>
         Number.isFinite(value) ? mixed(stops, (value - low) / Math.max(high - low, 1e-12)) : missing);
-      const item = make("li", (least < low ? "below " : "") + shown(low));
-      item.append(make("span", null, { class: "ramp" }), (most > high ? "above " : "") + shown(high));
+      const item = make("li", (least < low && shown(least) !== shown(low) ? "below " : "") + shown(low));
+      item.append(make("span", null, { class: "ramp" }), (most > high && shown(most) !== shown(high) ? "above " : "") + shown(high));
       legend.append(item);
     }
   }
