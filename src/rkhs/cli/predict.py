@@ -110,8 +110,6 @@ def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassif
 
 def _numbers(args: argparse.Namespace, file: ModelFile, data: Dataset) -> _Predicted:
     """Predictions, and what stands beside them where each row of the fit can be left out."""
-    import numpy as np
-
     model, items = file.estimator, data.items
     values: np.ndarray = model.predict(items).reshape(data.n_samples, -1)
     names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
@@ -122,14 +120,22 @@ def _numbers(args: argparse.Namespace, file: ModelFile, data: Dataset) -> _Predi
                 "it out, or fit again without --loss, --gram"
             )
         return names, (names, values.tolist()), {"predictions": values}
-    sets = model.predict_set(items, 0.9 if args.coverage is None else args.coverage)
-    deviations = model.predict(items, return_std=True)[1]
+    return names, *_with_sets(model, items, values, names, 0.9 if args.coverage is None else args.coverage)
+
+
+def _with_sets(
+    model: Any, items: Any, values: np.ndarray, names: list[str], coverage: float
+) -> tuple[tuple[list[str], list[list[Any]]], dict[str, Any]]:
+    """Predictions between the ends of their sets, with deviations and the novelty of each row."""
+    import numpy as np
+
+    sets, deviations = model.predict_set(items, coverage), model.predict(items, return_std=True)[1]
     parts = [part.reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
     novelty = model.p_values(items)
     found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
     titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]
     table = np.column_stack([np.stack(parts, 2).reshape(len(values), -1), novelty])
-    return names, ([*titles, _NOVELTY], table.tolist()), found
+    return ([*titles, _NOVELTY], table.tolist()), found
 
 
 def _classes(file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:
