@@ -128,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=150)
     parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--candidates", type=int, default=60, help="halves of the spectra to calibrate on; 0: none")
+    parser.add_argument("--candidates", type=int, default=20, help="halves of the spectra to calibrate on; 0: none")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
