@@ -115,7 +115,7 @@ class Encoder:
         packed = _pack(value, self.arrays) if len(value) >= _LONG else None
         if packed is not None:
             return {**packed, "kind": kind}
-        if len(value) >= _LONG and all(type(one) is tuple and 0 < len(one) == len(value[0]) for one in value):
+        if _is_table(value):
             columns = [list(column) for column in zip(*value, strict=True)]
             rows = [self.encode(c, f"{where}[:, {j}]") for j, c in enumerate(columns)]
             return {"$rows": rows, "kind": kind}
@@ -197,6 +197,11 @@ def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
     name = f"array{len(arrays)}"
     arrays[name] = np.array(array, order="C", copy=True)
     return name
+
+
+def _is_table(value: Sequence[Any]) -> bool:
+    """Whether many values are tuples of one length."""
+    return len(value) >= _LONG and all(type(one) is tuple and 0 < len(one) == len(value[0]) for one in value)
 
 
 def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:

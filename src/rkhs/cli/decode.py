@@ -124,16 +124,20 @@ def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, A
     return _Ranked(ranking, *_training_names(model, known), known.get("skipped_rows") or [])
 
 
-def _similarities(model: KernelEstimator, known: dict[str, Any], codes: Dataset, found: _Ranked) -> np.ndarray | None:
-    """Similarities (m, k) of the molecules that the codes are of, where these are known, and their candidates."""
+def _smiles_of(model: KernelEstimator, known: dict[str, Any], codes: Dataset) -> list[str]:
+    """SMILES of the rows of codes, if these are training molecules; names of others are perhaps the same."""
     import numpy as np
 
-    asked, (names, smiles) = list(codes.row_names or ()), _training_names(model, known)
-    if codes.row_title != "smiles":  # names of others are perhaps those of training molecules too
-        places = {name: i for i, name in enumerate(names or ())}
-        own = [places[name] for name in asked if name in places]
-        same = len(own) == len(codes.X) and np.allclose(model.codes_[own], codes.X)
-        asked = [smiles[i] for i in own] if same and smiles is not None else []
+    names, smiles = _training_names(model, known)
+    places = {name: i for i, name in enumerate(names or ())}
+    own = [places[name] for name in codes.row_names or () if name in places]
+    same = len(own) == len(codes.X) and np.allclose(model.codes_[own], codes.X)
+    return [smiles[i] for i in own] if same and smiles is not None else []
+
+
+def _similarities(model: KernelEstimator, known: dict[str, Any], codes: Dataset, found: _Ranked) -> np.ndarray | None:
+    """Similarities (m, k) of the molecules that the codes are of, where these are known, and their candidates."""
+    asked = list(codes.row_names or ()) if codes.row_title == "smiles" else _smiles_of(model, known, codes)
     recipe = known.get("fingerprint")  # of molecules that were read as fingerprints
     if recipe is None or not asked or found.texts is None:
         return None

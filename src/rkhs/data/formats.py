@@ -90,13 +90,18 @@ def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
         )
 
 
+def _first_lines(path: Path) -> list[str]:
+    """Of a text in any encoding, in which only numbers are looked for."""
+    with open(path, "rb") as handle:
+        encoding = marked_encoding(handle.read(4)) or "latin-1"
+    with open_lines(path, encoding, None) as text:
+        return list(islice(text, _FIRST_LINES))
+
+
 def _holds_numbers(path: Path) -> bool:
     """Whether at least half of what stands below the first line of a text is numbers."""
     try:
-        with open(path, "rb") as handle:
-            encoding = marked_encoding(handle.read(4)) or "latin-1"  # any bytes: only numbers are looked for
-        with open_lines(path, encoding, None) as text:
-            head = list(islice(text, _FIRST_LINES))
+        head = _first_lines(path)
     except (OSError, UnicodeError):
         return False
     lines = [line for line in head[1:] if not line.startswith(("#", "%"))] or head

@@ -235,15 +235,21 @@ def _split_names(
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
     if len(names) == width - 1 and _widths(body) == {width}:
-        if any(row[-1] for row in body if row):
-            if asked is None:
-                _refuse_titles(layout, first, [row[0] for row in body if row])
-            names = ("", *names)
-            guessed.append("the first column, without a name, names the rows")
-        else:
-            names = (*names, "")
-            guessed.append("every row ends with a delimiter")
+        names = _with_another(layout, names, first, [row for row in body if row], asked, guessed)
     return names, _without_units(body, guessed)
+
+
+def _with_another(
+    layout: Layout, names: tuple[str, ...], first: Row, body: list[Row], asked: bool | None, guessed: list[str]
+) -> tuple[str, ...]:
+    """Names one short of the rows: the first column has none, as R writes it, or every row ends with a delimiter."""
+    if not any(row[-1] for row in body):
+        guessed.append("every row ends with a delimiter")
+        return (*names, "")
+    if asked is None:
+        _refuse_titles(layout, first, [row[0] for row in body])
+    guessed.append("the first column, without a name, names the rows")
+    return ("", *names)
 
 
 def _refuse_titles(layout: Layout, names: Row, column: Row) -> None:
@@ -331,12 +337,17 @@ def _delimiter(layout: Layout, head: list[str]) -> str:
     if most[0] <= 0.0 and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
         return " "
     best = [mark for mark, share in shares.items() if share == most]
-    if len(best) > 1 and layout.delimiter in best and most[0] > 0.0:
+    _refuse_ties(layout, best if most[0] > 0.0 else [], lines)
+    return best[0] if len(best) == 1 else layout.delimiter
+
+
+def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:
+    """Refuse lines that two characters split into as many numbers."""
+    if len(best) > 1 and layout.delimiter in best:
         raise InputError(
             f"{layout.path}: expected one character that splits the lines into numbers; got "
             f"{shown(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
         )
-    return best[0] if len(best) == 1 else layout.delimiter
 
 
 def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:

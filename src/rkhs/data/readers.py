@@ -355,7 +355,12 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         )
     if found.mostly_numbers(position):
         found.refuse_texts([position])
-    values = [cell for cell in texts if cell.lower() not in WEAK]
+    _refuse_hidden_numbers(where, [cell for cell in texts if cell.lower() not in WEAK])
+    return cells
+
+
+def _refuse_hidden_numbers(where: str, values: list[str]) -> None:
+    """Refuse texts that are all numbers in another notation, which would become names."""
     grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
     if grouped or several:
         what = "a number with separators or a unit" if grouped else "several numbers"
@@ -364,4 +369,3 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
             f"{where} must hold numbers or texts; got {shown(values[0])}, {what}; {advice}, or begin them with a "
             "letter if they are names"
         )
-    return cells

@@ -290,9 +290,7 @@ def parts_of_text(
         if frame.shape[1] != layout.width:
             layout.check_rows()
         cells = [_column(frame[j], layout, raw=j in texts) for j in range(layout.width)]
-        blank = np.flatnonzero(_gaps(cells[-1], layout.missing))
-        for column in cells[:-1]:
-            blank = blank[_gaps(column[blank], layout.missing)]
+        blank = _blank_rows(cells, layout.missing)
         if not checked and (len(blank) or frame[layout.width - 1].isna().any()):
             layout = replace(layout, numbers=frozenset(j for j, c in enumerate(cells) if c.dtype != object))
             guessed, checked = guessed + layout.check_rows(), True  # pandas fills short rows
@@ -303,6 +301,14 @@ def parts_of_text(
         done += len(frame) - len(blank)
     if not done:
         raise InputError(f"{path}: expected a number or text in some cell; got gaps alone; check the file")
+
+
+def _blank_rows(cells: list[np.ndarray], missing: Any) -> np.ndarray:
+    """Rows without a known cell."""
+    blank = np.flatnonzero(_gaps(cells[-1], missing))
+    for column in cells[:-1]:
+        blank = blank[_gaps(column[blank], missing)]
+    return blank
 
 
 def _gaps(cells: Column, missing: Collection[str]) -> np.ndarray:

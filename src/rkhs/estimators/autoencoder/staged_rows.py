@@ -238,15 +238,22 @@ class RowStages:
         rows, turns, settings = self.rows, [], self.settings
         layers = self.coded(stage, len(rows))
         if settings.shortcut:
-            (Z, *rest), W, hidden = (layers, stage.point, stage.hidden) if stage.hidden else self.below.rotated(stage)
-            layers = [Z, *rest] if hidden else [carried(Z, p) for p in settings.widths]
-            hidden = hidden or [Z.new_zeros(1, p) for p in settings.widths[1:]]
-            count = min(MORE * settings.feature_storage.m, len(rows))  # codes are searched at those of all anchors
-            return layers, carried(W, settings.widths[0]), [carried(Phi.mT, count).mT for Phi in hidden]
+            return self._carried(stage, layers)
         for kernel, Z in zip(settings.decoder_kernels, layers, strict=True):
             turns.append(principal_axes(Z, rows.weights) if kernel.rotation_invariant else torch.eye(Z.shape[1]).to(Z))
         hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
         return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden
+
+    def _carried(self, stage: Stage, layers: list[Tensor]) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+        """The same where layers add to the codes below: those of one layer, with others that are the identity."""
+        widths = self.settings.widths
+        (Z, *rest), W, hidden = (layers, stage.point, stage.hidden) if stage.hidden else self.below.rotated(stage)
+        layers = [Z, *rest] if hidden else [carried(Z, p) for p in widths]
+        hidden = hidden or [Z.new_zeros(1, p) for p in widths[1:]]
+        count = min(
+            MORE * self.settings.feature_storage.m, len(self.rows)
+        )  # codes are searched at those of all anchors
+        return layers, carried(W, widths[0]), [carried(Phi.mT, count).mT for Phi in hidden]
 
     def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredDecoder, float, Tensor]:
         """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""
