@@ -328,9 +328,13 @@ def _kind(cell: str) -> str:
     return _GAP if math.isnan(value) else _NUMBER
 
 
+def _lines_of_cells(head: list[str]) -> list[str]:
+    return [line for line in head if line.strip() and not line.startswith("#")]
+
+
 def _delimiter(layout: Layout, head: list[str]) -> str:
     """The character that splits the first rows alike into the most numbers; the usual one where that is no help."""
-    lines = [line for line in head if line.strip() and not line.startswith("#")]
+    lines = _lines_of_cells(head)
     marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
     shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
     most = max(shares.values())
@@ -350,6 +354,10 @@ def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:
         )
 
 
+def _share_of_numbers(cells: list[str]) -> float:
+    return sum(number_in(cell) is not None or is_grouped_number(cell) for cell in cells) / len(cells)
+
+
 def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     """Share of numbers among cells of lines split alike, half less under a title; and whether none stands above."""
     try:
@@ -359,8 +367,7 @@ def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     above = _ragged_rows(rows)
     if above is None or _splits_too_much(layout, rows, lines):
         return -math.inf, False
-    body = list(chain.from_iterable(rows[max(above, 1) :]))
-    share = sum(number_in(cell) is not None or is_grouped_number(cell) for cell in body) / len(body)
+    share = _share_of_numbers(list(chain.from_iterable(rows[max(above, 1) :])))
     if layout.delimiter == " " and share < 0.5:
         return -math.inf, False
     short = above == 0 or len(rows[above - 1]) == len(rows[-1]) - 1  # R leaves out the name of the first column
@@ -491,6 +498,11 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     )
 
 
+def _last_digit(grid: np.ndarray) -> float:
+    """The unit of the last digit that numbers are written with; 0 where there are more than six."""
+    return next((10.0**-d for d in range(7) if np.allclose(grid, np.round(grid, d), rtol=0.0, atol=1e-9)), 0.0)
+
+
 def _is_grid(values: Sequence[float | None]) -> bool:
     """Whether numbers could be the names of columns: 0, two that follow each other, or an equally spaced grid."""
     grid = np.array(values, dtype=np.float64)  # None is NaN
@@ -501,6 +513,6 @@ def _is_grid(values: Sequence[float | None]) -> bool:
         many = len(grid) >= _MANY
         steps = -steps if many and steps[0] < 0.0 else steps
         mean = float(steps.mean())
-        unit = next((10.0**-d for d in range(7) if np.allclose(grid, np.round(grid, d), rtol=0.0, atol=1e-9)), 0.0)
+        unit = _last_digit(grid)
         rounding = 1.001 * unit if many and 2.0 * unit <= mean else 0.0  # half of the last digit at each end
         return bool(np.all(steps > 0) and np.allclose(steps, mean, rtol=1e-2 if many else 1e-6, atol=rounding))

@@ -131,6 +131,14 @@ class Sizes:
 
 
 @within_limit
+def _say(progress: bool, what: str, seconds: float, done: float) -> None:
+    """Show what is done of a comparison, if that was asked for; nothing more at its end."""
+    if progress and done < 1.0:
+        show(what, seconds, done)
+    elif progress:
+        hide()
+
+
 def compare_codes(
     X: Any,
     y: Any,
@@ -211,8 +219,7 @@ def compare_codes(
         inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
         for name, make in methods.items():
             start = time.perf_counter()
-            if progress:
-                show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
+            _say(progress, f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
             with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
                 warnings.simplefilter("ignore")
@@ -224,8 +231,7 @@ def compare_codes(
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores[name, head].append(float(score))
-    if progress:
-        hide()
+    _say(progress, "", 0.0, 1.0)
     sizes = _sizes(splits, len(items), len(known))
     measure, tested = ("accuracy", sizes.tested) if classes else ("R^2", 0)
     rows = tuple(
