@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from tools.measure_house import GOALS, measures
 
-# What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
+# What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling. Answers
+# with a promise were given 1,500 lines of code, and took 930 of them.
 CEILINGS = {
-    "lines of code": 34_722,
-    "all lines": 54_615,
-    "docstring lines behind no door": 2_229,
+    "lines of code": 35_650,
+    "all lines": 56_154,
+    "docstring lines behind no door": 2_434,
     "functions of complexity above 15": 7,
     "functions of complexity above 10": 77,
     "import circles": 0,
     "modules behind kernel_autoencoder": 134,
     "files that name an option": 22,
     "constants written twice": 6,
-    "lines run by a session of KernelAutoencoder": 1_818,
+    "lines run by a session of KernelAutoencoder": 1_840,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 15,
     "check_ calls of a fit": 43,
-    "lines run by a session of KernelPCA": 757,
+    "lines run by a session of KernelPCA": 763,
 }
 
 

@@ -51,7 +51,7 @@ MODELS: dict[str, tuple[Any, Tolerance]] = {
     "KernelPCA, landmarks": (KernelPCA(5, storage=Nystroem(100)), Tolerance(1e-4, None, 5e-2)),
     "KernelPCA, random features": (KernelPCA(5, storage=RandomFeatures(200)), Tolerance(1e-4, None, 1e-3)),
     "KernelContrastive": (KernelContrastive(3), Tolerance(5e-3, 1e-3, None)),
-    "OperatorKernelRegressor": (OperatorKernelRegressor(), Tolerance(1e-3, 1e-4, 1e-3)),
+    "OperatorKernelRegressor": (OperatorKernelRegressor(reg=1e-3), Tolerance(1e-3, 1e-4, 1e-3)),
     "OperatorKernelRegressor, huber": (OperatorKernelRegressor(loss="huber"), Tolerance(1e-3, 1e-4, 1e-3)),
     "OperatorKernelRegressor, landmarks": (
         OperatorKernelRegressor(storage=Nystroem(100)),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
+    from rkhs.estimators.regression.base import VectorRegressor
     from rkhs.evaluation import SmoothClassifier
     from rkhs.persistence import ModelFile
 
@@ -124,13 +125,13 @@ def _numbers(args: argparse.Namespace, file: ModelFile, data: Dataset) -> _Predi
 
 
 def _with_sets(
-    model: Any, items: Any, values: np.ndarray, names: list[str], coverage: float
+    model: VectorRegressor, items: Any, values: np.ndarray, names: list[str], coverage: float
 ) -> tuple[tuple[list[str], list[list[Any]]], dict[str, Any]]:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
     import numpy as np
 
     sets, deviations = model.predict_set(items, coverage), model.predict(items, return_std=True)[1]
-    parts = [part.reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
+    parts = [np.asarray(part).reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
     novelty = model.p_values(items)
     found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
     titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]

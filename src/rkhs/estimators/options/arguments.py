@@ -72,6 +72,7 @@ KernelName = Literal[
     "gak",
     "dynamic_time_warping",
     "dtw",
+    "molecules",
     "molecule_tanimoto",
     "precomputed",
 ]

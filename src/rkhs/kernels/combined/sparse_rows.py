@@ -229,7 +229,7 @@ def _over_few_columns(*both: scipy.sparse.csr_array) -> list[scipy.sparse.csr_ar
     """Both matrices without the empty columns, where most are empty: a product passes over every column."""
     if both[0].shape[1] <= sum(M.nnz for M in both):
         return list(both)
-    used = np.union1d(*(M.indices for M in both))
+    used = np.union1d(*(M.indices for M in both)) if any(M.nnz for M in both) else np.zeros(1, np.int32)
     parts = [(M.data, np.searchsorted(used, M.indices).astype(M.indices.dtype), M.indptr) for M in both]
     return [scipy.sparse.csr_array(part, shape=(len(part[2]) - 1, len(used))) for part in parts]
 
