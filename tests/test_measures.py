@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tools.measure_house import GOALS, measures
 
-# What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling. Answers
-# with a promise were given 1,500 lines of code, and took 930 of them.
+# What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
+# Answers with a promise were given 1,500 lines of code, and took 930 of them.
 CEILINGS = {
     "lines of code": 35_650,
     "all lines": 56_154,
