@@ -72,6 +72,22 @@ def test_wrong_arguments_are_refused_in_the_words_of_the_command(
     assert "--alpha must be > 0 and <= 0.5; got 2.0" in capsys.readouterr().err
     assert main(["novelty", "known.csv", "missing.csv"]) == 2
     assert "missing.csv" in capsys.readouterr().err
+    Path("model.rkhs").write_text("")
+    assert main(["novelty", "model.rkhs", "new.csv"]) == 2
+    assert "novelty takes the file of the known rows" in capsys.readouterr().err
+
+
+def test_names_of_compounds_are_no_numbers_and_keep_their_title(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra 'chem'")
+    ids = [f"CPD-{i:04d}" for i in range(12)]
+    smiles = ["C" * (i + 1) + "O" for i in range(12)]
+    pd.DataFrame({"compound": ids, "smiles": smiles, "y": range(12)}).to_csv("mol.csv", index=False)
+    pd.DataFrame({"compound": ids, "a": range(12), "b": np.arange(12) ** 2}).to_csv("plain.csv", index=False)
+    for name, flags in (("mol.csv", ["--smiles", "smiles"]), ("plain.csv", [])):
+        assert main(["novelty", name, *flags, "-o", "p.csv"]) == 0
+        assert pd.read_csv("p.csv")["compound"].tolist() == ids
 
 
 def test_molecules_are_compared_as_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,6 +69,6 @@ def similarities(recipe: dict[str, Any], asked: list[str], indices: Any, smiles:
     m, k = indices.shape
     texts = [*asked, *(smiles[j] for j in indices.ravel().tolist())]
     options = {"fingerprint" if name == "name" else name: value for name, value in recipe.items()}
-    read = molecule_dataset(texts, None, source="codes", on_error="raise", recipe=options)
+    read = molecule_dataset(texts, (None, None), source="codes", on_error="raise", recipe=options)
     kernel: Any = default_kernel(read)
     return np.array([kernel(read.X[[i]], read.X[m + i * k :][:k])[0] for i in range(m)])

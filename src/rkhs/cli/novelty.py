@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import add_scale_option
 from rkhs.cli.fit import WITHOUT_ENGINE
@@ -73,6 +74,11 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.checks import check_number
     from rkhs.estimators import KernelNovelty
 
+    if args.input.lower().endswith(".rkhs"):
+        raise InputError(
+            f"{args.input}: a model; novelty takes the file of the known rows; for a model that predicts, rkhs predict "
+            "writes novelty_p"
+        )
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = as_predictors_read(args, read_input(args, args.input, gram=args.gram))
     data = known

@@ -18,7 +18,7 @@ from rkhs.data.dataset import Dataset, SkippedRow, as_numbers
 from rkhs.data.fingerprints import refusal
 from rkhs.data.formats import is_text_table
 from rkhs.data.molecule_files import molecule_dataset, smi_rows
-from rkhs.data.readers import Options, checked_options, open_columns, read_table, texts_of
+from rkhs.data.readers import Options, RowNames, checked_options, open_columns, read_table, texts_of
 from rkhs.data.tables import Columns
 
 __all__ = ["read_chunks"]
@@ -97,14 +97,14 @@ def _mapped(file: Path, settings: Options) -> Dataset:
     return Dataset(X, "gram" if settings.gram else "vectors", None, None, str(file))
 
 
-SmilesRows = tuple[list[str], tuple[str, ...] | None]
+SmilesRows = tuple[list[str], RowNames]
 
 
 def _smiles_lines(file: Path, count: int, settings: Options) -> Iterator[SmilesRows]:
     lines, named = smi_rows(file, settings.encoding), None
     while rows := list(islice(lines, count)):
         named = all(name for _, name in rows) if named is None else named
-        yield [smiles for smiles, _ in rows], tuple(name for _, name in rows) if named else None
+        yield [smiles for smiles, _ in rows], (tuple(name for _, name in rows) if named else None, None)
     if named is None:
         raise InputError(f"{file}: expected one SMILES a line; got an empty file; check that it was written to the end")
 
@@ -114,7 +114,7 @@ def _smiles_cells(parts: Iterator[Columns], settings: Options) -> Iterator[Smile
     for part in parts:
         assert settings.smiles_column is not None
         smiles, names = texts_of(part, settings.smiles_column, settings.index_column, "smiles_column", known)
-        known = names is not None
+        known = names[0] is not None
         yield smiles, names
 
 

@@ -57,14 +57,14 @@ def read_sdf(path: Path) -> tuple[list[str], tuple[str, ...] | None]:
 
 def molecule_dataset(
     smiles: Sequence[str],
-    row_names: tuple[str, ...] | None,
+    row_names: tuple[tuple[str, ...] | None, str | None],
     *,
     source: str,
     on_error: OnError,
     recipe: dict[str, Any],
     may_be_empty: bool = False,
 ) -> Dataset:
-    """Turn SMILES into a data set of fingerprints."""
+    """Turn SMILES, with the names of their rows and the title of these, into a data set of fingerprints."""
     try:
         counts = recipe["fingerprint"] == "counts"
         options = recipe | ({"fingerprint": "morgan"} if counts else {})
@@ -77,7 +77,8 @@ def molecule_dataset(
     return Dataset(
         X=prints.bits,
         kind="molecules",
-        row_names=None if row_names is None else tuple(row_names[i] for i in kept),
+        row_names=None if row_names[0] is None else tuple(row_names[0][i] for i in kept),
+        row_title=row_names[1],
         column_names=None,
         source=source,
         smiles=tuple(smiles[i] for i in kept),

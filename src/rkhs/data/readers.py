@@ -158,13 +158,14 @@ def _read(file: Path, extension: str, options: Options) -> Dataset:
     if extension in (".fasta", ".fa"):
         return sequence_dataset(read_fasta(file))
     if extension in (".smi", ".sdf") or options.smiles_column is not None:
+        title = None
         if extension == ".smi":
             smiles, names = read_smi(file, encoding=options.encoding)
         elif extension == ".sdf":
             smiles, names = read_sdf(file)
         else:
-            smiles, names = read_texts(file, options.smiles_column, options, "smiles_column")
-        return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
+            smiles, (names, title) = read_texts(file, options.smiles_column, options, "smiles_column")
+        return molecule_dataset(smiles, (names, title), source=source, on_error=options.on_error, recipe=options.recipe)
     if extension == ".npy":
         table = read_npy(file, columns=options.columns, drop_columns=options.drop_columns)
     elif extension == ".npz":
@@ -297,21 +298,25 @@ def read_number_columns(path: str | os.PathLike[str], columns: Sequence[str | in
     return Dataset(table.values, "vectors", table.row_names, table.column_names, str(file), row_title=table.row_title)
 
 
-def read_texts(file: Path, column: Any, options: Options, argument: str) -> tuple[list[str], tuple[str, ...] | None]:
-    """Texts of a column of a table, and the names of its rows."""
+RowNames = tuple[tuple[str, ...] | None, str | None]
+"""Names of rows, and the title of their column."""
+
+
+def read_texts(file: Path, column: Any, options: Options, argument: str) -> tuple[list[str], RowNames]:
+    """Texts of a column of a table, and the names of its rows with their title."""
     found = next(open_columns(file, options, (column, argument)))
     return texts_of(found, column, options.index_column, argument)
 
 
 def texts_of(
     found: Columns, column: str | int, index_column: str | int | None, argument: str, known: bool | None = None
-) -> tuple[list[str], tuple[str, ...] | None]:
-    """Texts of a column, and the names of the rows beside it."""
+) -> tuple[list[str], RowNames]:
+    """Texts of a column, and the names of the rows beside it with their title."""
     position = locate(column, found.names, found.width, argument)
     free = found.may_name_rows([position], None, index_column)
     named = free and (found.holds_names(required=False) if known is None else known)
     _, index = found.chosen([position], None, index_column, named=named)
-    return found.texts(position), found.row_names(index)[0]
+    return found.texts(position), found.row_names(index)
 
 
 def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:

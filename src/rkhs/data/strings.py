@@ -60,7 +60,7 @@ def read_strings(
     check_path(file)
     options = Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
     assert column is not None
-    texts, names = read_texts(file, column, options, "column")
+    texts, (names, _) = read_texts(file, column, options, "column")
     empty = [i + 1 for i, text in enumerate(texts) if not text]
     if empty:
         raise InputError(

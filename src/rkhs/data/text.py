@@ -33,7 +33,11 @@ WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _LEADS = "+-\u2212\u2013\u00b1<>=\u2264\u2265~\u2248$\u20ac\u00a3\u00a5(['\".,# \u00a0\u202f"
-_VALUE = re.compile(r"(?:[A-Z]{3}|ca\.?|c\.|approx\.?|about)\s*[-+]?\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*")
+# A currency or another short word before a number; CPD-0001 and ABC12 are names.
+_VALUE = re.compile(
+    r"(?:(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|NZD|INR|BRL)\s*|[A-Z]{3}\s+|(?:ca\.?|c\.|approx\.?|about)\s*)"
+    r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
+)
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
