@@ -5,11 +5,11 @@ from __future__ import annotations
 from tools.measure_house import GOALS, measures
 
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
-# Answers with a promise were given 1,500 lines of code, and took 930 of them.
+# Answers with a promise were given 1,500 lines of code, and took 950 of them.
 CEILINGS = {
-    "lines of code": 35_650,
-    "all lines": 56_154,
-    "docstring lines behind no door": 2_434,
+    "lines of code": 35_675,
+    "all lines": 56_185,
+    "docstring lines behind no door": 2_435,
     "functions of complexity above 15": 7,
     "functions of complexity above 10": 77,
     "import circles": 0,

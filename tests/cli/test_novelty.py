@@ -29,7 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_strangest_row_is_named_with_its_column(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["novelty", "known.csv"]) == 0
-    first, second, *_ = capsys.readouterr().out.splitlines()
+    first, far, second, *_ = capsys.readouterr().out.splitlines()
+    assert far == "far from all others, with a score above 0.9 of the largest: 1"
     assert "of 60 rows of known.csv among the others have p of at most 0.05; about 3 would by chance" in first
     assert second == f"  r7: p {2 / 61:.3g}, in length"
 
@@ -44,6 +45,12 @@ def test_new_rows_are_compared_with_the_known_ones(folder: Path, capsys: pytest.
     assert written.index.tolist() == new.index.tolist()
     np.testing.assert_allclose(written["p"], model.p_values(new[known.columns]))
     np.testing.assert_allclose(written["score"], -model.score_samples(new[known.columns]))
+
+
+def test_columns_that_are_left_out_are_left_out_of_both_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["novelty", "known.csv", "new.csv", "--drop-columns", "age", "-o", "p.npy"]) == 0
+    known, new = (pd.read_csv(name, index_col=0)[["mass", "length"]] for name in ("known.csv", "new.csv"))
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], KernelNovelty().fit(known).p_values(new))
 
 
 def test_raw_columns_and_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--key", metavar="NAME", help="array of a .npz file or sheet of a .xlsx file to read")
     group.add_argument("--delimiter", metavar="CHAR", help="character between the cells of a text file")
-    group.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as latin-1 (default utf-8)")
+    group.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as cp1252 (default utf-8)")
     group.add_argument("--decimal", metavar="CHAR", help="decimal mark of a text file (default: look)")
     group.add_argument("--comment", metavar="CHAR", help="character that begins comments in a text file")
     group.add_argument("--skip-rows", metavar="N", type=int, help="rows above the table in a text file (default: look)")

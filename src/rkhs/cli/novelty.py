@@ -12,6 +12,7 @@ from rkhs.cli.fit import WITHOUT_ENGINE
 from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.parser import changed
 from rkhs.cli.rows import named_rows, row_labels, write_numbers
 from rkhs.cli.summaries import add_json_option, tell
 
@@ -32,9 +33,11 @@ examples:
 
 p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
 at most: a promise that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Rows of
-FILE are each compared with the others.
+FILE are each compared with the others, so that some have a small p whatever the file holds: look at the score too. It
+is the posterior variance, and nears its largest value where nothing in FILE says anything of a row.
 """
 _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
+_FAR = 0.9  # of the largest score
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,19 +89,26 @@ def run(args: argparse.Namespace) -> int:
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
         if args.new is not None:
-            data = read_for_model(args, args.new, model, input_notes(known, args))
+            data = read_for_model(changed(args, drop_columns=None), args.new, model, input_notes(known, args))
         p, scores = model.p_values(data.items), -model.score_samples(data.items)
     if args.output is not None:
         write_numbers(args.output, _columns(p, scores), data, ["p", "score"], numbered=True)
     novel = [int(i) for i in scores.argsort(kind="stable")[::-1] if p[i] <= args.alpha]
     labels = row_labels(data)
     rows = [{"row": labels[i], "p": p[i], "differs in": _differing(model, data, i)} for i in novel]
-    facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": data.n_samples}
+    far = _far(model, scores)
+    facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": data.n_samples, "far": far}
     lines = list(_lines(args, facts, rows, named_rows(data)))
     if args.output is not None:
         lines.append(f"p of {data.n_samples} rows: {args.output}")
     tell(args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines)
     return 0
+
+
+def _far(model: KernelNovelty, scores: np.ndarray) -> int:
+    """How many rows are far from all others; none where all known rows are, as in many columns."""
+    limit = _FAR * (model.train_diag_.max() + model.model_.ridge)
+    return int((scores > limit).sum()) if -model.offset_ < limit else 0
 
 
 def _columns(p: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -123,6 +133,8 @@ def _lines(args: argparse.Namespace, facts: dict[str, Any], rows: list[dict[str,
     where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
     expected = round(args.alpha * m)
     yield f"{len(rows)} of {m} rows {where} have p of at most {args.alpha:g}; about {expected} would by chance{counted}"
+    if facts["far"]:
+        yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:
         why = f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
         yield f"  {row['row']}: p {row['p']:.3g}{why}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -94,14 +95,16 @@ def _reword(match: re.Match[str]) -> str:
         return FLAGS.get(name, (whole,))[0]
     if name not in FLAGS and name not in _parameters():
         return whole
-    return _option(name, (match["value"] or "").strip("[]").replace(" ", "").translate(_WITHOUT_QUOTES))
+    value = re.sub(r",\s+", ",", (match["value"] or "").strip("[]")).translate(_WITHOUT_QUOTES)
+    return _option(name, value)
 
 
 def _option(name: str, value: str) -> str:
     """An argument and its value, as an option."""
     if name in FLAGS:
         flag, placeholder = FLAGS[name]
-        return f"{flag} {value if value.strip('.') else placeholder}".strip()
+        said = shlex.quote(value) if " " in value else value
+        return f"{flag} {said if value.strip('.') else placeholder}".strip()
     return f"--set {name}={value}" if value and "(" not in value else f"--set '{name}={value or '...'}'"
 
 

@@ -84,7 +84,7 @@ class Layout:
         except UnicodeError as error:
             raise InputError(
                 f"{self.path}: expected text in {self.encoding.removesuffix('-sig')}; got bytes that are not "
-                f"({error}); pass encoding=, for example 'latin-1', or check that this is a text file"
+                f"({error}); pass encoding=, for example 'cp1252' of Excel, or check that this is a text file"
             ) from error
 
     def split(self, handle: Iterable[str]) -> Iterator[tuple[int, Row]]:
