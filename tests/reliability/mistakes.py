@@ -408,8 +408,8 @@ MISTAKES = (
     Mistake(
         "row names of molecules that were left out",
         "data/molecule_files.py",
-        "tuple(row_names[i] for i in kept)",
-        "row_names[: len(kept)]",
+        "tuple(row_names[0][i] for i in kept)",
+        "row_names[0][: len(kept)]",
         ("data/test_formats.py",),
     ),
     Mistake(
