@@ -166,7 +166,7 @@ class Calibration:
 
     def new(self, K: Tensor, diagonal: Tensor) -> NewItems:
         """New items by their kernel values (m, n) with the training items and with themselves (m,)."""
-        K, diagonal = K.double(), diagonal.double()
+        K, diagonal = K.cpu().double(), diagonal.cpu().double()
         parts = K @ self.inverse
         variance = diagonal + (self.ridge + self.mean_variance) - (parts * K).sum(1) - 2.0 * (K @ self.mean_shares)
         values = K @ (self.residuals * self.precision[:, None]) + self.mean_values

@@ -125,7 +125,7 @@ class MachineModel(Stored):
         if gram is None:
             return self._calibration
         C, n = torch.as_tensor(self.coefficients).double(), self.map.width
-        K, ridge = gram.double(), n * self.reg
+        K, ridge = gram.cpu().double(), n * self.reg
         mean = getattr(self.output, "mean", None)
         return Calibration.of(K, K @ C + ridge * C, ridge, mean=mean is not None and bool(np.any(mean)))
 

@@ -53,8 +53,8 @@ class NoveltyModel(GramModel):
     def new(self, items: Items, diagonal: Tensor | None = None) -> NewItems:
         """Posterior variances of items among the training items; ``diagonal`` (m,) where items are kernel values."""
         K, places, _ = self._distinct
-        raw = self.map.raw(items).double()[:, places]
-        d = (self.kernel._diag(items) if diagonal is None else diagonal).double()
+        raw = self.map.raw(items).cpu().double()[:, places]
+        d = (self.kernel._diag(items) if diagonal is None else diagonal).cpu().double()
         found, known = self.calibration.new(raw, d), _same(raw, d, K.diagonal())
         rows = known.any(1)
         found.variance[rows] = 1.0 / self.calibration.precision[known.double().argmax(1)[rows]]
