@@ -283,10 +283,11 @@ def public_modules() -> list[str]:
 
 
 def public_objects() -> Iterator[tuple[str, object]]:
-    """Every class and function in an ``__all__``, under the name a user writes."""
+    """Every class and function that a package lists, or that a module defines without an underscore before it."""
     for module_name in ["rkhs", *public_modules()]:
         module = importlib.import_module(module_name)
-        for name in getattr(module, "__all__", ()):
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module_name]
+        for name in getattr(module, "__all__", [name for name in own if not name.startswith("_")]):
             value = getattr(module, name)
             if inspect.isclass(value) or inspect.isroutine(value):
                 yield f"{module_name}.{name}", value

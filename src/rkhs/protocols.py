@@ -12,28 +12,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
-__all__ = [
-    "BatchSolution",
-    "CanDiverge",
-    "HasBatches",
-    "HasConstraint",
-    "HasCurvature",
-    "HasDualityGap",
-    "HasEigenbasis",
-    "HasFrozenQuadratic",
-    "HasLastBlock",
-    "HasMetric",
-    "HasNaturalGradient",
-    "HasResolvent",
-    "HasValueAndGrad",
-    "Monitor",
-    "Reason",
-    "Resolvent",
-    "Solution",
-    "hide",
-    "show",
-]
-
 _RECENT = 20  # iterations whose least measure says how far a solver is
 
 

@@ -13,7 +13,7 @@ from rkhs import KernelPCA, OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, Squared, SquaredEpsilonInsensitive
-from rkhs.metrics.bounds import stability_bound, stability_constants
+from rkhs.metrics import stability_bound, stability_constants
 
 LOSSES = [Squared(), SquaredEpsilonInsensitive(0.2), EpsilonInsensitive(0.2), Huber(0.3)]
 

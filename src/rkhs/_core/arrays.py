@@ -20,31 +20,11 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
 from rkhs._core.errors import ColumnWarning, InputError, warn
 
-__all__ = [
-    "ColumnScaling",
-    "Items",
-    "as_numpy",
-    "check_items",
-    "give_back",
-    "is_curves",
-    "is_irregular",
-    "is_sparse",
-    "read_curves",
-    "read_numbers",
-    "read_rows",
-    "read_values",
-    "reading",
-    "resolve_device",
-    "resolve_dtype",
-    "row_index",
-    "table_rows",
-    "tensor_like",
-    "to_tensor",
-    "warn_of_one_column",
-]
-
 Items = Tensor | np.ndarray | Sequence[Any]
 """Rows of numbers, kernel values, or objects."""
+
+TILE_BYTES = 2**26
+"""Kernel values of one tile."""
 
 _MOST = 0.95  # share of the variance that one column may hold without a word
 
@@ -322,6 +302,17 @@ class ColumnScaling:
     def undo(self, X: np.ndarray) -> np.ndarray:
         """Rows in the units of the columns, shape (m, d), of the dtype of ``X``."""
         return (X * self.scale + self.mean).astype(X.dtype, copy=False)
+
+
+def tile_rows(support: int) -> int:
+    """Rows of a tile whose kernel values with so many supports take 64 MiB."""
+    return max(256, TILE_BYTES // (8 * max(support, 1)))
+
+
+def tiles(n: int, step: int) -> Iterator[slice]:
+    """Slices of at most ``step`` rows."""
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
 
 
 def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:

@@ -11,8 +11,6 @@ from rkhs._core.arrays import table_rows
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 
-__all__ = ["read_cells"]
-
 
 def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
     """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind."""

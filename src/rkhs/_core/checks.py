@@ -13,25 +13,6 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_flag",
-    "check_folds",
-    "check_gram",
-    "check_list",
-    "check_methods",
-    "check_number",
-    "check_numbers",
-    "check_operator",
-    "check_seed",
-    "check_squares",
-    "is_missing",
-    "missing_sentence",
-    "naming",
-    "real_array",
-]
-
 
 @contextmanager
 def naming(argument: str) -> Iterator[None]:

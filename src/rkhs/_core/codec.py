@@ -23,8 +23,6 @@ from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_types
 
-__all__ = ["PLACES", "Decoder", "Encoder", "SizeError", "encode"]
-
 PLACES = ("engine", "checkpoint")
 """Parameters that say where a fit runs: no file holds them."""
 

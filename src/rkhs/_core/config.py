@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 else:
     from sklearn.base import BaseEstimator
 
-__all__ = ["Configurable", "is_concrete"]
-
 
 class Configurable(BaseEstimator):
     """An object that is fully described by its constructor parameters."""

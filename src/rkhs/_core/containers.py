@@ -18,18 +18,6 @@ from rkhs._core.errors import InputError, ModelFileError
 from rkhs._core.files import atomic_path, open_regular
 from rkhs._core.memory import readable
 
-__all__ = [
-    "FORMAT",
-    "LARGEST",
-    "Container",
-    "check_limits",
-    "file_sha256",
-    "pack",
-    "read_container",
-    "unpack",
-    "write_container",
-]
-
 FORMAT = (2, 0)
 """Of model files: major and minor version."""
 

@@ -13,8 +13,6 @@ from torch import Tensor
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs._core.linalg import divisor, fix_signs
 
-__all__ = ["block_krylov", "lanczos", "positive_part", "prefers_lanczos", "symmetric_product", "top_eigenpairs"]
-
 _LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than Lanczos
 
 

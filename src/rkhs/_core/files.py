@@ -20,18 +20,6 @@ from typing import BinaryIO
 
 from rkhs._core.errors import InputError
 
-__all__ = [
-    "UNREADABLE",
-    "as_path",
-    "atomic_path",
-    "check_readable",
-    "check_writable",
-    "old_headers",
-    "open_regular",
-    "shell_word",
-    "text_encoding",
-]
-
 _STALE_SECONDS = 60.0
 _SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
 

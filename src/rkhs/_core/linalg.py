@@ -15,28 +15,6 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError, JitterWarning, warn
 
-__all__ = [
-    "Factor",
-    "Outer",
-    "apply_inverse",
-    "center_gram",
-    "cholesky",
-    "column_means",
-    "constant_value",
-    "divisor",
-    "factorize",
-    "fix_signs",
-    "polar",
-    "principal_axes",
-    "rank_tolerance",
-    "solve_positive",
-    "solve_smooth",
-    "square_root",
-    "symmetric_rows",
-    "weighted_mean",
-]
-
-
 _LARGE, _ROWS = 3000, 640  # rows from which few columns are tried, and about how many rows these are chosen from
 
 

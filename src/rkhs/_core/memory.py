@@ -9,8 +9,6 @@ from pathlib import Path
 
 from rkhs._core.errors import InputError
 
-__all__ = ["SHARE", "Estimate", "available_bytes", "check_memory", "readable"]
-
 SHARE = 0.6
 """A fit may ask for this share of what there is: the rest is for the data, other programs and what was overlooked."""
 

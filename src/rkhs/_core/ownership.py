@@ -16,8 +16,6 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["WholeFits", "is_process_kernel", "own", "unshared"]
-
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
 

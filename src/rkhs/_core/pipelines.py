@@ -23,8 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.errors import InputError, ModelFileError, missing_extra
 
-__all__ = ["STEPS", "Place", "pack_pipeline", "unpack_pipeline"]
-
 STEPS = {
     "compose": "ColumnTransformer make_column_selector",
     "decomposition": "PCA TruncatedSVD",

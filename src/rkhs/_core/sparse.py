@@ -9,8 +9,6 @@ import scipy.sparse
 
 from rkhs._core.errors import InputError
 
-__all__ = ["SparseItem", "compressed", "from_items", "to_items"]
-
 SparseItem: TypeAlias = tuple[np.ndarray, np.ndarray]
 """A row of a sparse matrix: the places of its entries, ascending, of dtype int32, and their values, of float64."""
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 
-__all__ = ["Stored", "check_places", "check_shape", "check_types", "check_whole", "hints_of"]
-
 
 class Stored:
     """Base of frozen dataclasses that model files hold; fields that are None are left out."""

@@ -15,8 +15,6 @@ from typing import Any, ParamSpec, TypeVar
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, in_range
 
-__all__ = ["LimitedThreads", "count_threads", "subnormals_flushed", "thread_limit", "within_limit"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from rkhs._core.config import Configurable
 
-__all__ = ["Augmentation"]
-
 
 class Augmentation(Configurable):
     """A random change of the rows of a matrix.

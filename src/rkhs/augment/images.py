@@ -11,8 +11,6 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.augment.base import Augmentation
 
-__all__ = ["RandomCrop", "RandomFlip", "RandomShift"]
-
 
 class _Images(Augmentation):
     """Base of the image augmentations: rows are images of shape (height, width) or (height, width, channels)."""

@@ -12,8 +12,6 @@ from rkhs._core.lazy import ByName
 from rkhs._core.ownership import own
 from rkhs.augment.base import Augmentation
 
-__all__ = ["Compose", "as_augmentation", "augmented"]
-
 _NAMES = ByName(
     "rkhs.augment",
     gaussian_noise="GaussianNoise",

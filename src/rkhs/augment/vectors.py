@@ -8,8 +8,6 @@ from rkhs._core.checks import check_count, check_flag, check_number
 from rkhs._core.errors import InputError
 from rkhs.augment.base import Augmentation
 
-__all__ = ["BitDropout", "GaussianNoise", "TimeWarp"]
-
 
 class GaussianNoise(Augmentation):
     """Independent Gaussian noise on every entry; for series this is known as jitter.

@@ -9,8 +9,6 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["Constraint", "Unconstrained"]
-
 
 class Constraint(Configurable):
     """A set of matrices ``H`` of shape (n, p) with projections and retractions.

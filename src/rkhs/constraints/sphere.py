@@ -12,8 +12,6 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
 
-__all__ = ["Ball", "SoftSphere", "Sphere", "Whitened", "as_constraint"]
-
 
 class _OfRows(Constraint):
     """What bounds the length of each row."""

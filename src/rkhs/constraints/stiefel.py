@@ -13,8 +13,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
 
-__all__ = ["Stiefel"]
-
 _MAX_CONDITION = 1e6  # of the small Gram matrix; above it the squared condition eats the digits of the result
 
 

@@ -18,8 +18,6 @@ from rkhs.engines.block_sums import Block, Node, TreeSum
 from rkhs.engines.journal import Journal
 from rkhs.engines.rows import Rows
 
-__all__ = ["BlockFunction", "Engine", "Serial", "Threads"]
-
 BlockFunction = Callable[[Any, Block, Any], Any]
 """``function(items, block, shared)``: the rows of the block as an array, which block, what all blocks share."""
 

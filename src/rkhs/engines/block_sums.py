@@ -13,8 +13,6 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 
-__all__ = ["Block", "Node", "TreeSum", "block_generator", "row_blocks"]
-
 
 @dataclass(frozen=True)
 class Block:

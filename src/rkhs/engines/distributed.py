@@ -20,8 +20,6 @@ from rkhs.engines.base import Engine, Task
 from rkhs.engines.block_sums import Block
 from rkhs.engines.rows import ArrayRows, Rows
 
-__all__ = ["Dask"]
-
 _POLL = 1.0  # seconds between two looks at the cluster while a result is awaited
 _CARRIED = 2**22  # bytes of rows that one task may carry
 _MEMORY_TOPIC = "worker-restart-memory"  # under which a nanny reports the workers that it ends for their memory

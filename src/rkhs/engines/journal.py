@@ -18,8 +18,6 @@ import numpy as np
 from rkhs._core.containers import pack, unpack
 from rkhs._core.errors import CheckpointError, ModelFileError
 
-__all__ = ["Checkpoint", "Journal", "fingerprint"]
-
 _VERSION = (1, 0)
 _HEAD = struct.Struct("<8sQ32s")  # mark, number of bytes, SHA-256 of them
 _MARK = b"rkhs-rec"

@@ -8,8 +8,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.lazy import ByName
 from rkhs.engines.base import Engine
 
-__all__ = ["make_engine"]
-
 _NAMES = ByName("rkhs.engines", serial="Serial", threads="Threads", dask="Dask")
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from rkhs._core.errors import InputError, missing_extra
 
-__all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows"]
-
 
 class Rows(ABC):
     """A matrix that is read a few rows at a time, and can be sent to another process for next to nothing.

@@ -16,7 +16,14 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import UNREADABLE, check_readable, old_headers
 from rkhs.engines.rows import ArrayRows, DaskRows, FileRows, ParquetRows, Rows
 
-__all__ = ["are_batches", "as_rows", "spool"]
+
+def is_stream(X: Any) -> bool:
+    """Whether data are read block by block: memory maps, open rows and Dask collections."""
+    return isinstance(X, (Rows, np.memmap)) or _of_dask(X)
+
+
+def _of_dask(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def are_batches(X: Any) -> bool:
@@ -84,7 +91,7 @@ def _find_rows(X: Any, name: str) -> Rows:
         return X
     if isinstance(X, (str, os.PathLike)):
         return _from_path(os.fspath(X), name)
-    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+    if _of_dask(X):
         return _from_dask(X, name)
     if are_batches(X):
         return spool(X, name)

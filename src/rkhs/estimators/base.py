@@ -25,13 +25,15 @@ from rkhs._core.arrays import (
     resolve_device,
     resolve_dtype,
     row_index,
+    tile_rows,
+    tiles,
     to_tensor,
     warn_of_one_column,
 )
 from rkhs._core.checks import check_gram, check_squares, real_array
 from rkhs._core.errors import InputError, warn
 from rkhs._core.ownership import WholeFits, own, unshared
-from rkhs.engines import Rows, as_rows
+from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.given_matrices import (
     new_matrix,
     on_rows_of,
@@ -40,16 +42,15 @@ from rkhs.estimators.given_matrices import (
     read_table,
     training_matrix,
 )
+from rkhs.estimators.options.names import check_nested
 from rkhs.estimators.run import (
     EngineThreads,
     Run,
     check_dense,
     check_fit_stored,
-    check_nested,
     check_parameters,
     open_run,
 )
-from rkhs.estimators.tiles import is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, on_grid, quadrature_weights
@@ -58,13 +59,12 @@ from rkhs.spaces.rounding import refuse_equal, warn_of_rounding
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.options.arguments import Items
+    from rkhs._core.arrays import Items
+    from rkhs.engines import Rows
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
     from rkhs.spaces.features import FilledTable, Storage
-
-__all__ = ["KernelEstimator"]
 
 
 class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
@@ -316,20 +316,27 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         step = tile_rows(self.map_.width)
         if self.kernel_.domain == "vectors" and is_stream(X) and self.filling_ is None:
             rows = as_rows(X)
-            if rows.shape[1] != self.n_features_in_:
+            n, width = rows.shape
+            if width != self.n_features_in_:
                 raise InputError(
-                    f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                    "features as input"
+                    f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                    "input"
                 )
 
-            def encode(part: np.ndarray) -> np.ndarray:
-                return self._to_output(function(to_tensor(self._scaled(part), **self._options)))
-
-            return transform_rows(rows, encode, step)
-        items = self._read_new(X)
-        if len(items) <= step:
-            return self._to_output(function(items))
-        return np.concatenate([self._to_output(function(items[tile])) for tile in tiles(len(items), step)])
+            def read(tile: slice) -> Any:
+                return to_tensor(self._scaled(rows.read(tile.start, tile.stop)), **self._options)
+        else:
+            items = self._read_new(X)
+            n, read = len(items), items.__getitem__
+            if n <= step:
+                return self._to_output(function(items))
+        out: np.ndarray | None = None
+        for tile in tiles(n, step):
+            part = self._to_output(function(read(tile)))
+            out = np.empty((n, *part.shape[1:]), part.dtype) if out is None else out
+            out[tile] = part
+        assert out is not None
+        return out
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = check_squares(read_rows(self, X, reset=reset, ensure_min_samples=at_least), "X", self.dtype)

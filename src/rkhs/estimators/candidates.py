@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
+from rkhs._core.arrays import Items, tile_rows, tiles, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_methods
 from rkhs._core.errors import InputError
+from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_items
-from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.metrics.ranking import nearest_first
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from rkhs.estimators.base import KernelEstimator
-    from rkhs.estimators.options.arguments import Items
-
-__all__ = ["BestCandidates", "Ranking", "decode_chunks", "rank", "rank_by_codes", "ranks_by_codes"]
 
 
 class Ranking(NamedTuple):

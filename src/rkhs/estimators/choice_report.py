@@ -5,34 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import EdgeWarning, warn
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.run import Run
 from rkhs.models import Compared
 from rkhs.outputs import OutputSpace
 from rkhs.problems.decoder import Decoder
 from rkhs.selection import open_end
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
-    from rkhs.estimators.run import Run
-
-__all__ = [
-    "GROWING",
-    "MANY_ENOUGH",
-    "RADIAL",
-    "edge_sentences",
-    "heavy_tailed",
-    "open_ends",
-    "overfit_sentence",
-    "report_choice",
-    "told_apart",
-    "warn_of_edges",
-]
 
 # Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit. Features have
 # as many directions as there are items, so that of theirs the best few codes leave nine tenths.

@@ -4,43 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back
+from rkhs._core.arrays import Items, as_numpy, give_back
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, warn
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.drkm.encoders import machine_model
 from rkhs.estimators.drkm.machine import read_settings, solve_machine
 from rkhs.estimators.fitted import Fitted, FittedComponents
+from rkhs.estimators.options.arguments import (
+    Columns,
+    Device,
+    Dtype,
+    KernelLike,
+    Psd,
+    Seed,
+    StiefelSolverLike,
+    StorageLike,
+)
 from rkhs.estimators.storage import announce_layers
 from rkhs.kernels import Kernel
 from rkhs.models import DeepRKMModel
 from rkhs.spaces import HeldItems
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from rkhs.estimators.options.arguments import (
-        Columns,
-        Device,
-        Dtype,
-        Items,
-        KernelLike,
-        Psd,
-        Seed,
-        StiefelSolverLike,
-        StorageLike,
-    )
-
-    pass
-
-__all__ = ["DeepRKM"]
 
 _DEFECT = 0.1
 _LOO_DEFECT = 0.5  # with a chosen ridge the codes are shrunk on purpose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,14 +14,10 @@ from rkhs._core.checks import check_count
 from rkhs._core.linalg import divisor
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
+from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.models import lower_start
 from rkhs.outputs import Euclidean
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
-
-__all__ = ["Diagnostics", "diagnose"]
 
 # Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
 _NOTHING, _DEAD, _INTERPOLATES = 0.9, 1e-8, 0.99

@@ -7,25 +7,21 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rkhs._core.arrays import Items, tile_rows, tiles
 from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import as_path, atomic_path
 from rkhs._core.threads import within_limit
 from rkhs.engines import ArrayRows, Block, Rows, as_rows, fingerprint, make_engine, row_blocks
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.options.arguments import EngineLike
 from rkhs.estimators.run import data_fingerprint
-from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.protocols import show
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
-    from rkhs.estimators.options.arguments import EngineLike, Items
-
-__all__ = ["encode_to_parquet", "transform_file"]
 
 _MANIFEST = "_rkhs.json"
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from torch import Tensor
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs._core.threads import LimitedThreads
 from rkhs.kernels import Kernel
 from rkhs.spaces.features import FeatureMap
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike
-    from torch import Tensor
-
-__all__ = ["Fitted", "FittedComponents", "FittedKernel"]
 
 T = TypeVar("T")
 

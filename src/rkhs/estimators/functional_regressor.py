@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
 
-__all__ = ["FunctionalKernelRegressor"]
-
 
 class FunctionalKernelRegressor(DualRegressor):
     """Regression of curves on curves, ``K(x, x') = k(x, x') A`` with a compact operator ``A`` on ``L2``.

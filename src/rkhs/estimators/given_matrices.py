@@ -25,18 +25,8 @@ if TYPE_CHECKING:
     from rdkit.Chem import Mol
     from sklearn.base import BaseEstimator
 
-    from rkhs.estimators.options.arguments import Items
+    from rkhs._core.arrays import Items
 
-__all__ = [
-    "has_views",
-    "new_matrix",
-    "on_rows_of",
-    "read_diagonal",
-    "read_items",
-    "read_sparse",
-    "read_table",
-    "training_matrix",
-]
 
 K = TypeVar("K", Kernel, OperatorKernel)
 

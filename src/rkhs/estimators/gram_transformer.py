@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import FittedKernel
+from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, Psd
 from rkhs.models import GramModel
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
-
-if TYPE_CHECKING:
-    from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, Psd
-
-__all__ = ["GramTransformer"]
 
 
 class GramTransformer(FittedKernel, KernelEstimator):

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import (
         Device,
         Dtype,
-        Items,
         KernelLike,
         LossLike,
         MachineSolverLike,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         Psd,
     )
 
-__all__ = ["InputOutputKernelRegressor"]
 
 _CONSTANT = 1e-14  # features that vary by a smaller share of their size are all the same
 

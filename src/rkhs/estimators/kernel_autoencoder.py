@@ -13,6 +13,7 @@ from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
+from rkhs.engines.sources import is_stream
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import choose_depth, choose_items
 from rkhs.estimators.autoencoder.dense import open_items
@@ -28,16 +29,16 @@ from rkhs.estimators.autoencoder.settings import (
 )
 from rkhs.estimators.autoencoder.streams import open_any_rows
 from rkhs.estimators.given_matrices import on_rows_of, read_items
-from rkhs.estimators.options.memory_needs import MOST
-from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
+from rkhs.problems.encoders import MOST
 from rkhs.spaces.rounding import refuse_equal
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from rkhs._core.arrays import Items
     from rkhs.augment import Augmentation
     from rkhs.estimators.options.arguments import (
         AutoencoderSolverLike,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         Device,
         Dtype,
         EngineLike,
-        Items,
         KernelLike,
         LossLike,
         Psd,
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
         StorageLike,
     )
     from rkhs.spaces.features import Storage
-
-__all__ = ["KernelAutoencoder"]
 
 
 _GROWTH = 1.5  # of the number of rows, after which partial_fit fits anew

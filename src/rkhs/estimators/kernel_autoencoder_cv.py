@@ -26,21 +26,19 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
+    from rkhs._core.arrays import Items
     from rkhs.augment import Augmentation
     from rkhs.estimators.options.arguments import (
         Columns,
         ConstraintLike,
         Device,
         Dtype,
-        Items,
         KernelLike,
         LossLike,
         Psd,
         Seed,
     )
     from rkhs.kernels import Kernel
-
-__all__ = ["KernelAutoencoderCV"]
 
 
 class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     )
     from rkhs.problems.pairs import Pairs
 
-__all__ = ["KernelContrastive"]
-
 
 class KernelContrastive(FittedKernel, KernelEstimator):
     """Codes ``z(x) = W* phi(x)``, learned from pairs of similar and of different items.

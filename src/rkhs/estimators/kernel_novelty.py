@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, tile_rows, tiles
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, warn
 from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import read_diagonal
-from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.kernels import Gaussian, Kernel, as_kernel
 from rkhs.models import NoveltyModel
 from rkhs.spaces import training_gram
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike, Psd
     from rkhs.models import NewItems
-
-__all__ = ["KernelNovelty"]
 
 
 class KernelNovelty(OutlierMixin, KernelEstimator):

@@ -35,13 +35,13 @@ from rkhs.spaces.features import Storage
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import (
         CheckpointLike,
         Columns,
         Device,
         Dtype,
         EngineLike,
-        Items,
         KernelLike,
         LossLike,
         Psd,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         StorageLike,
     )
 
-__all__ = ["KernelPCA"]
 
 _REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # of reg="auto"
 

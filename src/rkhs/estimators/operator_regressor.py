@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
 
-__all__ = ["OperatorKernelRegressor"]
-
 
 class OperatorKernelRegressor(DualRegressor):
     """Regression of vectors in the space of an operator-valued kernel ``K(x, x') = sum_t k_t(x, x') A_t``.

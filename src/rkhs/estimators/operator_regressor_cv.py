@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
 
-__all__ = ["OperatorKernelRegressorCV"]
 
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _BANDWIDTHS = ("0.25*median", "median")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from rkhs._core.arrays import give_back
@@ -15,11 +16,6 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.box_preimage import PreimageInBox
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-__all__ = ["PreimageMixin"]
 
 
 class PreimageMixin(KernelEstimator):

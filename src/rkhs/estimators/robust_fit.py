@@ -34,8 +34,6 @@ from rkhs.estimators.robust_regression import RegressorRounds, pair_errors
 from rkhs.kernels import MixedTable
 from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
-__all__ = ["RobustFit", "fit_robust", "spread_limits"]
-
 _RARE = 0.05  # up to one outlier in twenty may stay in the fit
 # Beyond these shares the items are of a kind that the model does not code, no mistakes, and none is left out. In mixed
 # tables a rare text is as far from all others as a wrong number.

@@ -14,8 +14,6 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 
-__all__ = ["RegressorRounds", "pair_errors"]
-
 _FOLDS = 5
 
 

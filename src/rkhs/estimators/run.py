@@ -31,31 +31,17 @@ from rkhs.engines import (
     Checkpoint,
     Engine,
     Journal,
-    Rows,
     Serial,
     Threads,
-    as_rows,
     count_threads,
     fingerprint,
     make_engine,
     thread_limit,
 )
+from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.options.memory_needs import dense_advice
-from rkhs.estimators.options.names import check_nested
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
-
-__all__ = [
-    "EngineThreads",
-    "Run",
-    "check_dense",
-    "check_fit_stored",
-    "check_nested",
-    "check_parameters",
-    "data_fingerprint",
-    "open_run",
-    "recorded",
-]
 
 _FREE = ("checkpoint", "engine", "verbose")  # parameters that change no bit of a model
 _SAMPLED = 1024  # rows of a file that its fingerprint reads
@@ -241,7 +227,7 @@ def _open_journal(name: str, given: Mapping[str, Any], data: tuple[Any, ...]) ->
 
 def data_fingerprint(X: Any) -> str:
     """Fingerprint of data: of all numbers in memory; of the shape and 1024 rows of a file."""
-    if isinstance(X, (np.memmap, Rows)) or type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+    if is_stream(X):
         rows = as_rows(X)
         n = rows.shape[0]
         chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(np.int64))

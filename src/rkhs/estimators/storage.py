@@ -10,7 +10,7 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.engines import Threads, count_threads
-from rkhs.estimators.options.memory_needs import MORE, MOST, landmark_advice, staged_bytes
+from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
@@ -19,15 +19,6 @@ from rkhs.spaces.features import Storage
 from rkhs.spaces.features.base import most_features, resolve_thinned
 from rkhs.spaces.grams import Blocked, Dense
 from rkhs.spaces.rounding import check_row_digits
-
-__all__ = [
-    "announce_blocked",
-    "announce_features",
-    "announce_layers",
-    "announce_points",
-    "announce_rows",
-    "open_space",
-]
 
 
 def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Training) -> Space:
@@ -85,8 +76,7 @@ def announce_features(
 def announce_rows(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
     """Announce a fit in stages, where every row has a code of its own; parameters as of :func:`announce_features`."""
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
-    last, sizes = min(n, MORE * storage.m), {"columns": columns, "outputs": outputs, "components": components}
-    n_bytes = staged_bytes(n, min(n, MOST), m, last, **sizes)
+    n_bytes = staged_bytes(n, storage.m, m, columns=columns, outputs=outputs, components=components)
     estimate = _estimate(run, storage, n, n_bytes, "features of the rows, m x m matrices and copies of the data")
     run.announce(estimate, partial(landmark_advice, storage.m, n, columns, components))
 

@@ -14,8 +14,6 @@ from rkhs._core.errors import InputError, shown
 from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
 
-__all__ = ["Training", "cut", "equal_rows", "normal_weights", "read_noise"]
-
 
 @dataclass(frozen=True, eq=False)
 class Training:

@@ -19,7 +19,6 @@ from rkhs._core.linalg import Outer
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 
-__all__ = ["Composite", "Kernel", "VectorKernel", "not_finite"]
 
 # What is made of kernels, by modules that import this one.
 _JOINED = ByName("rkhs.kernels.combined.sums_and_products", sum="added", product="multiplied", multiple="Scaled")

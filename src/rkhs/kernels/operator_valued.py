@@ -16,8 +16,6 @@ from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
-__all__ = ["OperatorKernel", "OperatorSum", "Separable"]
-
 
 class OperatorKernel(Configurable):
     """A kernel with values in operators on R^p, ``K(x, y) = sum_t k_t(x, y) A_t`` with ``A_t`` psd.

@@ -13,8 +13,6 @@ from rkhs._core.lazy import ByName
 from rkhs._core.ownership import is_process_kernel, own
 from rkhs.kernels.base import Kernel
 
-__all__ = ["as_kernel", "kernel_from_name", "reads_gram"]
-
 
 def _cosine() -> Kernel:
     return kernels.Normalized(kernels.Linear())

@@ -9,8 +9,6 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 
-__all__ = ["Loss"]
-
 
 class Loss(Configurable, ABC):
     """A convex loss ``f`` of the residual ``r = h(x) - y``, applied to the rows of a matrix.

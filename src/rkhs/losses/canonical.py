@@ -15,16 +15,6 @@ from torch import Tensor
 from rkhs._core.checks import check_number
 from rkhs.losses.radial import Radial
 
-__all__ = [
-    "Ball",
-    "Canonical",
-    "EpsilonInsensitive",
-    "Huber",
-    "Norm",
-    "Squared",
-    "SquaredEpsilonInsensitive",
-]
-
 _ROUND = 0.05  # of the median norm: where a loss with a corner is rounded so that squared losses lie above it
 _SLACK = 8.0  # roundings by which a projected row may leave its ball
 

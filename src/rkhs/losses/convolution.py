@@ -10,8 +10,6 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.losses.radial import _BISECTIONS, Radial
 
-__all__ = ["InfimalConvolution"]
-
 
 class InfimalConvolution(Radial):
     """Infimal convolution ``f(r) = inf_u first(u) + second(r - u)``, with ``f* = first* + second*``.

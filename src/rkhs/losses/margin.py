@@ -11,8 +11,6 @@ from rkhs._core.arrays import read_numbers, tensor_like
 from rkhs._core.errors import InputError
 from rkhs.losses.base import Loss
 
-__all__ = ["MaximumMargin"]
-
 
 class MaximumMargin(Loss):
     """Hinge of the inner product with the target, ``f(r) = (1 - <h, z>)_+`` at ``h = z + r``.

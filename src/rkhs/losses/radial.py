@@ -12,8 +12,6 @@ from rkhs._core.checks import check_number
 from rkhs._core.linalg import divisor
 from rkhs.losses.base import Loss
 
-__all__ = ["Power", "Radial"]
-
 _ROUND = 1e-4  # of the median norm: where weights of squared losses that touch a power end to grow
 _STEPS = 8  # of Newton's method from at most twice the root: more than float64 can tell
 _BISECTIONS = 80  # halves an interval until float64 cannot tell its ends apart

@@ -10,8 +10,6 @@ from rkhs._core.ownership import own
 from rkhs.losses.base import Loss
 from rkhs.losses.canonical import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 
-__all__ = ["LOSS_NAMES", "as_loss"]
-
 _NAMES: dict[str, Callable[[], Loss]] = {
     "squared": Squared,
     "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive("auto"),

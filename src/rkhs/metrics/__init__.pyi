@@ -1,13 +1,10 @@
 from rkhs.metrics._dci import Disentanglement as Disentanglement, dci as dci
 from rkhs.metrics.bounds import (
     Bound as Bound,
-    Stability as Stability,
     autoencoder_bound as autoencoder_bound,
     contrastive_bound as contrastive_bound,
     downstream_bound as downstream_bound,
     sphere_autoencoder_bound as sphere_autoencoder_bound,
-    stability_bound as stability_bound,
-    stability_constants as stability_constants,
 )
 from rkhs.metrics.disentanglement import (
     irs as irs,
@@ -20,4 +17,9 @@ from rkhs.metrics.ranking import (
     hamming_error as hamming_error,
     top_k_accuracy as top_k_accuracy,
     truth_ranks as truth_ranks,
+)
+from rkhs.metrics.stability import (
+    Stability as Stability,
+    stability_bound as stability_bound,
+    stability_constants as stability_constants,
 )

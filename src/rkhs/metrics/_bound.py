@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 
-__all__ = ["Bound", "check_delta"]
-
 
 @dataclass(frozen=True)
 class Bound:

@@ -11,8 +11,6 @@ from rkhs._core.checks import check_count
 from rkhs._core.threads import within_limit
 from rkhs.metrics._factors import centred_columns, halves, read_pair, varying
 
-__all__ = ["Disentanglement", "dci"]
-
 
 @dataclass(frozen=True)
 class Disentanglement:

@@ -16,18 +16,6 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.metrics._bound import Bound, check_delta
-from rkhs.metrics.stability import Stability, stability_bound, stability_constants
-
-__all__ = [
-    "Bound",
-    "Stability",
-    "autoencoder_bound",
-    "contrastive_bound",
-    "downstream_bound",
-    "sphere_autoencoder_bound",
-    "stability_bound",
-    "stability_constants",
-]
 
 
 def autoencoder_bound(

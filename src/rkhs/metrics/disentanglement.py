@@ -12,8 +12,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.metrics._factors import centred_columns, halves, in_common_unit, read_pair, varying
 
-__all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
-
 _BINS = 20
 _CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries nothing
 # The fourth power of 1e80 overflows, the square of 1e-160 underflows, and liblinear then goes on for ever. Codes below

@@ -11,8 +11,6 @@ from rkhs._core.arrays import as_numpy, is_frame, read_values
 from rkhs._core.checks import check_count, check_list, real_array
 from rkhs._core.errors import InputError
 
-__all__ = ["hamming_error", "nearest_first", "rounding_width", "top_k_accuracy", "truth_ranks"]
-
 _ROUNDING, _SINGLE = 1e-10, 1e-5  # of the median of the candidates: below, machines and threads differ
 _ENTRIES = 2**22  # that are ordered at a time
 

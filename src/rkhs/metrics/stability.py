@@ -25,9 +25,6 @@ class Regressor(Protocol):
     output_bound_: float
 
 
-__all__ = ["Stability", "stability_bound", "stability_constants"]
-
-
 @dataclass(frozen=True)
 class Stability:
     """Constants of a machine that is stable to the removal of one sample.
@@ -104,7 +101,7 @@ def stability_constants(loss: Any, n: int, reg: float, *, kernel_bound: float, o
     Examples
     --------
     >>> from rkhs.losses import Huber
-    >>> from rkhs.metrics.bounds import stability_constants
+    >>> from rkhs.metrics import stability_constants
     >>> stability_constants(Huber(0.5), 100, 0.1, kernel_bound=1.0, output_bound=1.0).beta
     0.025
     """
@@ -157,7 +154,7 @@ def stability_bound(
     >>> from sklearn.datasets import load_linnerud
     >>> from rkhs import OperatorKernelRegressor
     >>> from rkhs.losses import Huber
-    >>> from rkhs.metrics.bounds import stability_bound
+    >>> from rkhs.metrics import stability_bound
     >>> X, Y = load_linnerud(return_X_y=True)
     >>> model = OperatorKernelRegressor(loss=Huber(1.0), reg=1.0, center=False).fit(X, Y)
     >>> round(stability_bound(model).beta, 12)

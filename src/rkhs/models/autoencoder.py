@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from torch import Tensor
 
 from rkhs._core.arrays import Items
+from rkhs.constraints import Constraint
 from rkhs.models import stored_autoencoder
 from rkhs.models.layers import AutoencoderLayers
 from rkhs.models.refined_codes import refined_codes
-
-if TYPE_CHECKING:
-    from rkhs.constraints import Constraint
-
-__all__ = ["AutoencoderModel"]
 
 
 @dataclass(frozen=True, eq=False)

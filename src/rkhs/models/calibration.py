@@ -21,8 +21,6 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 
-__all__ = ["Calibration", "MemberSets", "NewItems", "PredictionSets", "conformal_rank", "rows_at_least"]
-
 _TIE = 1.0 + 1e-9  # variances that differ by rounding alone are equal
 _SHRINKING = 10.0  # rows whose worth the mean scale of all outputs has, beside the scale of one
 _RATIOS = np.concatenate([[0.0], np.logspace(-6.0, 6.0, 97)])  # of the two parts of a variance

@@ -16,8 +16,6 @@ from torch import Tensor
 from rkhs._core.linalg import principal_axes
 from rkhs.kernels.base import Kernel
 
-__all__ = ["code_map", "resting_axes"]
-
 _ITEMS = 200  # that the mean of the metric is taken over, evenly spaced: it has p (p + 1) / 2 entries
 _ENTRIES = 2**22  # of a Jacobian at once
 _MEASURED = 500  # items that errors without a component are measured on, evenly spaced

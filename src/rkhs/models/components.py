@@ -21,8 +21,6 @@ from rkhs.spaces import Components
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import check_kernel_stored
 
-__all__ = ["ComponentsModel", "RobustFacts"]
-
 
 @dataclass(frozen=True, eq=False)
 class RobustFacts(Stored):

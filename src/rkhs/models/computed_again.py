@@ -27,8 +27,6 @@ from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.problems.semiparametric import leading_directions, semiparametric_decoder
 from rkhs.spaces.features import FeatureMap
 
-__all__ = ["ComputedAgain", "LayerAgain", "LayerOnLandmarks"]
-
 Found = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 

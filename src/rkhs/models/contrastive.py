@@ -16,8 +16,6 @@ from rkhs.spaces import HeldItems
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import check_kernel_stored
 
-__all__ = ["ContrastFacts", "ContrastiveModel"]
-
 
 @dataclass(frozen=True, eq=False)
 class ContrastFacts(Stored):

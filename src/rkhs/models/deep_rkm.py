@@ -20,8 +20,6 @@ from rkhs.solvers.preimage import preimages
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import check_kernel_stored, check_resolved
 
-__all__ = ["CodeEncoder", "DeepRKMModel", "DeepRKMQuality"]
-
 
 @dataclass(frozen=True, eq=False)
 class CodeEncoder(Stored):

@@ -18,8 +18,6 @@ from rkhs.problems.semiparametric import PrincipalCoordinates, principal_coordin
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import check_items_stored
 
-__all__ = ["CodeRegression", "Expansion", "Layer", "LinearPart"]
-
 
 @dataclass(frozen=True, eq=False)
 class Expansion(Stored):

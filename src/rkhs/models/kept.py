@@ -17,8 +17,6 @@ from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels import Kernel
 from rkhs.spaces.features import WholeMap
 
-__all__ = ["GramModel", "GramOf", "KeptItems", "clipped_gram"]
-
 
 @dataclass(frozen=True, eq=False)
 class GramModel(Stored):

@@ -24,8 +24,6 @@ from rkhs.models.kept import GramOf, KeptItems, clipped_gram
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.spaces.features import FeatureMap
 
-__all__ = ["AutoencoderLayers", "Compared", "Pricing", "rebuilds_rows"]
-
 
 def rebuilds_rows(output_kernel: Kernel | None) -> bool:
     """Whether features of a kernel are the rows of a sparse matrix, which are rebuilt as vectors are."""

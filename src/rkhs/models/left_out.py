@@ -24,8 +24,6 @@ from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features.base import thinned
 from rkhs.spaces.source import Options
 
-__all__ = ["coordinates", "decoded", "left_out_facts"]
-
 
 def left_out_facts(
     model: AutoencoderModel,

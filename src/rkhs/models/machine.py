@@ -24,8 +24,6 @@ from rkhs.solvers import Direct
 from rkhs.spaces.features import FeatureMap, WholeMap
 from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
 
-__all__ = ["Certificates", "MachineModel", "path_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class Certificates(Stored):

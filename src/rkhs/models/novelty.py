@@ -16,8 +16,6 @@ from rkhs._core.stored import check_shape
 from rkhs.models.calibration import Calibration, NewItems, rows_at_least
 from rkhs.models.kept import GramModel, GramOf
 
-__all__ = ["NoveltyModel"]
-
 _SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
 
 

@@ -19,8 +19,6 @@ from rkhs.protocols import Monitor
 from rkhs.solvers.lbfgs import LBFGS
 from rkhs.spaces.source import Options
 
-__all__ = ["lower_start"]
-
 _LOWER = 0.05  # of the objective: what counts as another minimum
 _SEED = 987654  # few fits have started with it
 

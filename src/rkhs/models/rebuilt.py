@@ -16,8 +16,6 @@ from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import RKHS, Euclidean
 
-__all__ = ["Goal", "Rebuilt"]
-
 
 class Goal(NamedTuple):
     """Targets of items, as a model reads them."""

@@ -17,8 +17,6 @@ from rkhs.models.layers import AutoencoderLayers
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
-__all__ = ["FINE", "ROUGH", "refined_codes"]
-
 FINE = (10, 1e-4)  # steps and their tolerance: six do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
 _TILE = 2048  # rows whose codes are refined at once

@@ -22,8 +22,6 @@ from rkhs.outputs import RKHS, Euclidean
 from rkhs.spaces.features import FeatureMap, LandmarkMap
 from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
 
-__all__ = ["check", "from_file", "in_file", "with_kept_items"]
-
 Model = TypeVar("Model", bound=AutoencoderLayers)
 
 _SAME = 1e-10  # of the largest number: on the machine of the fit all bits agree, another rounds otherwise

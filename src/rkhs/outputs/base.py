@@ -8,8 +8,6 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["OutputSpace"]
-
 
 class OutputSpace(Configurable):
     """A space that targets live in, seen through coordinates ``U`` of shape (n, r) with ``U U^T`` their Gram matrix.

@@ -14,8 +14,6 @@ from rkhs._core.linalg import weighted_mean
 from rkhs._core.stored import check_shape, check_types
 from rkhs.outputs.base import OutputSpace
 
-__all__ = ["Euclidean"]
-
 
 class Euclidean(OutputSpace):
     """Targets in ``R^q``, the rows of a matrix.

@@ -17,8 +17,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import quadrature_weights
 from rkhs.outputs.base import OutputSpace
 
-__all__ = ["Functional", "basis_functions"]
-
 _BASES = ("fourier", "cosine_sine", "empirical")
 
 

@@ -17,8 +17,6 @@ from rkhs._core.stored import check_places, check_shape, check_types
 from rkhs.engines import thread_limit
 from rkhs.outputs.base import OutputSpace
 
-__all__ = ["RKHS"]
-
 
 class RKHS(OutputSpace):
     """Targets ``phi(y_i)`` in the feature space of a kernel.

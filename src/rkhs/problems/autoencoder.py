@@ -38,8 +38,6 @@ from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.encoders import CoefficientCodes, DeepCodes, Encoder, shallow_encoder
 from rkhs.problems.last_layers import HeldLayer, ItemsLayer, LastLayer
 
-__all__ = ["Autoencoder", "items_autoencoder"]
-
 
 @dataclass(frozen=True, eq=False)
 class Autoencoder:

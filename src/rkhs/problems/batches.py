@@ -25,8 +25,6 @@ from rkhs.problems.coordinates import OwnCodes
 from rkhs.problems.encoders import FreeCodes
 from rkhs.problems.last_layers import AnchorsLayer
 
-__all__ = ["BatchedAutoencoder"]
-
 _SAMPLE = 4096  # rows that the principal axes of the features are found on
 
 

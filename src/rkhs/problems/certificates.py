@@ -10,12 +10,6 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.problems.dual import DualProblem
 
-__all__ = [
-    "covariance_operator",
-    "restricted_operator",
-    "sample_report",
-]
-
 
 @dataclass(frozen=True)
 class SampleReport:

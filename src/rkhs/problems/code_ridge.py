@@ -14,8 +14,6 @@ from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.kernels.vectors.radial import Matern
 from rkhs.outputs import Euclidean
 
-__all__ = ["decoded_by_ridge", "encoder_coefs", "ridge_coefs", "ridge_features", "solve_psd"]
-
 _RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 

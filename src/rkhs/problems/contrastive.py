@@ -21,8 +21,6 @@ from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.linalg import factorize
 from rkhs.problems.pairs import Pairs
 
-__all__ = ["SimpleContrastive"]
-
 _ZERO = 1e-11  # eigenvalues below this share of the trace of K_1 are rounding
 
 

@@ -16,8 +16,6 @@ from torch import Tensor
 from rkhs._core.linalg import Factor, apply_inverse, cholesky, square_root
 from rkhs.spaces.sums import upper_product
 
-__all__ = ["STRIP", "Coordinates", "JitteredFactor", "MixedCoordinates", "OwnCodes", "jittered_factor"]
-
 STRIP = 2048
 """Rows of a strip; part of the result as a seed is."""
 

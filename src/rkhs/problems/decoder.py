@@ -9,8 +9,6 @@ from torch import Tensor
 
 from rkhs._core.linalg import solve_positive, square_root
 
-__all__ = ["Decoder", "optimal_decoder"]
-
 
 @dataclass(frozen=True)
 class Decoder:

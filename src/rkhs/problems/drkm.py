@@ -16,8 +16,6 @@ from rkhs.constraints import Stiefel
 from rkhs.kernels import Gaussian, Kernel
 from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, TiledGram, growth, taylor_degree, taylor_width
 
-__all__ = ["ConstrainedDRKM", "FrozenMachine"]
-
 
 @dataclass(frozen=True)
 class FrozenMachine:

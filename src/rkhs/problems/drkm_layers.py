@@ -17,8 +17,6 @@ from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.dot_product import DotProduct, Linear
 from rkhs.kernels.vectors.radial import Radial
 
-__all__ = ["ExactGram", "InnerGram", "TaylorGram", "TiledGram", "growth", "taylor_degree", "taylor_width"]
-
 LinearMap = Callable[[Tensor], Tensor]
 
 _TILE_BYTES = 2**26

@@ -29,8 +29,6 @@ from rkhs.losses import Loss
 from rkhs.problems.row_loss import RowLoss, build_row_loss
 from rkhs.protocols import Resolvent
 
-__all__ = ["DualProblem", "ImplicitGram", "dual_problem"]
-
 
 class ImplicitGram(Protocol):
     """A Gram matrix that is never formed, such as ``F F^T`` of features."""

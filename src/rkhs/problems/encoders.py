@@ -25,20 +25,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Radial
 from rkhs.problems.coordinates import STRIP, Coordinates
 
-__all__ = [
-    "INSIDE",
-    "Coded",
-    "CodesOnASet",
-    "CoefficientCodes",
-    "DeepCodes",
-    "Encoder",
-    "FreeCodes",
-    "SmoothBall",
-    "carried",
-    "gram_and_pulls",
-    "shallow_encoder",
-]
-
 # Hidden layers start as ridge fits that drop directions of less than one per cent of the trace. A layer that
 # interpolates its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice
 # the objective.
@@ -48,6 +34,10 @@ _UNIT = 100.0
 
 INSIDE = 0.9
 """Of the radius, at which codes on a set start: on the boundary of a ball the map has no radial slope."""
+
+
+MOST = 32_768
+"""Rows of a fit in stages that the encoder is fitted to."""
 
 
 class Coded(NamedTuple):

@@ -23,8 +23,6 @@ from torch import Tensor
 
 from rkhs._core.linalg import cholesky, weighted_mean
 
-__all__ = ["GappedCurves"]
-
 _NOTHING = 1e-13  # of the largest eigenvalue of a G_i
 _ROUNDS, _STILL = 100, 1e-9  # of the mean curve, and its change beside its size
 Solve = Callable[[Tensor], Tensor]

@@ -16,8 +16,6 @@ from torch import Tensor
 
 from rkhs._core.linalg import solve_positive
 
-__all__ = ["GappedRidge"]
-
 
 @dataclass(frozen=True, eq=False)
 class GappedRidge:

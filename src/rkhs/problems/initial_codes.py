@@ -14,16 +14,6 @@ from rkhs._core.linalg import divisor, fix_signs
 from rkhs.kernels.vectors.medians import median_squared_distance
 from rkhs.spaces.grams import Dense
 
-__all__ = [
-    "SCALES",
-    "best_start",
-    "even_columns",
-    "goals_of_layers",
-    "kernel_pca_scores",
-    "normalise_scale",
-    "widened",
-]
-
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 

@@ -35,7 +35,8 @@ from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.spaces.sums import upper_product
 
-__all__ = ["AnchoredDecoder", "AnchorsLayer", "HeldLayer", "ItemsLayer", "LastLayer"]
+MORE = 3
+"""Times as many anchors at the end of a fit in stages."""
 
 
 class LastLayer(Protocol):

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["Groups", "Links", "Pairs"]
-
 _FEW = 8  # up to this many points an anchor, adding rows is faster than a sparse product
 
 

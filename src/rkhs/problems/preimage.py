@@ -13,8 +13,6 @@ from torch import Tensor
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Gaussian
 
-__all__ = ["Preimage"]
-
 
 @dataclass(frozen=True)
 class Preimage:

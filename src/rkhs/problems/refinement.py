@@ -26,8 +26,6 @@ from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.radial import Radial
 from rkhs.problems.semiparametric import linear_system
 
-__all__ = ["CodeRefinement", "LeftOutRefinement"]
-
 _ENTRIES = 4_000_000  # of the Jacobians of a block of rows
 
 

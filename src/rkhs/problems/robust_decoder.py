@@ -13,8 +13,6 @@ from rkhs.problems.decoder import Decoder
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.protocols import Reason, Solution
 
-__all__ = ["RobustDecoder"]
-
 
 class DualSolver(Protocol):
     """Solves one dual problem to a small gap, from the coefficients of a neighbouring one."""

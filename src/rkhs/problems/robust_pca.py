@@ -10,8 +10,6 @@ from torch import Tensor
 from rkhs._core.linalg import polar
 from rkhs.losses import Loss
 
-__all__ = ["RobustPCA"]
-
 
 @dataclass(frozen=True)
 class RobustPCA:

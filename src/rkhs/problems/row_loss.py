@@ -16,8 +16,6 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.losses import Canonical, Loss
 
-__all__ = ["build_row_loss"]
-
 ALL = slice(None)
 
 

@@ -29,17 +29,6 @@ from rkhs._core.linalg import Factor, divisor, fix_signs, solve_positive
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.initial_codes import kernel_pca_scores
 
-__all__ = [
-    "LinearFactor",
-    "PrincipalCoordinates",
-    "kernel_unit",
-    "leading_directions",
-    "linear_unit",
-    "principal_coordinates",
-    "semiparametric_decoder",
-    "slope_penalty",
-]
-
 # Beside a total variance of one, of the slopes of the encoder on coordinates of unit variance. It sets the scale of the
 # codes beside the kernel of the decoder: far lower, the codes spread until every item is alone and the kernels
 # interpolate.

@@ -23,8 +23,6 @@ from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.linalg import divisor, fix_signs
 from rkhs.problems.pairs import Links, Pairs
 
-__all__ = ["PooledSpectral", "SpectralContrastive"]
-
 _RANK = 1e-10  # relative eigenvalue at which a Gram matrix is cut
 _EXPLODED = 1e6  # mean squared norm of the codes; the loss keeps bounded codes near one
 

@@ -12,8 +12,6 @@ from scipy.stats import ks_2samp
 from rkhs._core.errors import InputError, shown, warn
 from rkhs.models.calibration import conformal_rank
 
-__all__ = ["check_places_of", "label_limit", "likely_candidates"]
-
 _UNLIKE = 1e-3  # p-value below which lists of candidates are made otherwise
 
 

@@ -10,8 +10,6 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 
-__all__ = ["open_end"]
-
 # How much worse the neighbour must be: flat ends are ends too, and moving on would gain next to nothing.
 _MARGIN = 0.2
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 
-__all__ = ["held_out_parts"]
-
 # Below this many rows one held-out part is too small to tell settings apart: three take turns.
 _FEW = 200
 _MANY_TRAINING, _MOST_HELD_OUT = 1600, 300

@@ -19,8 +19,6 @@ from rkhs.kernels import Kernel, as_kernel
 from rkhs.selection.ridge import ridge_path
 from rkhs.spaces import training_gram
 
-__all__ = ["KernelChoice", "choose_kernel"]
-
 _INTERCEPT = 100.0  # times the variance of the kernel
 _REGS = tuple(10.0**k for k in np.arange(-6.0, 0.5, 0.5))
 

@@ -24,8 +24,6 @@ from rkhs._core.threads import within_limit
 from rkhs.kernels import Kernel, OnColumns, Product, Scaled, ScaledInputs, Stationary, Sum, as_kernel
 from rkhs.selection.ridge import ridge_path
 
-__all__ = ["LearnedKernel", "learn_kernel", "leave_one_out_gradient"]
-
 _REGS = tuple(10.0**k for k in range(-6, 1))
 _FAR = np.log(1e3)  # parameters stay within this factor of where they start
 _LEAST_REG, _LARGEST_REG = 1e-8, 10.0

@@ -17,8 +17,6 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import cholesky
 
-__all__ = ["effective_gram", "mean_factor", "merged_copies", "typical_norm", "typical_residual", "typical_size"]
-
 _FAR = 3.0  # residuals of so many typical ones are those of outliers
 _SMALLER = 0.9  # a fit without the outliers counts if it has at most so much of the typical residual
 _ROUNDS = 5

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from rkhs.selection.loss_scale import merged_copies
 
-__all__ = ["left_out_path", "refit_residuals", "regs_above_rounding"]
-
 _DIGITS = 100.0  # regularisers are so many times what rounding does to a Gram matrix, at least
 
 

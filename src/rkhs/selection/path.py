@@ -19,9 +19,6 @@ import numpy as np
 from rkhs._core.errors import InputError
 from rkhs.protocols import hide, show
 
-__all__ = ["FEWEST", "FEW_COMPONENTS", "LEVEL", "Path"]
-__all__ += ["gain", "good_enough", "measured", "tied", "told", "weighted_sum"]
-
 FEWEST = 15
 """Rows below which parts are too small to tell settings apart."""
 

@@ -16,8 +16,6 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_numbers
 from rkhs._core.threads import within_limit
 
-__all__ = ["RidgePath", "ridge_path"]
-
 
 @dataclass(frozen=True)
 class RidgePath:

@@ -15,8 +15,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["CORE", "HARM", "Trimmed", "trimmed_fit"]
-
 CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
 HARM = 1.05  # all may stay if the errors of those that fit are at most so many times those without the others
 _DOUBT = 3.0  # items within so many thresholds get a second look, in the fit

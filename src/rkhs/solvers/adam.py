@@ -12,8 +12,6 @@ from torch import Tensor
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["Adam"]
-
 
 @dataclass(eq=False, repr=False)
 class Adam(Solver):

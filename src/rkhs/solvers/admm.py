@@ -18,8 +18,6 @@ from torch import Tensor
 from rkhs.protocols import HasResolvent, Monitor
 from rkhs.solvers.batched import GapSolver, Ledger
 
-__all__ = ["ADMM"]
-
 _RELAX = 1.7
 # The classical rho, the root of the extreme curvatures, is for the worst non-smooth part; row norms are kinder. On the
 # grids of studies/bench/yeast_grid.py 0.25 to 0.35 needs half of the iterations of 1.0.

@@ -12,8 +12,6 @@ from rkhs.protocols import HasLastBlock, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 from rkhs.solvers.gradient_descent import DIVERGED, Step, backtrack, gradients
 
-__all__ = ["Alternating"]
-
 
 @dataclass(eq=False, repr=False)
 class Alternating(Solver):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
@@ -14,11 +13,9 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError
 from rkhs.constraints.base import Unconstrained
 from rkhs.protocols import HasValueAndGrad, Monitor, Reason, Solution
-
-__all__ = ["ARMIJO", "Solver", "as_solver", "check_options", "rounding"]
 
 ARMIJO = 1e-4  # share of the decrease that the slope promises, which a step must reach
 
@@ -179,25 +176,6 @@ class Solver(Configurable):
         if stalled:
             return Reason.DECREASE
         return Reason.MAX_ITER if iteration >= self.max_iter else None
-
-
-def as_solver(
-    solver: Solver | str,
-    names: Mapping[str, Callable[[], Solver]],
-    max_iter: int | None = None,
-    tol: float | None = None,
-) -> Solver:
-    """A solver given by name or as an object, checked, with the limits of an estimator where it has none of its own."""
-    if isinstance(solver, Solver) or (isinstance(solver, str) and solver in names):
-        found = (names[solver]() if isinstance(solver, str) else copy.copy(solver)).within(max_iter, tol)
-        check_options(found)
-        found._known = True
-        return found
-    example = next(iter(names.values()))()
-    raise InputError(
-        f"solver must be one of {', '.join(map(repr, names))}, or an object of rkhs.solvers such as {example!r}; "
-        f"got {shown(solver)}"
-    )
 
 
 def rounding(x: Tensor) -> float:

@@ -12,8 +12,6 @@ from torch import Tensor
 from rkhs.protocols import BatchSolution, HasDualityGap, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["GapSolver"]
-
 _CHUNK = 1 << 18
 """Entries of a working array: a few of these fit in the second-level cache."""
 

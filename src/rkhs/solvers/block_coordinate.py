@@ -11,8 +11,6 @@ from rkhs._core.errors import InputError
 from rkhs.protocols import HasEigenbasis, Monitor
 from rkhs.solvers.batched import GapSolver, Ledger
 
-__all__ = ["BlockCoordinate"]
-
 
 class BlockCoordinate(GapSolver):
     """Cyclic exact minimisation over rows, ``W_i <- prox_{1/L_i}((Y_i - sum_{j != i} K_ij W_j) / L_i)``.

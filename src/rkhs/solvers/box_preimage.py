@@ -12,8 +12,6 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs.solvers.base import check_options
 
-__all__ = ["PreimageInBox"]
-
 
 class PreimageInBox(Configurable):
     """L-BFGS-B on one pre-image problem a row, from its best training points.

@@ -13,8 +13,6 @@ from rkhs.constraints.stiefel import Stiefel, cayley
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["CayleyAdam"]
-
 
 @dataclass(eq=False, repr=False)
 class CayleyAdam(Solver):

@@ -13,8 +13,6 @@ from rkhs.losses import Squared
 from rkhs.protocols import HasDualityGap, Monitor
 from rkhs.solvers.batched import GapSolver, Ledger
 
-__all__ = ["Direct", "leave_one_out_residuals"]
-
 
 class Direct(GapSolver):
     """Ridge regression: one division in the eigenbases for ``k A``, conjugate gradients for ``sum_t k_t A_t``.

@@ -10,8 +10,6 @@ from torch import Tensor
 from rkhs.protocols import Monitor
 from rkhs.solvers.batched import GapSolver, Ledger
 
-__all__ = ["FISTA"]
-
 
 class FISTA(GapSolver):
     """Fast iterative shrinkage-thresholding with gradient restart, every problem of a batch at once.

@@ -14,8 +14,6 @@ from rkhs._core.errors import InputError
 from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, Solver
 
-__all__ = ["GradientDescent", "Gradients", "Step", "backtrack", "gradients"]
-
 _HALVINGS = 60
 DIVERGED = 1e6  # an objective this many times the first one will not come back
 

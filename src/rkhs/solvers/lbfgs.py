@@ -14,8 +14,6 @@ from torch import Tensor
 from rkhs.protocols import CanDiverge, HasCurvature, HasMetric, Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, Solver, rounding
 
-__all__ = ["LBFGS", "two_loop"]
-
 _CURVATURE = 0.9
 _MAX_TRIALS = 25
 _PROMISED, _FARTHEST = 0.02, 16.0

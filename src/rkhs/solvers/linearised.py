@@ -10,8 +10,6 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
 from rkhs.protocols import Monitor, Reason, Solution
 
-__all__ = ["Linearised"]
-
 
 class Linearised(Configurable):
     """Repeat ``V <- argmax <V, f'(V_old)>``: each step is in closed form and never makes the objective worse."""

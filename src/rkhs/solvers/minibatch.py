@@ -12,8 +12,6 @@ from torch import Tensor
 from rkhs.protocols import HasBatches, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["DoublyStochastic", "MiniBatch"]
-
 
 @dataclass(eq=False, repr=False)
 class MiniBatch(Solver):

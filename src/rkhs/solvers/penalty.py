@@ -16,8 +16,6 @@ from rkhs.solvers.adam import Adam
 from rkhs.solvers.base import Solver
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["QuadraticPenalty"]
-
 
 @dataclass(eq=False, repr=False)
 class QuadraticPenalty(Solver):

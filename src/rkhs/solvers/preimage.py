@@ -10,8 +10,6 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs.solvers.base import check_options
 
-__all__ = ["PreimageDescent", "preimages"]
-
 _SHARES = (0.25, 0.0625)  # of a fixed-point step that went too far
 State = tuple["Tensor | None", ...]
 

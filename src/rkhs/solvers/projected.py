@@ -13,8 +13,6 @@ from rkhs.constraints.base import Constraint
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["ProjectedGradient"]
-
 _MAX_TRIALS = 60
 _LARGEST_STEP = 1e12  # a concave objective passes every test: the step then means "project minus the gradient"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rkhs.solvers.fista import FISTA
 
-__all__ = ["ProximalGradient"]
-
 
 class ProximalGradient(FISTA):
     """Algorithm 1 of the duality paper, with threshold ``step * epsilon`` where it prints ``epsilon``.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from rkhs import solvers
+from rkhs._core.errors import InputError, shown
 from rkhs._core.lazy import ByName
-from rkhs.solvers.base import Solver, as_solver
-
-__all__ = ["DESCENTS", "DUAL_SOLVERS", "STIEFEL_SOLVERS", "as_solver", "named_solver"]
+from rkhs.solvers.base import Solver, check_options
 
 
 def _penalty(inner: str) -> Solver:
@@ -47,6 +48,25 @@ DUAL_SOLVERS = ByName(
     direct="Direct",
 )
 """Of operator-valued machines."""
+
+
+def as_solver(
+    solver: Solver | str,
+    names: Mapping[str, Callable[[], Solver]],
+    max_iter: int | None = None,
+    tol: float | None = None,
+) -> Solver:
+    """A solver given by name or as an object, checked, with the limits of an estimator where it has none of its own."""
+    if isinstance(solver, Solver) or (isinstance(solver, str) and solver in names):
+        found = (names[solver]() if isinstance(solver, str) else copy.copy(solver)).within(max_iter, tol)
+        check_options(found)
+        found._known = True
+        return found
+    example = next(iter(names.values()))()
+    raise InputError(
+        f"solver must be one of {', '.join(map(repr, names))}, or an object of rkhs.solvers such as {example!r}; "
+        f"got {shown(solver)}"
+    )
 
 
 def named_solver(name: str) -> Solver:

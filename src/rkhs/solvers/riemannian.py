@@ -16,8 +16,6 @@ from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solu
 from rkhs.solvers.base import ARMIJO, Solver, rounding
 from rkhs.solvers.lbfgs import two_loop
 
-__all__ = ["RiemannianCG", "RiemannianLBFGS"]
-
 _MAX_TRIALS = 30
 
 

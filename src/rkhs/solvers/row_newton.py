@@ -10,8 +10,6 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs.solvers.base import check_options
 
-__all__ = ["RowNewton", "descend"]
-
 _TRIALS = 8  # of lengths of a step
 
 

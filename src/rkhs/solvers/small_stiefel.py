@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["maximise_traces"]
-
 Array = np.ndarray
 
 

@@ -16,8 +16,6 @@ from rkhs.solvers.base import Solver
 from rkhs.solvers.riemannian import RiemannianLBFGS
 from rkhs.solvers.small_stiefel import maximise_traces
 
-__all__ = ["Subspace"]
-
 _SURROGATE = 1e-8  # relative change of the objective that the remainder bound may allow while far from the optimum
 
 

@@ -13,8 +13,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.features import FeatureMap
 
-__all__ = ["Components", "Space", "Targets", "enough"]
-
 
 class Targets(NamedTuple):
     """Vectors to return to."""

@@ -14,8 +14,6 @@ from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.passes import Data
 from rkhs.spaces.sums import Sweep, block_adjoint, block_features, block_lengths
 
-__all__ = ["FeatureGram", "HeldFeatures", "PassedFeatures", "RowFeatures"]
-
 _STRIP = 1024
 
 

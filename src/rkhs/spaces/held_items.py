@@ -18,8 +18,6 @@ from rkhs.spaces.rounding import check_row_digits, refuse_identical
 from rkhs.spaces.source import BLOCK, Options
 from rkhs.spaces.whole import training_gram
 
-__all__ = ["HeldItems", "item_features"]
-
 
 @dataclass(frozen=True, eq=False)
 class HeldItems:

@@ -22,8 +22,6 @@ from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.source import Source
 from rkhs.spaces.sums import Sweep, block_moments, block_normal
 
-__all__ = ["MappedSpace", "feature_components", "fit_euclidean"]
-
 _RESOLVE = 3000  # codes that a bandwidth is resolved on
 
 

@@ -13,8 +13,6 @@ from rkhs.engines import Block, Engine, Journal, Rows
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.sums import Sweep, block_codes
 
-__all__ = ["Data", "FeatureMoments", "feature_moments"]
-
 
 @dataclass(frozen=True)
 class Data:

@@ -14,8 +14,6 @@ from rkhs.engines import Rows
 from rkhs.kernels.base import Kernel, not_finite
 from rkhs.spaces.features.base import thinned
 
-__all__ = ["check_digits", "check_row_digits", "refuse_equal", "refuse_identical", "warn_of_rounding"]
-
 _FEW = 1e-6  # share of a result that rounding may be without a word, in double precision
 _NONE = 1e-2  # share of what tells items apart above which nothing is left to work with
 _ROWS = 256

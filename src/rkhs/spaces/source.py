@@ -18,8 +18,6 @@ from rkhs.spaces.features.base import EvaluatedMap, resolve_thinned, sample_rows
 from rkhs.spaces.rounding import check_row_digits
 from rkhs.spaces.sums import Sweep
 
-__all__ = ["BLOCK", "Options", "Source", "gather_rows", "open_source", "positive_rows"]
-
 BLOCK = 4096
 """Rows of a block: part of the result as a seed is."""
 

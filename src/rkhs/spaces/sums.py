@@ -22,18 +22,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import OutputSpace
 from rkhs.spaces.features import FeatureMap
 
-__all__ = [
-    "Sweep",
-    "block_adjoint",
-    "block_codes",
-    "block_features",
-    "block_lengths",
-    "block_moments",
-    "block_normal",
-    "block_ridge",
-    "upper_product",
-]
-
 _STRIP = 1024  # rows of a block computed at once: their features stay in the cache
 
 

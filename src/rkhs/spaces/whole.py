@@ -19,8 +19,6 @@ from rkhs.spaces.grams import Gram
 from rkhs.spaces.rounding import check_digits
 from rkhs.spaces.source import Options
 
-__all__ = ["WholeSpace", "training_gram"]
-
 
 def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Tensor:
     """Gram matrix of training items; one of a kernel that is not known to be positive semi-definite is made so."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rkhs.augment import Augmentation
     from rkhs.constraints import Constraint
 
-__all__ = ["BaseAutoencoder"]
-
 
 class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them."""

@@ -14,8 +14,6 @@ from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.protocols import Monitor
 from rkhs.solvers import DoublyStochastic, MiniBatch
 
-__all__ = ["BATCHED", "stepped"]
-
 BATCHED = (MiniBatch, DoublyStochastic)
 """Solvers that step from batch to batch."""
 

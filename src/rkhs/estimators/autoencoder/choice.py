@@ -43,8 +43,6 @@ from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
 from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, gain, good_enough, measured, tied, told, weighted_sum
 
-__all__ = ["choose_depth", "choose_items", "path_errors"]
-
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
 _MOST_FOR_FEATURES = 400  # rows that train where features are rebuilt: with 800 of 1,000 the choice cost 2.3 fits

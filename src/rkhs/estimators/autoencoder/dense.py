@@ -46,8 +46,6 @@ from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
-__all__ = ["OpenedItems", "open_items"]
-
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10

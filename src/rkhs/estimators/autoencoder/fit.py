@@ -9,16 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import tensor_like, tile_rows, tiles
 from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
-from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.models import AutoencoderModel, Compared, Layer, code_map
 from rkhs.problems.encoders import carried
 from rkhs.protocols import Solution
-
-__all__ = ["Choice", "Fit", "Opened", "as_array", "codes_again", "collapse_warnings", "layers_of", "with_codes"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,26 +6,22 @@ feature in their span. What lies outside of the span is in no reach of the model
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from rkhs._core.linalg import factorize
 from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows, ordered_rows
-from rkhs.estimators.options.memory_needs import MOST
+from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.models import Rebuilt
 from rkhs.outputs import RKHS, Euclidean
+from rkhs.problems.encoders import MOST
 from rkhs.problems.semiparametric import PrincipalCoordinates
 from rkhs.spaces.features.base import EvaluatedMap, FeatureMap
 from rkhs.spaces.source import Options, open_source
-
-if TYPE_CHECKING:
-    from rkhs.estimators.autoencoder.settings import Settings
-    from rkhs.estimators.training import Training
-
-__all__ = ["Opened", "landmark_space", "open_features", "open_vectors"]
 
 
 def landmark_space(

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs.engines import Block, row_blocks
-from rkhs.estimators.options.memory_needs import MORE, MOST
 from rkhs.outputs import Euclidean
 from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
+from rkhs.problems.encoders import MOST
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
-
-if TYPE_CHECKING:
-    from rkhs.spaces.features import FeatureMap
-
-__all__ = ["MORE", "MOST", "TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
+from rkhs.spaces.features import FeatureMap
 
 TILE = STRIP  # rows that are coded at once
 _SAMPLE = 2000  # rows on which it is measured what principal components leave

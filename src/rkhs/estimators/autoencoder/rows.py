@@ -33,7 +33,7 @@ from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, 
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
 from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.autoencoder.staged_rows import FIRST, MOST, RowStages, Stage, stage_sizes
+from rkhs.estimators.autoencoder.staged_rows import FIRST, RowStages, Stage, stage_sizes
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.storage import announce_rows
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from rkhs.losses import Loss
     from rkhs.outputs import Euclidean
 
-__all__ = ["OpenedRows", "choose_rows", "choose_rows_and_depth", "open_rows"]
 
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
 _PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
@@ -359,7 +358,7 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
     if len(model.layers) > 1 or stages.settings.of_a_row != model.pricing.onto:
         return None
     Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
-    return Z[stages.rows.order[:MOST]]
+    return Z[stages.rows.order[: len(stages.rows.features)]]
 
 
 def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared) -> Fit:

@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from rkhs.augment import Augmentation
     from rkhs.solvers import Solver
 
-__all__ = [
-    "FEATURE_REGS",
-    "LANDMARKS",
-    "MANY_ITEMS",
-    "MANY_ROWS",
-    "Settings",
-    "default_kernel",
-    "fixed_feature_reg",
-    "read_settings",
-    "resolve_linear_part",
-    "resolve_storage",
-]
-
 
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))

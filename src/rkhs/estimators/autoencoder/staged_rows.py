@@ -16,12 +16,12 @@ from torch import Tensor
 
 from rkhs._core.linalg import divisor, principal_axes
 from rkhs.estimators.autoencoder.fit import layers_of
-from rkhs.estimators.autoencoder.ordered_rows import MORE, MOST, TILE, OrderedRows
+from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows
 from rkhs.estimators.run import Run, recorded
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import INSIDE, CodesOnASet, DeepCodes, Encoder, carried, shallow_encoder
+from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, carried, shallow_encoder
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
-from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
+from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.path import FEW_COMPONENTS
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
 
-__all__ = [
-    "FIRST",
-    "MORE",
-    "MOST",
-    "RowStages",
-    "Stage",
-    "stage_sizes",
-]
 
 FIRST = 1000  # rows of the first stage
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others

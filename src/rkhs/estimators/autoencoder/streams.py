@@ -18,14 +18,12 @@ from rkhs.engines import Block, Rows, row_blocks
 from rkhs.estimators.autoencoder.fit import Choice, Fit
 from rkhs.estimators.autoencoder.rows import OpenedRows, one_thread, open_rows
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.options.memory_needs import MOST
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel
+from rkhs.problems.encoders import MOST
 from rkhs.spaces import BLOCK, gather_rows, positive_rows
 from rkhs.spaces.source import Options
-
-__all__ = ["open_any_rows"]
 
 
 def open_any_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from torch import Tensor
 
+from rkhs._core.arrays import Items
 from rkhs.engines import row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.spaces import BLOCK, Components
@@ -16,11 +15,6 @@ from rkhs.spaces.mapped import feature_components, with_signs
 from rkhs.spaces.passes import feature_moments
 from rkhs.spaces.source import Options
 from rkhs.spaces.sums import Sweep, block_moments
-
-if TYPE_CHECKING:
-    from rkhs.estimators.options.arguments import Items
-
-__all__ = ["RowSums", "add_rows", "components_of"]
 
 RowSums = tuple[np.ndarray, np.ndarray, float]
 """Sums of raw features of shape (w,), of their products of shape (w, w), and of ``k(x, x)``."""

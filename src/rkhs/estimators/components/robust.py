@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import torch
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError, warn
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
+from rkhs.estimators.options.arguments import Seed
 from rkhs.losses import Loss, MaximumMargin
 from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
@@ -17,11 +17,6 @@ from rkhs.protocols import Solution
 from rkhs.selection.loss_scale import typical_norm
 from rkhs.solvers.linearised import Linearised
 from rkhs.spaces import Components, WholeSpace
-
-if TYPE_CHECKING:
-    from rkhs.estimators.options.arguments import Seed
-
-__all__ = ["robust_components"]
 
 
 def robust_components(

@@ -20,8 +20,6 @@ from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
 from rkhs.spaces import HeldItems
 
-__all__ = ["Contrast", "fit_contrast"]
-
 _AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
 _AUTO_TRIES = 6
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import TILE_BYTES, Items, as_numpy, tiles, to_tensor
 from rkhs._core.errors import InputError, warn
-from rkhs.augment import augmented
-from rkhs.estimators.tiles import TILE_BYTES, tiles
+from rkhs.augment import Augmentation, augmented
 from rkhs.problems.pairs import Groups, Links, Pairs
 from rkhs.spaces import HeldItems
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from rkhs.augment import Augmentation
-    from rkhs.estimators.options.arguments import Items
-
-__all__ = ["PairBuilder"]
 
 _NEGATIVE_STEP = 2**32  # keeps the draws of negatives apart from those of views
 

@@ -22,8 +22,6 @@ from rkhs.spaces.features import FeatureMap, Storage
 from rkhs.spaces.features.base import pick, sample_rows
 from rkhs.spaces.held_items import item_features
 
-__all__ = ["Encoder", "fit_encoders", "machine_model"]
-
 
 @dataclass(frozen=True)
 class Encoder:

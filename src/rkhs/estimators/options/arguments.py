@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rkhs._core.arrays import Items
 from rkhs.augment import Augmentation
 from rkhs.constraints.sphere import CodeSet
 from rkhs.engines import Checkpoint, Engine
@@ -17,27 +16,6 @@ from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss
 from rkhs.solvers import GapSolver, Solver
 from rkhs.spaces.features import Storage
-
-__all__ = [
-    "AugmentLike",
-    "AutoencoderSolverLike",
-    "CheckpointLike",
-    "Columns",
-    "ConstraintLike",
-    "Device",
-    "Dtype",
-    "EngineLike",
-    "Items",
-    "KernelLike",
-    "KernelName",
-    "LossLike",
-    "MachineSolverLike",
-    "OperatorKernelLike",
-    "Psd",
-    "Seed",
-    "StiefelSolverLike",
-    "StorageLike",
-]
 
 KernelName = Literal[
     "gaussian",

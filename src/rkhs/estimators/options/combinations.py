@@ -23,8 +23,6 @@ from rkhs.solvers.base import Solver
 from rkhs.solvers.registry import DESCENTS
 from rkhs.spaces.features import Storage
 
-__all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination", "kind_of_loss", "kind_of_solver"]
-
 FINITE = ("landmarks", "random features")
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
 

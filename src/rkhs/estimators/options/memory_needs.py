@@ -10,12 +10,10 @@ from rkhs._core.memory import SHARE, available_bytes, readable
 from rkhs.engines import count_threads
 from rkhs.estimators.options.combinations import RULES, check_combination
 from rkhs.problems.coordinates import STRIP
+from rkhs.problems.encoders import MOST
+from rkhs.problems.last_layers import MORE
 from rkhs.spaces.features import Nystroem
 
-__all__ = ["MORE", "MOST", "dense_advice", "landmark_advice", "staged_bytes"]
-
-MOST = 32_768  # rows that the encoder of a fit in stages is fitted to
-MORE = 3  # times as many anchors in its end
 _RATE = 1e10  # operations of one core in a second, in double precision
 _MATRICES, _COUNTS = 4.5, (1000, 500, 200, 100)  # of the largest dense fit; landmarks that are offered
 _MEASURED = {
@@ -25,10 +23,9 @@ _MEASURED = {
 }
 
 
-def staged_bytes(
-    n: int, fitted: int, features: int, last: int, *, columns: int, outputs: int, components: int
-) -> float:
-    """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
+def staged_bytes(n: int, m: int, features: int, *, columns: int, outputs: int, components: int) -> float:
+    """Memory of a fit in stages with ``m`` anchors: features of the rows, copies of the data, strips, squares."""
+    fitted, last = min(n, MOST), min(n, MORE * m)
     workers, p = min(count_threads(), -(-fitted // STRIP)), components
     held = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * last + 2 * outputs) + 2 * min(outputs, 2000) ** 2
@@ -96,6 +93,4 @@ def _fitting(
 def _landmark_bytes(name: str, n: int, m: int, columns: int, components: int) -> float:
     if name != "KernelAutoencoder":
         return 16.0 * m * (n / 20 + m)
-    last = min(n, MORE * m)
-    sizes = {"columns": columns, "outputs": columns, "components": components}
-    return staged_bytes(n, min(n, MOST), min(n, m), last, **sizes)
+    return staged_bytes(n, m, min(n, m), columns=columns, outputs=columns, components=components)

@@ -13,8 +13,6 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.losses import as_loss
 from rkhs.solvers.registry import named_solver
 
-__all__ = ["check_nested"]
-
 _STANDS_FOR: dict[str, Callable[[Any], object]] = {
     "constraint": as_constraint,
     "engine": make_engine,

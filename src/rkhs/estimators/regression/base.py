@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
@@ -28,13 +30,6 @@ from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.solvers import GapSolver
 from rkhs.spaces.features import FeatureMap
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-__all__ = ["DualRegressor", "KernelMachine", "VectorRegressor"]
 
 
 def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike | None) -> float:

@@ -22,8 +22,6 @@ from rkhs.outputs import Functional
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding
 from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
-__all__ = ["CurveChoice", "candidate_kernels", "choose_for_curves"]
-
 _ROUNDS = 11
 _FEWEST = 8  # with fewer curves none is left out
 Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a kernel (None: any) and weights (n,)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,23 +11,15 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import GapWarning, InputError, warn
 from rkhs._core.memory import Estimate, check_memory
-from rkhs.estimators.regression.terms import REGS
-from rkhs.losses import Squared
+from rkhs.estimators.regression.options import MachineOptions
+from rkhs.estimators.regression.terms import REGS, Regression
+from rkhs.kernels import Kernel
+from rkhs.losses import Loss, Squared
+from rkhs.models import MachineModel
 from rkhs.outputs import Functional
 from rkhs.problems.gapped_curves import GappedCurves
+from rkhs.protocols import Solution
 from rkhs.selection.operator_path import regs_above_rounding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rkhs.estimators.regression.options import MachineOptions
-    from rkhs.estimators.regression.terms import Regression
-    from rkhs.kernels import Kernel
-    from rkhs.losses import Loss
-    from rkhs.models import MachineModel
-    from rkhs.protocols import Solution
-
-__all__ = ["check_loss_beside_gaps", "choose_with_gaps", "filled_with_means", "fit_curves_with_gaps"]
 
 
 def check_loss_beside_gaps(loss: Loss, *, default: bool) -> None:

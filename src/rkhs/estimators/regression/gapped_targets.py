@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from rkhs._core.errors import GapWarning, InputError, warn
+from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.terms import Regression, term_grams
+from rkhs.estimators.run import Run
+from rkhs.estimators.training import Training
+from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
+from rkhs.models import MachineModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.gapped_ridge import GappedRidge
-
-if TYPE_CHECKING:
-    from rkhs.estimators.regression.options import MachineOptions
-    from rkhs.estimators.run import Run
-    from rkhs.estimators.training import Training
-    from rkhs.kernels import OperatorKernel
-    from rkhs.models import MachineModel
-    from rkhs.protocols import Solution
-
-__all__ = ["check_gaps", "fit_with_gaps"]
+from rkhs.protocols import Solution
 
 
 def check_gaps(training: Training, kernel: OperatorKernel, loss: Loss, *, dense: bool = True) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -13,17 +12,13 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_operator
 from rkhs.estimators.regression.options import MachineOptions, operators_in_coordinates
+from rkhs.kernels import OperatorKernel
+from rkhs.losses import Loss
 from rkhs.models import path_values
 from rkhs.outputs import Euclidean
 from rkhs.problems.dual import dual_problem
 from rkhs.problems.gapped_ridge import GappedRidge
 from rkhs.selection.operator_path import refit_residuals
-
-if TYPE_CHECKING:
-    from rkhs.kernels import OperatorKernel
-    from rkhs.losses import Loss
-
-__all__ = ["MachineGrid"]
 
 
 @dataclass(frozen=True, eq=False)

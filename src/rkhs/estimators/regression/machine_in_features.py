@@ -18,8 +18,6 @@ from rkhs.solvers import ADMM, Direct
 from rkhs.spaces.feature_gram import FeatureGram
 from rkhs.spaces.rounding import warn_of_rounding
 
-__all__ = ["fit_in_features"]
-
 
 def fit_in_features(rows: FeatureRows) -> tuple[MachineModel, Solution]:
     """The machine of one kernel ``k A`` in finite features."""

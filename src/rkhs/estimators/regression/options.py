@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.options.arguments import OperatorKernelLike
 
-__all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel"]
-
 
 def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
     """The operator-valued kernel that a user's two arguments mean."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rkhs.losses import Loss
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-__all__ = ["RegressionPath"]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from rkhs.spaces.feature_gram import PassedFeatures, RowFeatures
 from rkhs.spaces.features import Storage
 from rkhs.spaces.sums import Sweep, block_ridge
 
-__all__ = ["HELD", "FeatureRows"]
-
 HELD = 2**30
 """Bytes of features that are kept, not computed again for every product."""
 _STATE = 4  # of the solver, beside the targets, in threes of arrays of their size

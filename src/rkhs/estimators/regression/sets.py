@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import as_numpy, tile_rows, tiles, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
+from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
-from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
 from rkhs.models.calibration import conformal_rank
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from rkhs.estimators.base import KernelEstimator
-
-__all__ = ["LeftOutMachine", "SetShape", "left_out_sets", "read_coverage", "split_sets"]
 
 SetShape = Literal["auto", "box", "ball"]
 

@@ -17,8 +17,6 @@ from rkhs._core.ownership import is_process_kernel
 from rkhs.kernels.base import Kernel, VectorKernel, read_matrix
 from rkhs.kernels.vectors.dot_product import Linear
 
-__all__ = ["FromModule", "FromSklearn"]
-
 _BLOCK = 32  # items whose diagonal is read off one small square
 # The pairwise kernels of scikit-learn that are positive semi-definite on what they accept. "rbf" is one by its formula,
 # but far from the origin its distances are rounding, and its matrix may be indefinite: there it is looked at.

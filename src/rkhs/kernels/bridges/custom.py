@@ -16,8 +16,6 @@ from rkhs._core.linalg import Outer
 from rkhs._core.stored import check_shape
 from rkhs.kernels.base import Kernel, read_matrix
 
-__all__ = ["FromFunction", "Precomputed"]
-
 _INPUTS = ("objects", "vectors")
 _DIAG_BLOCK = 32  # items whose diagonal is read off one small square of a vectorised function
 

@@ -25,8 +25,6 @@ from rkhs.kernels.vectors.laplacian import Laplacian
 from rkhs.kernels.vectors.radial import Radial
 from rkhs.kernels.vectors.stationary import Stationary
 
-__all__ = ["FixedKernel", "GammaKernel", "ScaleKernel", "ScalesKernel", "SklearnKernel", "from_process", "to_process"]
-
 
 class SklearnKernel(process.Kernel):
     """A kernel of this library in the form that scikit-learn's Gaussian processes read; made by ``k.as_sklearn()``.

@@ -16,8 +16,6 @@ from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 
-__all__ = ["alignment", "alignment_weights", "view_weights"]
-
 
 def alignment(K: Any, L: Any) -> float:
     """Centred alignment of two Gram matrices, the cosine of the matrices centred on both sides.

@@ -16,8 +16,6 @@ from rkhs._core.ownership import own
 from rkhs.kernels.base import Composite, Kernel
 from rkhs.kernels.vectors.medians import median_bandwidth
 
-__all__ = ["Centered", "GaussianOf", "Normalized"]
-
 
 class _Derived(Composite):
     of_values = True

@@ -14,8 +14,6 @@ from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Composite, Kernel
 from rkhs.kernels.vectors.dot_product import Linear
 
-__all__ = ["ScaledInputs"]
-
 
 class ScaledInputs(Composite):
     """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with a positive ``s_j`` a column.

@@ -20,8 +20,6 @@ from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.kernels.vectors.medians import median_bandwidth
 from rkhs.kernels.vectors.stationary import Stationary, found_rate, read_rule
 
-__all__ = ["SparseRows", "on_sparse_rows"]
-
 _NAMES = "Gaussian, Laplacian, Matern, Linear, Polynomial, Tanimoto, MinMax, ArcCosine, NTK"
 _NEAR = 2.0**-10  # squared distances under this share of the squared norms come from differences, digit by digit
 _DOUBLE = torch.empty(0, dtype=torch.float64)

@@ -17,8 +17,6 @@ from rkhs.kernels.base import Composite, Kernel
 from rkhs.kernels.vectors.mixture import Mixture
 from rkhs.kernels.vectors.radial import Radial
 
-__all__ = ["Product", "Scaled", "Sum"]
-
 
 class _Many(Composite):
     of_values = True

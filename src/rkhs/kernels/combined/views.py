@@ -16,8 +16,6 @@ from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Composite, Kernel
 from rkhs.kernels.combined.alignment import view_weights
 
-__all__ = ["OnColumns", "Views"]
-
 
 class Views(Kernel):
     """Weighted sum of one kernel a view, ``k(x, y) = sum_v m_v k_v(x_v, y_v)``.

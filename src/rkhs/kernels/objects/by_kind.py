@@ -11,8 +11,6 @@ from rkhs.kernels.objects.graphs import ShortestPath, WeisfeilerLehman, read_gra
 from rkhs.kernels.objects.series import ShiftInvariant, read_series
 from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
 
-__all__ = ["kernels_for"]
-
 _MOST_NODES = 1000  # of a graph: all its shortest paths are held at once
 
 

@@ -18,8 +18,6 @@ from rkhs._core.checks import check_count, check_flag, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, mix
 
-__all__ = ["RandomWalk", "ShortestPath", "WeisfeilerLehman", "read_graph"]
-
 _FORMS = (
     "a networkx graph, or a pair (edges, labels): pairs of node numbers, and one label a node or the number of nodes"
 )

@@ -16,8 +16,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import check_shape, check_types
 from rkhs.kernels.base import Kernel
 
-__all__ = ["MixedTable"]
-
 
 class MixedTable(Kernel):
     """Gaussian over the columns of a table that may hold numbers, categories and missing values.

@@ -18,8 +18,6 @@ from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, cou
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
 
-__all__ = ["FINGERPRINTS", "LARGEST_RADIUS", "MOST_BITS", "MoleculeKernel", "MoleculeTanimoto", "fingerprint_rows"]
-
 FINGERPRINTS = ("morgan", "path", "maccs")
 LARGEST_RADIUS = 100  # bonds; RDKit takes memory for each of them
 MOST_BITS = 2**24  # no molecule has so many different features

@@ -17,8 +17,6 @@ from torch import Tensor
 from rkhs._core.arrays import check_items
 from rkhs.kernels.base import Kernel
 
-__all__ = ["Counts", "ObjectKernel", "PartsKernel", "common_product", "count_parts", "mix"]
-
 _DENSE = 0.05  # product of the fills of a column from which on a dense product is cheaper
 _ROWS = 512
 

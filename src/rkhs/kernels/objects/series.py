@@ -12,8 +12,6 @@ from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import ObjectKernel
 
-__all__ = ["SeriesKernel", "ShiftInvariant", "read_series"]
-
 _SHIFTS = 4_000_000  # entries of the shifted pairs of a batch
 
 

@@ -15,8 +15,6 @@ from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, read_matrix
 from rkhs.kernels.vectors.radial import Gaussian
 
-__all__ = ["MeanEmbedding"]
-
 _BLOCK = 1 << 22  # kernel values of points held at once
 
 

@@ -13,8 +13,6 @@ from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
-__all__ = ["ProbabilityProduct"]
-
 # Peaks further apart than this many widths contribute less than exp(-40) of a pair at the same place.
 _REACH = 2.0 * 40.0**0.5
 _PAIRS = 2_000_000  # pairs of peaks held at once

@@ -16,8 +16,6 @@ from rkhs._core.checks import check_choice, check_count, check_flag
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import Counts, PartsKernel, count_parts, mix, stack
 
-__all__ = ["Gappy", "Mismatch", "Spectrum"]
-
 _ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 _BLOCK = 4_000_000  # occurrences of parts held at once
 _LETTERS = 50_000  # letters of the texts of a block, at least one text

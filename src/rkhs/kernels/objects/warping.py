@@ -13,8 +13,6 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.series import SeriesKernel
 
-__all__ = ["DynamicTimeWarping", "GlobalAlignment"]
-
 _NUMBERS = 200_000  # points of the pairs of a batch: what is worked on stays in the cache
 _SAMPLE = 2000  # points for a median of distances
 

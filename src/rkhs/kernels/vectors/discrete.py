@@ -10,8 +10,6 @@ from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.packed import jaccard
 
-__all__ = ["MinMax", "Tanimoto"]
-
 _ROWS = 256
 
 

@@ -15,8 +15,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
-__all__ = ["DotProduct", "Linear", "Polynomial"]
-
 _LARGEST_DEGREE = 10**9  # beyond, powers do not fit into machine integers
 _ROWS = 256
 

@@ -18,16 +18,6 @@ from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.medians import median_bandwidth
 from rkhs.kernels.vectors.radial import Gaussian
 
-__all__ = [
-    "FunctionalGaussian",
-    "FunctionalLaplacian",
-    "check_grid",
-    "check_times",
-    "grid_weights",
-    "on_grid",
-    "quadrature_weights",
-]
-
 _BLOCK = 1 << 21  # entries of a block of differences
 
 

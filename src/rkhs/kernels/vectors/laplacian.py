@@ -15,8 +15,6 @@ from rkhs.kernels.vectors.distances import ROWS
 from rkhs.kernels.vectors.radial import LOG2E, Radial, RadialDistance, flat_where_infinite
 from rkhs.kernels.vectors.stationary import Stationary
 
-__all__ = ["Laplacian"]
-
 
 class Laplacian(RadialDistance):
     """Laplacian kernel ``k(x, y) = exp(-gamma ||x - y||)`` with the L1 or the L2 norm.

@@ -9,8 +9,6 @@ from torch import Tensor
 
 from rkhs.kernels.vectors.radial import Radial, RadialDistance
 
-__all__ = ["Mixture"]
-
 
 class Mixture(Radial):
     """``k = sum_t w_t f_t(D)`` of radial kernels with numbers for bandwidths: what a sum of them computes with."""

@@ -20,8 +20,6 @@ from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import blocks
 
-__all__ = ["NTK", "ArcCosine"]
-
 _ROWS = 256
 _DEEPEST = 10_000  # the time grows with it, and kernels of deeper networks hardly tell directions apart
 

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from rkhs._core.threads import count_threads
 
-__all__ = ["jaccard", "pack_counts", "packed_jaccard"]
-
 _ROWS = 16  # a tile of this many rows and all columns stays in the cache for up to some ten thousand columns
 _LARGEST = 64  # counts above this are not written in unary
 

@@ -29,8 +29,6 @@ from rkhs.kernels.vectors.distances import (
 )
 from rkhs.kernels.vectors.stationary import Stationary
 
-__all__ = ["Gaussian", "Matern", "Radial", "RadialDistance"]
-
 LOG2E = math.log2(math.e)
 _FEW = 2048  # points up to which slopes are kept beside the Gram matrix
 

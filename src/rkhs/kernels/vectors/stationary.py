@@ -17,8 +17,6 @@ from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import cancels, squared_distances
 from rkhs.kernels.vectors.medians import median_bandwidth, middle_squared_distances
 
-__all__ = ["Stationary"]
-
 
 def read_rule(given: str, name: str) -> tuple[float, str]:
     """Factor and rule of a bandwidth such as ``"median"`` or ``"4*median"``."""

@@ -24,8 +24,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.registry import as_kernel, reads_gram
 
-__all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap", "check_items_stored", "check_kernel_stored"]
-
 _RESOLVE = 3000  # bandwidths are resolved on at most this many rows: a median takes all pairs
 _TILE = 4096
 

@@ -15,8 +15,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.stored import check_shape
 
-__all__ = ["FilledTable"]
-
 _TILE = 512  # rows whose distances to the known ones are held at once
 _PARTS = {"number": ("mean", "scale"), "text": ("texts", "shares", "scale"), "none": ()}  # of a column
 _TYPES = {"mean": float, "scale": float, "texts": np.ndarray, "shares": np.ndarray}

@@ -12,8 +12,6 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.stored import check_shape, check_types
 from rkhs.spaces.features.base import FeatureMap
 
-__all__ = ["ArcCosineMap", "FourierMap", "directions"]
-
 
 def directions(count: int, d: int, rng: np.random.RandomState, *, orthogonal: bool) -> np.ndarray:
     """Standard normal vectors, shape (count, d); orthogonal within each group of ``d``, each still standard normal."""

@@ -19,8 +19,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import FeatureMap, Features, check_items_stored
 from rkhs.spaces.features.sampling import chosen_items, landmark_gram, sample_landmarks
 
-__all__ = ["LandmarkMap", "Nystroem"]
-
 
 class LandmarkMap(FeatureMap):
     """Features ``F(x) = L^{-1} k(C, x)`` of landmarks ``C`` with ``k(C, C) = L L^T``.

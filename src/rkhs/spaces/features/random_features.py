@@ -26,8 +26,6 @@ from rkhs.spaces.features.fourier import ArcCosineMap, FourierMap, directions
 from rkhs.spaces.features.sketch import MinHashMap
 from rkhs.spaces.features.sparse import SparseMap
 
-__all__ = ["RandomFeatures"]
-
 
 class RandomFeatures(Features):
     """Random features whose inner products have the kernel as their mean.

@@ -12,8 +12,6 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_see
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, not_finite
 
-__all__ = ["leverage_scores", "sample_landmarks"]
-
 
 def sample_landmarks(
     kernel: Kernel,

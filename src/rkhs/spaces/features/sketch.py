@@ -10,8 +10,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import check_whole
 from rkhs.spaces.features.base import FeatureMap
 
-__all__ = ["MinHashMap"]
-
 _HASHES = 16  # drawn and evaluated together
 
 

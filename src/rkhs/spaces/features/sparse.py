@@ -13,8 +13,6 @@ from rkhs.spaces.features.base import FeatureMap
 from rkhs.spaces.features.fourier import ArcCosineMap, FourierMap
 from rkhs.spaces.features.sketch import MinHashMap
 
-__all__ = ["SparseMap"]
-
 
 class SparseMap(FeatureMap):
     """Random features of rows of a sparse matrix: those that ``base`` gives of the rows written out in full.

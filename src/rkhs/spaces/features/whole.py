@@ -11,8 +11,6 @@ from rkhs._core.stored import check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import FeatureMap, check_items_stored
 
-__all__ = ["WholeMap"]
-
 
 class WholeMap(FeatureMap):
     """Raw features ``k(x, X)`` of all training items ``X``, with ``W = I``.

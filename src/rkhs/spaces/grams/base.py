@@ -10,8 +10,6 @@ from torch import Tensor
 from rkhs._core.linalg import Factor
 from rkhs.kernels.base import Kernel
 
-__all__ = ["Gram"]
-
 
 class Gram(ABC):
     """A positive semi-definite matrix that one can multiply by, whatever its storage."""

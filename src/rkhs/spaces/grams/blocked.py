@@ -18,8 +18,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import resolve_thinned
 from rkhs.spaces.grams.base import Gram
 
-__all__ = ["Blocked"]
-
 
 class Blocked(Gram):
     """Tiles of ``k(X, X)``, recomputed for every product: O(n) memory, exact results."""

@@ -11,8 +11,6 @@ from rkhs._core.linalg import Factor, center_gram, factorize, solve_positive, so
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.grams.base import Gram
 
-__all__ = ["Dense"]
-
 
 class Dense(Gram):
     """The matrix itself, ``K_ij = k(x_i, x_j)``."""
