@@ -64,13 +64,13 @@ class Solution:
 
 @dataclass(frozen=True)
 class BatchSolution:
-    """What a solver found for every problem of a batch of F folds and B settings."""
+    """What a solver found for every problem of a batch of B settings."""
 
-    points: Tensor  # (F, B, n, q): the best parameters
-    values: Tensor  # (F, B): objectives there
-    gaps: Tensor  # (F, B): duality gaps: no parameters have an objective lower than ``values - gaps``
-    n_iter: Tensor  # (F, B): iterations, at least one
-    converged: Tensor  # (F, B): whether the gap fell below the tolerance
+    points: Tensor  # (B, n, q): the best parameters
+    values: Tensor  # (B,): objectives there
+    gaps: Tensor  # (B,): duality gaps: no parameters have an objective lower than ``values - gaps``
+    n_iter: Tensor  # (B,): iterations, at least one
+    converged: Tensor  # (B,): whether the gap fell below the tolerance
     reason: Reason  # why the last problem stopped
     history: tuple[dict[str, Any], ...] = ()  # one row a check of the gaps
 
@@ -140,16 +140,16 @@ class HasLastBlock(Protocol):
 
 @runtime_checkable
 class HasDualityGap(Protocol):
-    """A batch of convex problems in tensors of shape (F, n, q, B) that knows quadratic part, prox and gap."""
+    """A batch of convex problems in tensors of shape (n, q, B) that knows quadratic part, prox and gap."""
 
     def apply(self, W: Tensor) -> Tensor:
         """The quadratic form's operator applied to ``W``, without the curvature of the loss."""
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the non-smooth part with one step a problem, shape (F, B)."""
+        """Prox of the non-smooth part with one step a problem, shape (B,)."""
 
     def check(self, W: Tensor) -> tuple[Tensor, Tensor]:
-        """Primal objectives and duality gaps at ``W``, each of shape (F, B)."""
+        """Primal objectives and duality gaps at ``W``, each of shape (B,)."""
 
 
 @runtime_checkable
@@ -157,14 +157,14 @@ class HasEigenbasis(HasDualityGap, Protocol):
     """A batch of convex problems whose quadratic part is diagonal in a known orthonormal basis."""
 
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
-        """Basis ``Q`` of shape (F, n, n) and eigenvalues of shape (F, n, q) or (F, n, 1)."""
+        """Basis ``Q`` of shape (n, n) and eigenvalues of shape (n, q) or (n, 1)."""
 
 
 class Resolvent(Protocol):
     """``(K + shift)^-1`` of the quadratic parts ``K`` of a whole batch."""
 
     def __call__(self, T: Tensor) -> Tensor:
-        """Of ``T`` of shape (F, n, q, B)."""
+        """Of ``T`` of shape (n, q, B)."""
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
         """Add ``alpha`` times it to ``out``."""
@@ -175,10 +175,10 @@ class HasResolvent(HasDualityGap, Protocol):
     """A batch of convex problems whose quadratic part is inverted at any shift."""
 
     def extremes(self) -> tuple[Tensor, Tensor]:
-        """Smallest and largest eigenvalue of the quadratic part, each of shape (F,)."""
+        """Smallest and largest eigenvalue of the quadratic part."""
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
-        """The inverse at one shift a problem, shape (F, B); nothing is divided by less than ``floor``."""
+        """The inverse at one shift a problem, shape (B,); nothing is divided by less than ``floor``."""
 
 
 def show(text: str, seconds: float, share: float) -> None:

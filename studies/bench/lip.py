@@ -72,17 +72,19 @@ def figure(solver: GapSolver, convention: str, *, center: bool = False) -> dict[
 
         shifted = R - R.mean(0) if center else R
         whole = dual_problem([(K, a)], shifted, Squared(), list(REGS))
-        fitted = shifted - leave_one_out_residuals(whole)[0]
+        fitted = shifted - leave_one_out_residuals(whole)
         ridge = error(fitted.transpose(0, 1))
         reg = float(REGS[int(ridge.argmin())])
-        problem = dual_problem([(grams, a)], centred, [Huber(float(k)) for k in KAPPAS], reg)
-        batch = solver.solve_batch(problem)
-        h = torch.bmm(cross[:, None], problem.coefficients(batch.points).permute(0, 2, 1, 3).flatten(2))
-        out["errors"].append(error(h.view(n, len(KAPPAS), -1) * a).numpy())
+        losses, parts = [Huber(float(k)) for k in KAPPAS], zip(grams, centred, strict=True)
+        problems = [dual_problem([(gram, a)], targets, losses, reg) for gram, targets in parts]
+        batches = [solver.solve_batch(problem) for problem in problems]
+        folds = list(zip(problems, batches, strict=True))
+        h = [row @ p.coefficients(b.points) for row, (p, b) in zip(cross, folds, strict=True)]
+        out["errors"].append(error(torch.stack(h) * a).numpy())
         out["ridge"].append(float(ridge.min()))
         out["regs"].append(reg)
-        out["iterations"].append(float(batch.n_iter.double().mean()))
-        out["gap"] = max(out["gap"], float((batch.gaps / problem.null_value()).max()))
+        out["iterations"].append(float(torch.stack([b.n_iter for b in batches]).double().mean()))
+        out["gap"] = max(out["gap"], *(float((b.gaps / p.null_value()).max()) for p, b in folds))
     return out
 
 

@@ -106,7 +106,7 @@ def test_kkt_gaps_support_and_saturation(loss):
     X, Y = data(4)
     reg = 0.2
     solution, problem = solve(gram(X), Y, loss, reg)
-    report = sample_report(problem, solution.point[None, None])
+    report = sample_report(problem, solution.point[None])
     assert float(report.kkt.max()) <= 2e-5
     assert float(report.gaps.min()) >= -1e-14
     assert abs(float(report.gaps.sum()) / len(X) - solution.gap) <= 1e-14
@@ -114,10 +114,10 @@ def test_kkt_gaps_support_and_saturation(loss):
     residual = torch.linalg.vector_norm(torch.as_tensor(Y) - gram(X) @ solution.point, dim=1)
     _, epsilon, cap = loss.dual_parameters
     inside = residual < epsilon - 1e-6
-    assert not bool(report.support[0, inside, 0].any())
+    assert not bool(report.support[inside, 0].any())
     beyond = residual > epsilon + (cap if isinstance(loss, Huber) else 0.0) + 1e-6
     if np.isfinite(cap):
-        np.testing.assert_array_equal(report.saturated[0, :, 0], beyond)
+        np.testing.assert_array_equal(report.saturated[:, 0], beyond)
         assert 0 < int(beyond.sum()) < len(X) or isinstance(loss, Norm)
     assert float(torch.linalg.vector_norm(alpha, dim=1).max()) <= cap * (1 + 1e-12)
 
@@ -242,8 +242,8 @@ def test_settings_share_a_batch_and_rows_of_weight_zero_are_absent():
     points = batch.coefficients(found.points)
     for b, (loss, reg) in enumerate(zip(losses, regs, strict=True)):
         alone, _ = solve(gram(X[kept]), Y[kept], loss, reg=reg, A=psd(0, 2))
-        assert abs(alone.value - float(found.values[0, b])) <= 1e-10
-        torch.testing.assert_close(points[0, b, kept], alone.point, rtol=0, atol=2e-4)
+        assert abs(alone.value - float(found.values[b])) <= 1e-10
+        torch.testing.assert_close(points[b, kept], alone.point, rtol=0, atol=2e-4)
 
 
 def test_float32_reaches_a_float32_gap():

@@ -101,8 +101,8 @@ def test_rough_pair_is_consistent_in_the_gram_matrix() -> None:
     E = 1e-3 * E @ E.mT
     slope = -0.5 * 0.05 * float((E * (rough.root @ rough.root.mT)).sum())
     moved = dual_problem([(kernel._gram(Z) + E, None)], net.target, loss, 0.05)
-    value, gap = moved.check(moved.points(rough.parameters[None, None]))
-    assert float(value[0, 0] - gap[0, 0]) == pytest.approx(rough.value + slope, abs=1e-10)
+    value, gap = moved.check(moved.points(rough.parameters[None]))
+    assert float(value[0] - gap[0]) == pytest.approx(rough.value + slope, abs=1e-10)
 
 
 def test_any_solver_of_the_dual_will_do_and_warm_starts_do_not_change_the_answer() -> None:

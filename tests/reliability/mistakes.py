@@ -213,8 +213,8 @@ MISTAKES = (
     Mistake(
         "a sign: the leave-one-out weight of a row grows",
         "solvers/direct.py",
-        "tau = tau * (1.0 - 1.0 / problem.totals)",
-        "tau = tau * (1.0 + 1.0 / problem.totals)",
+        "tau = tau * (1.0 - 1.0 / problem.total)",
+        "tau = tau * (1.0 + 1.0 / problem.total)",
         ("estimators/test_functional_regressor.py", "problems/test_dual.py", "solvers/test_gap_solvers.py"),
     ),
     Mistake(
@@ -249,8 +249,8 @@ MISTAKES = (
     Mistake(
         "a dropped 1/2 in the dual objective",
         "problems/dual.py",
-        "return losses.sum(1) / totals + 0.5 * self.regs * norms",
-        "return losses.sum(1) / totals + self.regs * norms",
+        "return losses.sum(0) / self.total + 0.5 * self.regs * norms",
+        "return losses.sum(0) / self.total + self.regs * norms",
         ("problems/test_dual.py",),
     ),
     Mistake(

@@ -68,9 +68,9 @@ def test_a_path_is_its_members(solver, lower_bounds):
     problem = dual_problem([(K, None)], Y, [loss for _, loss in PATH], [reg for reg, _ in PATH])
     path = solver(tol=1e-6).solve_batch(problem)
     assert bool(path.converged.all())
-    assert path.points.shape == (1, 8, 20, 3)
+    assert path.points.shape == (8, 20, 3)
     for b, lower in enumerate(lower_bounds):
-        assert -1e-14 <= float(path.values[0, b]) - lower <= 2e-6 * float(problem.null_value()[0, b])
+        assert -1e-14 <= float(path.values[b]) - lower <= 2e-6 * float(problem.null_value()[b])
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -126,7 +126,7 @@ def test_the_printed_threshold_does_not_solve_the_problem(loss):
     K, Y = data(6)
     problem = dual_problem([(K, None)], Y, loss, 0.01)
     step = 1.0 / problem.lipschitz()
-    W = torch.zeros(1, 20, 3, 1, dtype=torch.float64)
+    W = torch.zeros(20, 3, 1, dtype=torch.float64)
     for _ in range(3000):
         gradient = problem.apply(W) + problem.rows.curvature * W - problem.targets[..., None]
         W = problem.prox(W - step * gradient, torch.ones_like(step))  # threshold epsilon / tau per unit, not times step
@@ -146,7 +146,7 @@ def test_direct_with_sums_weights_and_paths():
     for b, reg in enumerate((1e-1, 1e-2, 1e-3)):
         D = torch.diag((reg * weights.sum() / weights).repeat_interleave(3))
         expected = torch.linalg.solve(big + D, Y.ravel()).view(20, 3)
-        torch.testing.assert_close(problem.coefficients(path.points)[0, b], expected, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(problem.coefficients(path.points)[b], expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("operator", [None, "psd"])
@@ -162,7 +162,7 @@ def test_leave_one_out_equals_refitting(operator):
             for b, reg in enumerate((0.1, 0.01)):
                 refit = Direct().solve(dual_problem([(K[kept][:, kept], A)], Y[kept], Squared(), reg * factor))
                 h = K[i, kept] @ refit.point @ (torch.eye(3, dtype=torch.float64) if A is None else A)
-                torch.testing.assert_close(residuals[0, b, i], Y[i] - h, rtol=1e-9, atol=1e-11)
+                torch.testing.assert_close(residuals[b, i], Y[i] - h, rtol=1e-9, atol=1e-11)
 
 
 def test_misfits_are_refused_with_what_fits():

@@ -341,7 +341,7 @@ class FunctionalKernelRegressor(DualRegressor):
         regression = self._twin()._prepare(X, y, None)
         U, output = regression.targets, regression.output
         problem = regression.problem(Squared(), list(np.atleast_1d(regs)))
-        predicted = U - leave_one_out_residuals(problem)[0]
+        predicted = U - leave_one_out_residuals(problem)
         assert isinstance(output, Functional)
         Y = to_tensor(np.asarray(as_numpy(y), dtype=np.float64).reshape(len(U), -1), **self._options)
         out = [output.squared_distances(Y, output.decode(h)).mean() for h in predicted]

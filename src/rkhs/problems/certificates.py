@@ -15,24 +15,24 @@ from rkhs.problems.dual import DualProblem
 class SampleReport:
     """Facts about every sample of every machine of a batch."""
 
-    gaps: Tensor  # (F, n, B)
-    kkt: Tensor  # (F, n, B)
-    support: Tensor  # (F, n, B): samples with ``alpha_i != 0``
+    gaps: Tensor  # (n, B)
+    kkt: Tensor  # (n, B)
+    support: Tensor  # (n, B): samples with ``alpha_i != 0``
     saturated: Tensor  # samples at the cap ``||alpha_i|| = kappa`` (Huber) or 1 (norms): the loss is linear there
 
 
 def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
     """Certificates of a solution, sample by sample."""
-    W = points.permute(0, 2, 3, 1).contiguous()
+    W = points.permute(1, 2, 0).contiguous()
     _, gaps, _ = problem.certificates(W)
     tau = problem.tau
     # In the variable tau W the prox of the row part is that of the conjugate with step one, and no square overflows.
-    rows, V = problem.rows.with_tau(torch.ones_like(tau)), W * tau[:, None, None, :]
+    rows, V = problem.rows.with_tau(torch.ones_like(tau)), W * tau
     R = problem.targets[..., None] - problem.apply(W)
     step = 1.0 / (1.0 + rows.curvature)
-    moved = rows.prox((V + R) * step[:, None, None, :], step)
-    kkt = torch.linalg.vector_norm(V - moved, dim=2) * problem.root_weights[:, :, None]
-    norms = torch.linalg.vector_norm(W, dim=2)
+    moved = rows.prox((V + R) * step, step)
+    kkt = torch.linalg.vector_norm(V - moved, dim=1) * problem.root_weights[:, None]
+    norms = torch.linalg.vector_norm(W, dim=1)
     caps = problem.rows.caps()
     saturated = (norms >= caps * (1.0 - 1e-9)) & (norms > 0)
     return SampleReport(gaps, kkt, norms > 0, saturated)

@@ -41,7 +41,7 @@ class RobustDecoder:
         solution = self.solver.solve(problem, previous)
         Phi = solution.point
         gap = float(solution.gap or 0.0)
-        norms = torch.linalg.vector_norm(problem.points(Phi[None, None]), dim=2)
+        norms = torch.linalg.vector_norm(problem.points(Phi[None]), dim=1)
         saturated = (norms >= problem.rows.caps() * (1.0 - 1e-9)) & (norms > 0)
         # Where no row is cut the squared loss gives the answer, which is the solver's own start and exact.
         self._previous = Phi if self._bent or bool(saturated.any()) else None
@@ -51,6 +51,6 @@ class RobustDecoder:
             solution.value - gap,
             Phi,
             gap,
-            saturated[0, :, 0],
+            saturated[:, 0],
             solution.reason in (Reason.GAP, Reason.CLOSED_FORM),
         )

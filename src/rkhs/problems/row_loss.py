@@ -1,6 +1,6 @@
 """The part of a dual problem that acts on each row alone: the conjugate of the loss, for a whole batch at once.
 
-Letters: ``F`` folds, ``n`` rows, ``q`` coordinates, ``B`` settings. Rows carry the root ``s`` of their weights, so that
+Letters: ``n`` rows, ``q`` coordinates, ``B`` settings. Rows carry the root ``s`` of their weights, so that
 weights never reach the quadratic part; ``tau = reg * (sum of weights)``; the variable is ``W = alpha / tau``.
 """
 
@@ -28,25 +28,25 @@ class RowLoss(ABC):
 
     @staticmethod
     def norms(U: Tensor) -> Tensor:
-        """Norms of rows, shape (F, n, B); ten times faster than torch's own reduction over a strided axis."""
-        return torch.linalg.vecdot(U, U, dim=2).sqrt_()
+        """Norms of rows, shape (n, B); ten times faster than torch's own reduction over a strided axis."""
+        return torch.linalg.vecdot(U, U, dim=1).sqrt_()
 
     @property
     @abstractmethod
     def curvature(self) -> Tensor:
-        """Coefficient of ``1/2 ||W||^2`` that belongs to the smooth part, shape (F, B)."""
+        """Coefficient of ``1/2 ||W||^2`` that belongs to the smooth part, shape (B,)."""
 
     @abstractmethod
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the rest with one step a problem; ``U`` of shape (F, n, q, B), ``step`` of shape (F, B)."""
+        """Prox of the rest with one step a problem; ``U`` of shape (n, q, B), ``step`` of shape (B,)."""
 
     @abstractmethod
     def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
-        """Loss and gap of each row, shapes (F, n, B), from scaled residuals ``R = s (y - h)`` and ``W``."""
+        """Loss and gap of each row, shapes (n, B), from scaled residuals ``R = s (y - h)`` and ``W``."""
 
     @abstractmethod
-    def part(self, folds: slice = ALL, rows: slice = ALL, columns: Tensor | slice = ALL) -> RowLoss:
-        """The part for some folds, rows and settings."""
+    def part(self, rows: slice = ALL, columns: Tensor | slice = ALL) -> RowLoss:
+        """The part for some rows and settings."""
 
     @abstractmethod
     def with_tau(self, tau: Tensor) -> RowLoss:
@@ -58,8 +58,8 @@ class RowLoss(ABC):
         return False
 
     def caps(self) -> Tensor:
-        """Largest norms of rows of ``W``, shape (F, n, B) or broadcastable; infinite where there is no limit."""
-        return torch.full_like(self.tau[:, None, :], math.inf)
+        """Largest norms of rows of ``W``, shape (n, B) or broadcastable; infinite where there is no limit."""
+        return torch.full_like(self.tau, math.inf)
 
 
 class CanonicalRows(RowLoss):
@@ -68,22 +68,22 @@ class CanonicalRows(RowLoss):
     def __init__(self, root_weights: Tensor, tau: Tensor, c: Tensor, epsilon: Tensor, cap: Tensor) -> None:
         super().__init__(root_weights, tau)
         self.c, self.epsilon, self.cap = c, epsilon, cap
-        s = root_weights[:, :, None]
-        self._s = s[:1, :1] if bool((root_weights == 1.0).all()) else s
+        s = root_weights[:, None]
+        self._s = s[:1] if bool((s == 1.0).all()) else s
         self._epsilon_rows = self._s * epsilon
-        self._cap_rows = torch.where(self._s > 0, self._s * (cap / tau)[:, None, :], 0.0)
+        self._cap_rows = torch.where(self._s > 0, self._s * (cap / tau), 0.0)
         self._insensitive = bool((epsilon > 0).any())
         self._capped = bool(torch.isfinite(cap).any())
 
     @property
     def curvature(self) -> Tensor:
-        """``c tau``, shape (F, B)."""
+        """``c tau``, shape (B,)."""
         return self.c * self.tau
 
     def scale(self, norms: Tensor, step: Tensor) -> Tensor:
-        """Factors by which the prox multiplies rows of these norms, shape (F, n, B)."""
+        """Factors by which the prox multiplies rows of these norms, shape (n, B)."""
         if self._insensitive:
-            kept = (norms - self._epsilon_rows * step[:, None, :]).clamp_min_(0.0)
+            kept = (norms - self._epsilon_rows * step).clamp_min_(0.0)
         else:
             kept = norms.clone()
         if self._capped:
@@ -91,13 +91,13 @@ class CanonicalRows(RowLoss):
         return kept.div_(norms.clamp_min(torch.finfo(norms.dtype).tiny))
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Shrink and cut the rows, shape (F, n, q, B)."""
-        return U * self.scale(self.norms(U), step)[:, :, None, :]
+        """Shrink and cut the rows, shape (n, q, B)."""
+        return U * self.scale(self.norms(U), step)[:, None]
 
     def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
-        """Loss and gap of each row, shapes (F, n, B)."""
+        """Loss and gap of each row, shapes (n, B)."""
         rho = self.norms(R)
-        a = self.norms(W) * self.tau[:, None, :]
+        a = self.norms(W) * self.tau
         s, c = self._s, self.c
         t = (rho - self._epsilon_rows).clamp_min_(0.0)
         if self._capped:
@@ -109,13 +109,13 @@ class CanonicalRows(RowLoss):
         else:
             loss = t * t / (2.0 * c)
         conjugate = 0.5 * c * a * a + self._epsilon_rows * a
-        inner = torch.linalg.vecdot(R, W, dim=2) * self.tau[:, None, :]
+        inner = torch.linalg.vecdot(R, W, dim=1) * self.tau
         return loss, loss + conjugate - inner
 
-    def part(self, folds: slice = ALL, rows: slice = ALL, columns: Tensor | slice = ALL) -> CanonicalRows:
-        """The part for some folds, rows and settings."""
-        numbers = (self.c[columns], self.epsilon[columns], self.cap[columns])
-        return CanonicalRows(self.s[folds, rows], self.tau[folds][:, columns], *numbers)
+    def part(self, rows: slice = ALL, columns: Tensor | slice = ALL) -> CanonicalRows:
+        """The part for some rows and settings."""
+        numbers = (part[columns] for part in (self.tau, self.c, self.epsilon, self.cap))
+        return CanonicalRows(self.s[rows], *numbers)
 
     def with_tau(self, tau: Tensor) -> CanonicalRows:
         """The same losses beside other regularisers."""
@@ -146,47 +146,35 @@ class GeneralRows(RowLoss):
     def __init__(self, root_weights: Tensor, tau: Tensor, loss: Loss, targets: Tensor) -> None:
         super().__init__(root_weights, tau)
         self.loss, self.targets = loss, targets
-        self._inverse = torch.where(root_weights > 0, 1.0 / root_weights, torch.zeros_like(root_weights))
+        self._inverse = torch.where(root_weights > 0, 1.0 / root_weights, torch.zeros_like(root_weights))[:, None]
+        self._bound = loss.bind(targets * self._inverse)
 
     @property
     def curvature(self) -> Tensor:
         """Zero: the whole conjugate goes through the prox."""
         return torch.zeros_like(self.tau)
 
-    def _fold(self, f: int) -> tuple[Tensor, Tensor, Loss]:
-        inverse = self._inverse[f, :, None]
-        return self.s[f, :, None], inverse, self.loss.bind(self.targets[f] * inverse)
-
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """``-(s / tau) prox_{step tau f*}(-tau u / s)`` row by row, shape (F, n, q, B)."""
+        """``-(s / tau) prox_{step tau f*}(-tau u / s)`` row by row, shape (n, q, B)."""
         out = torch.empty_like(U)
-        for f, b in self._pairs():
-            s, inverse, loss = self._fold(f)
-            tau = float(self.tau[f, b])
-            inner = loss.prox_conjugate(-tau * inverse * U[f, :, :, b], float(step[f, b]) * tau)
-            out[f, :, :, b] = -(s / tau) * inner
+        for b, (tau, length) in enumerate(zip(self.tau.tolist(), step.tolist(), strict=True)):
+            inner = self._bound.prox_conjugate(-tau * self._inverse * U[..., b], length * tau)
+            out[..., b] = -(self.s[:, None] / tau) * inner
         return out
 
     def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
-        """Loss and gap of each row, shapes (F, n, B)."""
-        losses, gaps = torch.empty_like(R[:, :, 0]), torch.empty_like(R[:, :, 0])
-        for f, b in self._pairs():
-            s, inverse, loss = self._fold(f)
-            weight = s[:, 0] ** 2
-            r, a = R[f, :, :, b], self.tau[f, b] * W[f, :, :, b]
-            value = torch.where(weight > 0, weight * loss.value(-inverse * r), 0.0)
-            conjugate = torch.where(weight > 0, weight * _conjugate_inside(loss, -inverse * a), 0.0)
-            losses[f, :, b] = value
-            gaps[f, :, b] = value + conjugate - (r * a).sum(-1)
+        """Loss and gap of each row, shapes (n, B)."""
+        losses, gaps, weight = torch.empty_like(R[:, 0]), torch.empty_like(R[:, 0]), self.s**2
+        for b, tau in enumerate(self.tau):
+            r, a = R[..., b], tau * W[..., b]
+            value = torch.where(weight > 0, weight * self._bound.value(-self._inverse * r), 0.0)
+            conjugate = torch.where(weight > 0, weight * _conjugate_inside(self._bound, -self._inverse * a), 0.0)
+            losses[:, b], gaps[:, b] = value, value + conjugate - (r * a).sum(-1)
         return losses, gaps
 
-    def _pairs(self) -> list[tuple[int, int]]:
-        F, B = self.tau.shape
-        return [(f, b) for f in range(F) for b in range(B)]
-
-    def part(self, folds: slice = ALL, rows: slice = ALL, columns: Tensor | slice = ALL) -> GeneralRows:
-        """The part for some folds, rows and settings."""
-        return GeneralRows(self.s[folds, rows], self.tau[folds][:, columns], self.loss, self.targets[folds, rows])
+    def part(self, rows: slice = ALL, columns: Tensor | slice = ALL) -> GeneralRows:
+        """The part for some rows and settings."""
+        return GeneralRows(self.s[rows], self.tau[columns], self.loss, self.targets[rows])
 
     def with_tau(self, tau: Tensor) -> GeneralRows:
         """The same losses beside other regularisers."""

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from rkhs.protocols import HasResolvent, Monitor
-from rkhs.solvers.batched import GapSolver, Ledger
+from rkhs.protocols import HasResolvent
+from rkhs.solvers.batched import GapSolver, Iterates
 
 _RELAX = 1.7
 # The classical rho, the root of the extreme curvatures, is for the worst non-smooth part; row norms are kinder. On the
@@ -60,133 +60,102 @@ class ADMM(GapSolver):
         super().__init__(tol, max_iter)
         self.check_every = check_every
 
-    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        state = _State(problem, start)
-        Z = None
-        for iteration in range(1, self.max_iter + 1):
-            checking = iteration % self.check_every == 0 or iteration in (1, self.max_iter)
-            state.step(measure=checking)
-            if not checking:
-                continue
-            Z = state.feasible()
-            open_ = ledger.record(state.problem, Z, iteration, monitor)
-            if not len(ledger.columns):
-                return
-            if open_ is not None:
-                state.compact(open_)
-            state.balance()
-        ledger.close(state.problem, state.feasible(), self.max_iter)
+    def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
+        return _Splitting(problem, start)
 
 
-class _State:
-    """Iterates of a batch; shapes (F, n, q, B), ``rho`` (F, B)."""
+class _Splitting(Iterates):
+    """Points and multipliers in one, ``V``, with ``rho`` a setting; radial losses need factors ``f`` of rows alone."""
 
     def __init__(self, problem: Any, start: Tensor | None) -> None:
-        self.problem = problem
-        self.Y = problem.targets[:, :, :, None]
+        super().__init__(problem)
         self.radial = hasattr(problem.rows, "scale")
         self.rho = self._first_rho()
-        F, _, _, B = problem.shape
-        new = problem.targets.new_zeros
         # A start is a pair of point and multiplier; the squared loss gives both where the caller has none.
         self.V = self._ridge() if start is None else self._with_multiplier(start)
-        self.f = self._scale()
-        self.Z = None if self.radial else problem.prox(self.V, 1.0 / self.rho)
-        self.primal = self.dual = new(F, B)
+        self.f: Any = self._scale() if self.radial else None
+        self.Z: Any = None if self.radial else problem.prox(self.V, 1.0 / self.rho)
+        self.primal, self.dual, self.measured = torch.zeros_like(self.rho), torch.zeros_like(self.rho), False
         self._divisor()
+
+    @property
+    def Y(self) -> Tensor:
+        """Targets, of all settings."""
+        targets: Tensor = self.problem.targets[..., None]
+        return targets
 
     def _first_rho(self) -> Tensor:
         c = self.problem.rows.curvature
-        smallest, largest = (value[:, None] + c for value in self.problem.extremes())
+        smallest, largest = (value + c for value in self.problem.extremes())
         return _RHO * (largest * torch.maximum(smallest, 1e-4 * largest)).sqrt()
 
     def _ridge(self) -> Tensor:
         """Solution of the squared loss, the start: exact where no row is cut."""
         c = self.problem.rows.curvature
-        floor = _START * float((self.problem.extremes()[1][:, None] + c).max()) if bool((c == 0.0).any()) else 0.0
+        floor = _START * float((self.problem.extremes()[1] + c).max()) if bool((c == 0.0).any()) else 0.0
         Y = self.Y.expand(self.problem.shape).contiguous()
         return self.problem.resolvent(c, floor)(Y)
 
     def _with_multiplier(self, W: Tensor) -> Tensor:
         """A point plus the multiplier that the quadratic part gives it: its prox is the point at an optimum."""
-        slope = self.Y - self.problem.apply(W) - self.problem.rows.curvature[:, None, None, :] * W
-        return W + slope / self.rho[:, None, None, :]
+        slope = self.Y - self.problem.apply(W) - self.problem.rows.curvature * W
+        return W + slope / self.rho
 
     def _divisor(self) -> None:
         self.solve = self.problem.resolvent(self.problem.rows.curvature + self.rho)
 
     def step(self, *, measure: bool) -> None:
-        """One iteration; ``measure`` also takes the residuals that :meth:`balance` compares."""
-        if not self.radial:
-            self._general_step(measure)
-            return
-        rho = self.rho[:, None, :]
-        T = torch.addcmul(self.Y, self.V, (rho * (2.0 * self.f - 1.0))[:, :, None, :])
-        old = self.feasible() if measure else None
-        if measure:
-            X = self.solve(T)
-            self.V.mul_((1.0 - _RELAX * self.f)[:, :, None, :]).add_(X, alpha=_RELAX)
+        """One iteration; ``measure`` also takes the residuals that :meth:`_balance` compares before the next one."""
+        if self.measured:
+            self._balance()
+        self.measured = measure
+        old = self.feasible() if measure else self.Z
+        if self.radial:
+            T = torch.addcmul(self.Y, self.V, (self.rho * (2.0 * self.f - 1.0))[:, None])
+            self.V.mul_((1.0 - _RELAX * self.f)[:, None])
+            if measure:
+                X = self.solve(T)
+                self.V.add_(X, alpha=_RELAX)
+            else:
+                self.solve.add_to(self.V, T, _RELAX)
+            self.f = self._scale()
         else:
-            self.V.mul_((1.0 - _RELAX * self.f)[:, :, None, :])
-            self.solve.add_to(self.V, T, _RELAX)
-        self.f = self._scale()
+            U = self.V - old
+            X = self.solve(self.Y + self.rho * (old - U))
+            self.V = U + _RELAX * X + (1.0 - _RELAX) * old
+            self.Z = self.problem.prox(self.V, 1.0 / self.rho)
         if measure:
-            self._measure(X, self.feasible(), old)
+            Z, size = self.feasible(), _size(X)
+            self.primal = _size(X - Z) / size
+            self.dual = _size(Z - old) / torch.maximum(_size(self.V - Z), size)
 
     def _scale(self) -> Tensor:
-        if not self.radial:
-            return self.V[:, :, 0]
-        return self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
-
-    def _general_step(self, measure: bool) -> None:
-        Z = self.Z
-        assert Z is not None
-        U = self.V - Z
-        X = self.solve(self.Y + self.rho[:, None, None, :] * (Z - U))
-        self.V = U + _RELAX * X + (1.0 - _RELAX) * Z
-        self.Z = self.problem.prox(self.V, 1.0 / self.rho)
-        if measure:
-            self._measure(X, self.Z, Z)
-
-    def _measure(self, X: Tensor, Z: Tensor, old: Tensor | None) -> None:
-        assert old is not None
-        scale = _size(X)
-        self.primal = _size(X - Z) / scale
-        multiplier = _size(self.V - Z)
-        self.dual = _size(Z - old) / torch.maximum(multiplier, scale)
+        factors: Tensor = self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
+        return factors
 
     def feasible(self) -> Tensor:
-        """The points that satisfy every constraint, ``Z``."""
-        if self.Z is not None:
-            return self.Z
-        return self.V * self.f[:, :, None, :]
+        return self.V * self.f[:, None] if self.radial else self.Z
 
-    def balance(self) -> None:
+    def _balance(self) -> None:
         """Double or halve ``rho`` where one residual leads the other by a factor of ten."""
         factor = torch.where(self.primal > 10.0 * self.dual, 2.0, torch.where(self.dual > 10.0 * self.primal, 0.5, 1.0))
         if bool((factor == 1.0).all()):
             return
-        keep = 1.0 / factor.to(self.rho)
-        self.rho = self.rho / keep
-        if self.Z is None:
-            k = keep[:, None, :]
-            mixed = self.f + k * (1.0 - self.f)
-            self.V.mul_(mixed[:, :, None, :])
+        kept = 1.0 / factor.to(self.rho)
+        self.rho = self.rho / kept
+        if self.radial:
+            mixed = self.f + kept * (1.0 - self.f)
+            self.V.mul_(mixed[:, None])
             self.f = torch.where(mixed > 0, self.f / mixed, self.f)
         else:
-            self.V = self.Z + keep[:, None, None, :] * (self.V - self.Z)
+            self.V = self.Z + kept * (self.V - self.Z)
         self._divisor()
 
-    def compact(self, open_: Tensor) -> None:
-        """Drop the settings that are solved."""
-        columns = open_.nonzero()[:, 0]
-        self.problem = self.problem.select(slice(0, self.V.shape[0]), columns)
-        self.V, self.f, self.rho = self.V[..., columns], self.f[..., columns], self.rho[:, columns]
-        self.primal, self.dual = self.primal[:, columns], self.dual[:, columns]
-        self.Z = None if self.Z is None else self.Z[..., columns]
+    def keep(self, columns: Tensor) -> None:
+        super().keep(columns)
         self._divisor()
 
 
 def _size(W: Tensor) -> Tensor:
-    """Norm of each problem's point, shape (F, B)."""
-    return torch.linalg.vecdot(W, W, dim=2).sum(1).sqrt_()
+    """Norm of each problem's point, shape (B,)."""
+    return torch.linalg.vecdot(W, W, dim=1).sum(0).sqrt_()

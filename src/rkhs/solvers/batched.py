@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,57 +20,69 @@ _CHUNK = 1 << 18
 class Ledger:
     """Results of a batch while its problems finish one after the other."""
 
-    points: Tensor  # (F, B, n, q)
-    values: Tensor  # (F, B): objectives, gaps, and gaps at which a problem is solved
-    gaps: Tensor  # (F, B)
-    limits: Tensor  # (F, B)
-    n_iter: Tensor  # (F, B)
-    columns: Tensor
-    solved: Tensor
+    points: Tensor  # (B, n, q)
+    values: Tensor  # (B,): objectives, gaps, and gaps at which a problem is solved
+    gaps: Tensor  # (B,)
+    limits: Tensor  # (B,)
+    n_iter: Tensor  # (B,)
+    columns: Tensor  # numbers of the problems that are worked on
     stopped: bool = False
 
     @classmethod
     def open(cls, problem: Any, tol: float) -> Ledger:
         """An empty ledger for all problems of a batch."""
-        F, n, q, B = problem.shape
-        new = problem.targets.new_zeros
+        n, q, B = problem.shape
         limits = tol * problem.null_value()
-        columns = torch.arange(B, device=limits.device)
         infinite = torch.full_like(limits, torch.inf)
-        n_iter, solved = torch.ones_like(limits).long(), torch.zeros_like(limits).bool()
-        return cls(new(F, B, n, q), infinite.clone(), infinite, limits, n_iter, columns, solved)
+        points, columns = problem.targets.new_zeros(B, n, q), torch.arange(B, device=limits.device)
+        return cls(points, infinite.clone(), infinite, limits, torch.ones_like(limits).long(), columns)
 
     def record(self, problem: Any, W: Tensor, iteration: int, monitor: Monitor) -> Tensor | None:
         """Note gaps at feasible points; return which columns are still open, None if nothing changed."""
         values, gaps = problem.check(W)
-        at = self.columns
-        limits, solved = self.limits[:, at], self.solved[:, at]
+        limits = self.limits[self.columns]
         lost = gaps.isnan() | limits.isinf()  # sums that overflowed: more iterations find no number
-        new = ((gaps <= limits) | lost) & ~solved
-        worst = float((torch.where(solved, 0.0, gaps) / limits.clamp_min(torch.finfo(gaps.dtype).tiny)).max())
-        open_ = ~(solved | new).all(0)
-        self.stopped = monitor.row(iteration, float(values.mean()), worst, open=int(open_.sum()))
+        done = (gaps <= limits) | lost
+        worst = float((gaps / limits.clamp_min(torch.finfo(gaps.dtype).tiny)).max())
+        if monitor.row(iteration, float(values.mean()), worst, open=int((~done).sum())):
+            self.stopped, done = True, torch.ones_like(done)
         # The last word on a problem is its first point within the limit, or its last point.
-        self._keep(~solved if self.stopped else new, W, values, gaps, iteration)
-        self.solved[:, at] |= new
-        if self.stopped:
-            open_ = torch.zeros_like(open_)
-        if bool(open_.all()):
-            return None
-        self.columns = at[open_]
-        return open_
+        self._keep(done, W, values, gaps, iteration)
+        self.columns = self.columns[~done]
+        return ~done if bool(done.any()) else None
 
     def close(self, problem: Any, W: Tensor, iteration: int) -> None:
         """Keep the last points of the problems that ran out of iterations."""
         if len(self.columns):
             values, gaps = problem.check(W)
-            self._keep(~self.solved[:, self.columns], W, values, gaps, iteration)
+            self._keep(torch.ones_like(gaps, dtype=torch.bool), W, values, gaps, iteration)
 
     def _keep(self, which: Tensor, W: Tensor, values: Tensor, gaps: Tensor, iteration: int) -> None:
-        f, b = which.nonzero(as_tuple=True)
-        at = self.columns[b]
-        self.points[f, at] = W.permute(0, 3, 1, 2)[f, b]
-        self.values[f, at], self.gaps[f, at], self.n_iter[f, at] = values[f, b], gaps[f, b], iteration
+        at = self.columns[which]
+        self.points[at] = W.permute(2, 0, 1)[which]
+        self.values[at], self.gaps[at], self.n_iter[at] = values[which], gaps[which], iteration
+
+
+class Iterates(ABC):
+    """Where a solver stands with the open problems of a batch; the last axis of every tensor is that of settings."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+
+    @abstractmethod
+    def step(self, *, measure: bool) -> None:
+        """One iteration; ``measure``: the gaps are computed after it."""
+
+    @abstractmethod
+    def feasible(self) -> Tensor:
+        """Points (n, q, B) that satisfy every constraint."""
+
+    def keep(self, columns: Tensor) -> None:
+        """Go on with these settings alone."""
+        self.problem = self.problem.select(columns)
+        for name, part in vars(self).items():
+            if isinstance(part, Tensor):
+                setattr(self, name, part[..., columns].contiguous())
 
 
 class GapSolver(Solver):
@@ -91,6 +103,7 @@ class GapSolver(Solver):
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)
 
     limits = (10_000, 1e-6)
+    check_every: int  # iterations between two computations of the gaps
 
     def __init__(self, tol: float | None = None, max_iter: int | None = None) -> None:
         self.tol = tol
@@ -98,15 +111,14 @@ class GapSolver(Solver):
 
     def solve(self, problem: Any, start: Tensor | None = None, monitor: Monitor | None = None) -> Solution:
         """Solve a batch of one problem; start (default zero) and point are representer coefficients (n, q)."""
-        first = None if start is None else start[None, None]
-        batch = self.solve_batch(problem, first, monitor)
+        batch = self.solve_batch(problem, None if start is None else start[None], monitor)
         return Solution(
-            point=problem.coefficients(batch.points)[0, 0],
-            value=float(batch.values[0, 0]),
+            point=problem.coefficients(batch.points)[0],
+            value=float(batch.values[0]),
             reason=batch.reason,
-            n_iter=int(batch.n_iter[0, 0]),
+            n_iter=int(batch.n_iter[0]),
             n_evaluations=len(batch.history),
-            gap=float(batch.gaps[0, 0]),
+            gap=float(batch.gaps[0]),
             history=batch.history,
         )
 
@@ -116,8 +128,8 @@ class GapSolver(Solver):
         Parameters
         ----------
         problem : object
-            Meets every protocol in ``requires``, shape (F, n, q, B).
-        start : Tensor of shape (F, B, n, q), optional
+            Meets every protocol in ``requires``, shape (n, q, B).
+        start : Tensor of shape (B, n, q), optional
             Representer coefficients; default zero.
         monitor : Monitor, optional
             Receives one row a check of the gaps.
@@ -135,30 +147,19 @@ class GapSolver(Solver):
             return self.within(*self.limits).solve_batch(problem, start, monitor)
         self.check(problem)
         follow = Monitor(label=type(self).__name__.lower()) if monitor is None else monitor
-        F, n, q, B = problem.shape
-        W0 = None if start is None else problem.points(start.expand(F, B, n, q))
+        n, q, B = problem.shape
+        W0 = None if start is None else problem.points(start.expand(B, n, q))
         ledger = Ledger.open(problem, self.tol)
         if q == 0:  # all targets coincide with their mean: zero is exact
-            ledger.solved |= True
             zero = torch.zeros_like(ledger.limits)
-            return BatchSolution(ledger.points, zero, zero, ledger.n_iter, ledger.solved, Reason.CLOSED_FORM)
-        per_fold = max(8, min(B, _CHUNK // (n * q)))
-        together = max(1, min(F, _CHUNK // (n * q * per_fold)))
-        pieces = []
-        for first in range(0, F, together):
-            for left in range(0, B, per_fold):
-                folds, columns = slice(first, min(F, first + together)), slice(left, min(B, left + per_fold))
-                part = problem.select(folds, columns)
-                piece = Ledger.open(part, self.tol)
-                self._run(part, None if W0 is None else W0[folds][..., columns], piece, follow)
-                pieces.append((folds, columns, piece))
-        stopped = False
-        for folds, columns, piece in pieces:
-            for name in ("points", "values", "gaps", "n_iter"):
-                getattr(ledger, name)[folds, columns] = getattr(piece, name)
-            stopped = stopped or piece.stopped
+            return BatchSolution(ledger.points, zero, zero, ledger.n_iter, zero == 0.0, Reason.CLOSED_FORM)
+        every, width = ledger.columns, max(8, _CHUNK // (n * q))
+        for left in range(0, B, width):
+            columns = slice(left, min(left + width, B))
+            ledger.columns = every[columns]
+            self._run(problem.select(columns), None if W0 is None else W0[..., columns], ledger, follow)
         converged = (ledger.gaps <= ledger.limits) & ledger.gaps.isfinite()
-        reason = Reason.GAP if bool(converged.all()) else Reason.TIME if stopped else Reason.MAX_ITER
+        reason = Reason.GAP if bool(converged.all()) else Reason.TIME if ledger.stopped else Reason.MAX_ITER
         return BatchSolution(
             ledger.points, ledger.values, ledger.gaps, ledger.n_iter, converged, reason, follow.finish()
         )
@@ -166,6 +167,21 @@ class GapSolver(Solver):
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         return self.solve(problem, start, monitor)
 
-    @abstractmethod
     def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
         """Solve a piece of the batch, noting results in the ledger."""
+        state = self._begin(problem, start)
+        for iteration in range(1, self.max_iter + 1):
+            checking = iteration % self.check_every == 0 or iteration in (1, self.max_iter)
+            state.step(measure=checking)
+            if not checking:
+                continue
+            left = ledger.record(state.problem, state.feasible(), iteration, monitor)
+            if not len(ledger.columns):
+                return
+            if left is not None:
+                state.keep(left.nonzero()[:, 0])
+        ledger.close(state.problem, state.feasible(), self.max_iter)
+
+    @abstractmethod
+    def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
+        """Where the iterations begin: at points (n, q, B), by default at zero."""

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.protocols import HasEigenbasis, Monitor
-from rkhs.solvers.batched import GapSolver, Ledger
+from rkhs.protocols import HasEigenbasis
+from rkhs.solvers.batched import GapSolver, Iterates
 
 
 class BlockCoordinate(GapSolver):
@@ -57,30 +57,25 @@ class BlockCoordinate(GapSolver):
                 "BlockCoordinate needs a kernel k(x, x') I; got an operator or a sum. Use solver='admm' or 'fista'"
             )
 
-    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
-        for sweep in range(1, self.max_iter + 1):
-            _sweep(problem, W)
-            if sweep % self.check_every and sweep not in (1, self.max_iter):
-                continue
-            open_ = ledger.record(problem, W, sweep, monitor)
-            if not len(ledger.columns):
-                return
-            if open_ is not None:
-                columns = open_.nonzero()[:, 0]
-                problem, W = problem.select(slice(0, W.shape[0]), columns), W[..., columns].contiguous()
-        ledger.close(problem, W, self.max_iter)
+    def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
+        return _Sweeps(problem, start)
 
 
-def _sweep(problem: Any, W: Tensor) -> None:
-    """Minimise over each row in turn, in place."""
-    K = problem.grams[0] * problem.operators[0][0]
-    F, n, q, B = W.shape
-    curvature = problem.rows.curvature
-    flat = W.view(F, n, q * B)
-    for i in range(n):
-        fit = torch.bmm(K[:, i : i + 1], flat).view(F, q, B)
-        diagonal = K[:, i, i, None] + curvature
-        safe = diagonal.clamp_min(torch.finfo(W.dtype).tiny)
-        gradient = fit + curvature[:, None, :] * W[:, i] - problem.targets[:, i, :, None]
-        W[:, i] = problem.prox_row(W[:, i] - gradient / safe[:, None, :], 1.0 / safe, i)
+class _Sweeps(Iterates):
+    """Points, of which every step changes one row after the other."""
+
+    def __init__(self, problem: Any, start: Tensor | None) -> None:
+        super().__init__(problem)
+        self.W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
+
+    def step(self, *, measure: bool) -> None:
+        problem, W = self.problem, self.W
+        K, curvature, flat = problem.grams[0] * problem.operators[0][0], problem.rows.curvature, W.view(len(W), -1)
+        for i in range(len(W)):
+            diagonal = K[i, i] + curvature
+            safe = diagonal.clamp_min(torch.finfo(W.dtype).tiny)
+            gradient = (K[i] @ flat).view_as(W[i]) + curvature * W[i] - problem.targets[i, :, None]
+            W[i] = problem.prox_row(W[i] - gradient / safe, 1.0 / safe, i)
+
+    def feasible(self) -> Tensor:
+        return self.W

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.losses import Squared
 from rkhs.protocols import HasDualityGap, Monitor
-from rkhs.solvers.batched import GapSolver, Ledger
+from rkhs.solvers.batched import GapSolver, Iterates, Ledger
 
 
 class Direct(GapSolver):
@@ -43,9 +42,7 @@ class Direct(GapSolver):
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)
 
     limits = (2000, 1e-6)
-
-    def __init__(self, tol: float | None = None, max_iter: int | None = None) -> None:
-        super().__init__(tol, max_iter)
+    check_every = 5
 
     def check(self, problem: Any) -> None:
         super().check(problem)
@@ -55,61 +52,50 @@ class Direct(GapSolver):
             )
 
     def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        if problem.separable:
-            W = _closed_form(problem)
-            # The gap of a closed form is rounding, which an exacting tol may not allow for.
-            ledger.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
-            ledger.record(problem, W, 1, monitor)
-            ledger.close(problem, W, 1)
-            return
-        self._conjugate_gradients(problem, start, ledger, monitor)
+        if not problem.separable:
+            return super()._run(problem, start, ledger, monitor)
+        Q, spectrum = problem.eigenbasis()
+        W = _in_basis(Q, problem.targets[..., None], 1.0 / (spectrum[..., None] + problem.rows.curvature))
+        # The gap of a closed form is rounding, which an exacting tol may not allow for.
+        ledger.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
+        ledger.record(problem, W, 1, monitor)
+        return ledger.close(problem, W, 1)
 
-    def _conjugate_gradients(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        curvature = problem.rows.curvature[:, None, None, :]
-        precondition = _preconditioner(problem)
-        W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
-        R = problem.targets[..., None] - problem.apply(W) - curvature * W
-        P = S = precondition(R)
-        rs = (R * S).sum((1, 2), keepdim=True)
-        tiny = torch.finfo(W.dtype).tiny
-        for iteration in range(1, self.max_iter + 1):
-            AP = problem.apply(P) + curvature * P
-            step = rs / (P * AP).sum((1, 2), keepdim=True).clamp_min(tiny)
-            W, R = W + step * P, R - step * AP
-            S = precondition(R)
-            new = (R * S).sum((1, 2), keepdim=True)
-            P, rs = S + (new / rs.clamp_min(tiny)) * P, new
-            if iteration % 5 and iteration not in (1, self.max_iter):
-                continue
-            open_ = ledger.record(problem, W, iteration, monitor)
-            if not len(ledger.columns):
-                return
-            if open_ is not None:
-                columns = open_.nonzero()[:, 0]
-                problem = problem.select(slice(0, W.shape[0]), columns)
-                curvature, precondition = curvature[..., columns], _preconditioner(problem)
-                W, R, P, rs = W[..., columns], R[..., columns], P[..., columns], rs[..., columns]
-        ledger.close(problem, W, self.max_iter)
+    def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
+        return _ConjugateGradients(problem, start)
 
 
-def _closed_form(problem: Any) -> Tensor:
-    Q, spectrum = problem.eigenbasis()
-    F, n, q, B = problem.shape
-    rotated = (Q.mT @ problem.targets)[..., None] / (spectrum[..., None] + problem.rows.curvature[:, None, None, :])
-    return torch.bmm(Q, rotated.reshape(F, n, q * B)).view(F, n, q, B)
+class _ConjugateGradients(Iterates):
+    """Points, residuals, directions; the inverse of the nearest problem ``k I``, operators as mean eigenvalues."""
+
+    def __init__(self, problem: Any, start: Tensor | None) -> None:
+        super().__init__(problem)
+        self.W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
+        self.R = problem.targets[..., None] - problem.apply(self.W) - problem.rows.curvature * self.W
+        self.P = S = self._preconditioned(self.R)
+        self.rs = (self.R * S).sum((0, 1))
+
+    def _preconditioned(self, R: Tensor) -> Tensor:
+        Q, values = self.problem.mean_basis()
+        return _in_basis(Q, R, 1.0 / (values[:, None, None] + self.problem.rows.curvature))
+
+    def step(self, *, measure: bool) -> None:
+        tiny = torch.finfo(self.W.dtype).tiny
+        AP = self.problem.apply(self.P) + self.problem.rows.curvature * self.P
+        length = self.rs / (self.P * AP).sum((0, 1)).clamp_min(tiny)
+        self.W, self.R = self.W + length * self.P, self.R - length * AP
+        S = self._preconditioned(self.R)
+        new = (self.R * S).sum((0, 1))
+        self.P, self.rs = S + (new / self.rs.clamp_min(tiny)) * self.P, new
+
+    def feasible(self) -> Tensor:
+        return self.W
 
 
-def _preconditioner(problem: Any) -> Callable[[Tensor], Tensor]:
-    """Inverse of the nearest problem ``k I``: each operator replaced by its mean eigenvalue."""
-    Q, values = problem.mean_basis()
-    inverse = 1.0 / (values[:, :, None] + problem.rows.curvature[:, None, :])
-
-    def apply(R: Tensor) -> Tensor:
-        F, n, q, B = R.shape
-        rotated = torch.bmm(Q.mT, R.reshape(F, n, q * B)).view(F, n, q, B) * inverse[:, :, None, :]
-        return torch.bmm(Q, rotated.view(F, n, q * B)).view(F, n, q, B)
-
-    return apply
+def _in_basis(Q: Tensor, R: Tensor, factors: Tensor) -> Tensor:
+    """``Q (factors * Q^T R)``, shape (n, q, B)."""
+    turned = (Q.mT @ R.reshape(len(Q), -1)).view(R.shape) * factors
+    return (Q @ turned.view(len(Q), -1)).view(turned.shape)
 
 
 def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tensor:
@@ -121,14 +107,14 @@ def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tenso
     Parameters
     ----------
     problem : DualProblem
-        One kernel ``k A``, squared loss; F folds and B settings.
+        One kernel ``k A``, squared loss; B settings.
     keep_weight : bool, default=False
         Whether the remaining samples keep the weight ``1/n`` (as in stability analysis) instead of ``1/(n - 1)`` (a new
         fit with the same ``reg``).
 
     Returns
     -------
-    Tensor of shape (F, B, n, q)
+    Tensor of shape (B, n, q)
         In the coordinates of the targets. Cost ``O(n^3 + n^2 q B)``.
 
     Raises
@@ -143,17 +129,14 @@ def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tenso
     if not problem.quadratic:
         raise InputError("leave-one-out residuals have a closed form for the squared loss only; use loss='squared'")
     Q, spectrum = problem.eigenbasis()
-    weight = problem.root_weights[:, :, None] ** 2
-    tau = problem.rows.curvature[:, None, None, :]
+    weight, tau = problem.root_weights[:, None] ** 2, problem.rows.curvature
     if not keep_weight:
         if not bool((weight == 1.0).all()):
             raise InputError("with sample weights, leave-one-out residuals need keep_weight=True")
-        tau = tau * (1.0 - 1.0 / problem.totals)[:, None, None, None]
+        tau = tau * (1.0 - 1.0 / problem.total)
     inverse = 1.0 / (spectrum[..., None] + tau)
-    F, n, q, B = problem.shape
-    solved = torch.bmm(Q, ((Q.mT @ problem.targets)[..., None] * inverse).view(F, n, q * B)).view(F, n, q, B)
-    width = inverse.shape[2]
-    diagonal = torch.bmm(Q * Q, inverse.reshape(F, n, width * B)).view(F, n, width, B)
-    s = problem.root_weights[:, :, None, None]
-    residuals = (solved / diagonal / s.clamp_min(torch.finfo(s.dtype).tiny)).permute(0, 3, 1, 2)
+    solved = _in_basis(Q, problem.targets[..., None], inverse)
+    diagonal = ((Q * Q) @ inverse.view(len(Q), -1)).view(inverse.shape)
+    s = problem.root_weights[:, None, None]
+    residuals = (solved / diagonal / s.clamp_min(torch.finfo(s.dtype).tiny)).permute(2, 0, 1)
     return residuals if problem.rotation is None else residuals @ problem.rotation.mT

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs.protocols import Monitor
-from rkhs.solvers.batched import GapSolver, Ledger
+from rkhs.solvers.batched import GapSolver, Iterates
 
 
 class FISTA(GapSolver):
@@ -45,33 +44,27 @@ class FISTA(GapSolver):
         super().__init__(tol, max_iter)
         self.check_every = check_every
 
-    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
-        V, t = W, W.new_ones(W.shape[0], W.shape[3])
-        step = 1.0 / problem.lipschitz()
-        for iteration in range(1, self.max_iter + 1):
-            gradient = problem.apply(V) + _wide(problem.rows.curvature) * V - problem.targets[..., None]
-            new = problem.prox(V - _wide(step) * gradient, step)
-            if self._accelerates:
-                uphill = torch.linalg.vecdot(V - new, new - W, dim=2).sum(1) > 0.0
-                t = torch.where(uphill, 1.0, t)
-                ahead = 0.5 * (1.0 + torch.sqrt(1.0 + 4.0 * t * t))
-                momentum = torch.where(uphill, 0.0, (t - 1.0) / ahead)
-                V, W, t = new + _wide(momentum) * (new - W), new, ahead
-            else:
-                V = W = new
-            if iteration % self.check_every and iteration not in (1, self.max_iter):
-                continue
-            open_ = ledger.record(problem, W, iteration, monitor)
-            if not len(ledger.columns):
-                return
-            if open_ is not None:
-                columns = open_.nonzero()[:, 0]
-                problem = problem.select(slice(0, W.shape[0]), columns)
-                W, V, t, step = W[..., columns], V[..., columns], t[:, columns], step[:, columns]
-        ledger.close(problem, W, self.max_iter)
+    def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
+        return _Steps(problem, start, accelerates=self._accelerates)
 
 
-def _wide(values: Tensor) -> Tensor:
-    """One number a problem, shape (F, B), against tensors of shape (F, n, q, B)."""
-    return values[:, None, None, :]
+class _Steps(Iterates):
+    """Points ``W``, extrapolated points ``V``, the sizes ``t`` of momentum, and lengths of steps."""
+
+    def __init__(self, problem: Any, start: Tensor | None, *, accelerates: bool) -> None:
+        super().__init__(problem)
+        self.W = self.V = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
+        self.t, self.length, self.accelerates = self.W.new_ones(self.W.shape[2]), 1.0 / problem.lipschitz(), accelerates
+
+    def step(self, *, measure: bool) -> None:
+        problem, V, W, t = self.problem, self.V, self.W, self.t
+        gradient = problem.apply(V) + problem.rows.curvature * V - problem.targets[..., None]
+        self.W = self.V = new = problem.prox(V - self.length * gradient, self.length)
+        if self.accelerates:
+            uphill = torch.linalg.vecdot(V - new, new - W, dim=1).sum(0) > 0.0
+            t = torch.where(uphill, 1.0, t)
+            self.t = 0.5 * (1.0 + torch.sqrt(1.0 + 4.0 * t * t))
+            self.V = new + torch.where(uphill, 0.0, (t - 1.0) / self.t) * (new - W)
+
+    def feasible(self) -> Tensor:
+        return self.W

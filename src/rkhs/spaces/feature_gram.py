@@ -102,12 +102,9 @@ class FeatureGram:
     total: float  # sum of the squares of ``s``
 
     def weighted(self, s: Tensor) -> FeatureGram:
-        """``diag(s) K diag(s)`` for ``s`` of shape (1, n)."""
-        scale = self.scale * s[0]
+        """``diag(s) K diag(s)`` for ``s`` of shape (n,)."""
+        scale = self.scale * s
         return replace(self, scale=scale, total=float(scale @ scale))
-
-    def __getitem__(self, folds: slice) -> FeatureGram:
-        return self
 
     @cached_property
     def _eigenpairs(self) -> tuple[Tensor, Tensor]:
@@ -115,10 +112,10 @@ class FeatureGram:
         return values.clamp_min(0.0), vectors
 
     def spectrum(self) -> Tensor:
-        """Eigenvalues, shape (1, m), or with a zero where rows outnumber features."""
+        """Eigenvalues, shape (m,), or with a zero where rows outnumber features."""
         values = self._eigenpairs[0]
         more = len(self.scale) > len(values)
-        return torch.cat([values.new_zeros(int(more)), values])[None]
+        return torch.cat([values.new_zeros(int(more)), values])
 
     def adjoint(self, T: Tensor) -> Tensor:
         """``F^T diag(s) T`` of shape (m, p) for ``T`` of shape (n, p)."""
@@ -129,14 +126,14 @@ class FeatureGram:
         return self.rows.values(V) * self.scale[:, None]
 
     def __matmul__(self, W: Tensor) -> Tensor:
-        """``K W`` for ``W`` of shape (1, n, p)."""
-        return self.values(self.adjoint(W[0]))[None]
+        """``K W`` for ``W`` of shape (n, p)."""
+        return self.values(self.adjoint(W))
 
-    def resolvent(self, folds: slice, a: Tensor, shift: Tensor, floor: float) -> FeatureResolvent:
-        """``(K (x) diag(a) + shift)^-1`` for ``shift`` of shape (1, B); nothing is divided by less than ``floor``."""
+    def resolvent(self, a: Tensor, shift: Tensor, floor: float) -> FeatureResolvent:
+        """``(K (x) diag(a) + shift)^-1`` for ``shift`` of shape (B,); nothing is divided by less than ``floor``."""
         values, vectors = self._eigenpairs
-        D = values[:, None, None] * a[:, None] + shift[0]
-        outside = 1.0 / shift[0].clamp_min(floor)
+        D = values[:, None, None] * a[:, None] + shift
+        outside = 1.0 / shift.clamp_min(floor)
         inside = 1.0 / D.clamp_min(floor) - outside
         divisor = values[:, None, None]
         inside = torch.where(divisor > 0.0, inside / divisor.clamp_min(torch.finfo(values.dtype).tiny), 0.0)
@@ -153,11 +150,11 @@ class FeatureResolvent:
     outside: Tensor  # (B,): ``g(0)``
 
     def __call__(self, T: Tensor) -> Tensor:
-        """Of ``T`` of shape (1, n, q, B)."""
-        _, n, q, B = T.shape
+        """Of ``T`` of shape (n, q, B)."""
+        n, q, B = T.shape
         turned = (self.vectors.mT @ self.gram.adjoint(T.reshape(n, q * B))).view(-1, q, B) * self.inside
         found = self.gram.values(self.vectors @ turned.reshape(-1, q * B))
-        return torch.addcmul(found.view(1, n, q, B), T, self.outside)
+        return torch.addcmul(found.view(n, q, B), T, self.outside)
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
         """Add ``alpha`` times it to ``out``."""

@@ -290,12 +290,12 @@ class DualRegressor(VectorRegressor):
             reader._path_predictions,
             list(many_regs),
             losses,
-            problem.coefficients(batch.points)[0].cpu().numpy(),
-            batch.values[0].cpu().numpy(),
-            batch.gaps[0].cpu().numpy(),
-            batch.n_iter[0].cpu().numpy(),
-            report.support[0].sum(0).cpu().numpy(),
-            report.saturated[0].sum(0).cpu().numpy(),
+            problem.coefficients(batch.points).cpu().numpy(),
+            batch.values.cpu().numpy(),
+            batch.gaps.cpu().numpy(),
+            batch.n_iter.cpu().numpy(),
+            report.support.sum(0).cpu().numpy(),
+            report.saturated.sum(0).cpu().numpy(),
         )
 
     def _path_predictions(self, X: Any, dual_coefs: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ class MachineGrid:
         regs = [reg for reg in self.regs for _ in self.losses]
         problem = dual_problem(terms, U, self.losses * len(self.regs), regs, weights[a])
         batch = options.solver_for(problem).solve_batch(problem)
-        coefs = problem.coefficients(batch.points)[0]
+        coefs = problem.coefficients(batch.points)
         fitted = self.kernel.with_operators([None if A is None else A.cpu().numpy() for A in operators])
         values = path_values(fitted, [K[b][:, a] for K in self.grams], coefs)
         S, r = values.shape[1:]

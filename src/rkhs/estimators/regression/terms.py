@@ -158,15 +158,15 @@ def term_grams(run: Run, kernel: OperatorKernel, items: Any) -> list[Tensor]:
 
 def certificates_of(problem: DualProblem, solution: Solution, largest: float, U: Tensor) -> Certificates:
     """What the dual says of a solved problem with targets ``U``; ``largest`` is the largest ``k(x, x) ||A||``."""
-    points = problem.points(solution.point[None, None])
-    report = sample_report(problem, points.permute(0, 3, 1, 2))
+    points = problem.points(solution.point[None])
+    report = sample_report(problem, points.permute(2, 0, 1))
     return Certificates(
         float(solution.gap or 0.0),
-        report.support[0, :, 0].nonzero()[:, 0].cpu().numpy(),
-        report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy(),
-        (report.gaps * (len(U) / float(problem.totals[0])))[0, :, 0].cpu().numpy(),
-        report.kkt[0, :, 0].cpu().numpy(),
-        float(problem.certificates(points)[0].sum() / problem.totals.sum()),
+        report.support[:, 0].nonzero()[:, 0].cpu().numpy(),
+        report.saturated[:, 0].nonzero()[:, 0].cpu().numpy(),
+        (report.gaps * (len(U) / float(problem.total)))[:, 0].cpu().numpy(),
+        report.kkt[:, 0].cpu().numpy(),
+        float(problem.certificates(points)[0].sum() / problem.total),
         largest,
         float(torch.linalg.vector_norm(U, dim=1).max()),
     )
