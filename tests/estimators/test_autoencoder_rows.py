@@ -20,7 +20,7 @@ from rkhs.augment import GaussianNoise
 from rkhs.constraints import SoftSphere, Whitened
 from rkhs.engines import Threads, as_rows
 from rkhs.estimators.autoencoder import rows as autoencoder_rows, staged_rows, streams as autoencoder_streams
-from rkhs.estimators.autoencoder.ordered_rows import ordered_rows
+from rkhs.estimators.autoencoder.opened_rows import ordered_rows
 from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian
 from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive

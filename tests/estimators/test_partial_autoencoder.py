@@ -13,7 +13,7 @@ from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.engines import as_rows
 from rkhs.estimators import kernel_autoencoder
-from rkhs.estimators.autoencoder.row_sample import sample_of_parts
+from rkhs.estimators.kernel_autoencoder import sample_of_parts
 from rkhs.features import Nystroem
 from tests.estimators.test_autoencoder_rows import NEW, X, share
 

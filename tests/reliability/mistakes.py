@@ -486,7 +486,7 @@ MISTAKES = (
     ),
     Mistake(
         "an off-by-one: the first rows stay too long in a random sample",
-        "estimators/autoencoder/row_sample.py",
+        "estimators/kernel_autoencoder.py",
         "* numbers).astype(np.int64)",
         "* (numbers + 20)).astype(np.int64)",
         ("estimators/test_partial_autoencoder.py",),

@@ -1,5 +1,5 @@
 from rkhs._core.threads import count_threads as count_threads, thread_limit as thread_limit
-from rkhs.engines.base import Engine as Engine, Serial as Serial, Threads as Threads
+from rkhs.engines.base import Engine as Engine, Serial as Serial, Threads as Threads, make_engine as make_engine
 from rkhs.engines.block_sums import (
     Block as Block,
     Node as Node,
@@ -9,7 +9,6 @@ from rkhs.engines.block_sums import (
 )
 from rkhs.engines.distributed import Dask as Dask
 from rkhs.engines.journal import Checkpoint as Checkpoint, Journal as Journal, fingerprint as fingerprint
-from rkhs.engines.registry import make_engine as make_engine
 from rkhs.engines.rows import (
     ArrayRows as ArrayRows,
     DaskRows as DaskRows,

@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.config import Configurable
+from rkhs._core.errors import InputError
+from rkhs._core.lazy import ByName
 from rkhs._core.threads import count_threads, subnormals_flushed, thread_limit
 from rkhs.engines.block_sums import Block, Node, TreeSum
 from rkhs.engines.journal import Journal
@@ -173,9 +174,7 @@ class Engine(Configurable):
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -269,3 +268,39 @@ class Threads(Engine):
             finally:
                 for future in waiting:
                     future.cancel()
+
+
+_NAMES = ByName("rkhs.engines", serial="Serial", threads="Threads", dask="Dask")
+
+
+def make_engine(engine: Any = "serial") -> Engine:
+    """Return the engine that a name means: the class of that name with its defaults.
+
+    Parameters
+    ----------
+    engine : {"serial", "threads", "dask"} or Engine, default="serial"
+        An engine is returned as it is.
+
+    Returns
+    -------
+    Engine
+
+    Raises
+    ------
+    InputError
+        For another name.
+
+    Examples
+    --------
+    >>> from rkhs.engines import make_engine
+    >>> make_engine("threads")
+    Threads()
+    """
+    if isinstance(engine, Engine):
+        return engine
+    if isinstance(engine, str) and engine in _NAMES:
+        return _NAMES[engine]()
+    raise InputError(
+        "engine must be 'serial', 'threads', 'dask' or an object of rkhs.engines such as Threads(2) or "
+        f"Dask('tcp://host:8786'); got {engine!r}"
+    )

@@ -225,10 +225,6 @@ class DeepRKM(FittedComponents, KernelEstimator):
         self.storage, self.psd, self.random_state = storage, psd, random_state
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.codes_.shape[1])
-
     def fit(self, X: Any, y: Any = None) -> DeepRKM:
         """Train all layers together.
 

@@ -66,6 +66,10 @@ class FittedKernel(LimitedThreads, ClassNamePrefixFeaturesOutMixin, TransformerM
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.codes_.shape[1])
+
 
 class FittedComponents(FittedKernel):
     """What models of components say of items: how far these are from what components keep of them."""

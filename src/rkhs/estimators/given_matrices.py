@@ -17,7 +17,7 @@ from rkhs._core.ownership import own
 from rkhs._core.sparse import compressed
 from rkhs.kernels import Kernel, MinMax, OperatorKernel, OperatorSum, Precomputed, Separable, Tanimoto, view_weights
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
-from rkhs.kernels.objects.molecules import fingerprint_rows
+from rkhs.kernels.objects.molecules import every_fingerprint
 from rkhs.spaces.features import FilledTable
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 K = TypeVar("K", Kernel, OperatorKernel)
 
 _RADIUS, _BITS = 2, 2048
-_NAMED = 5
 
 
 def on_rows_of(X: Any, kernel: K) -> K:
@@ -118,15 +117,7 @@ def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
 def _fingerprints(recipe: dict[str, Any], molecules: list[str] | list[Mol], name: str) -> np.ndarray:
     counts = recipe["name"] == "counts"
     kind = "morgan" if counts else recipe["name"]
-    rows, _, refused = fingerprint_rows(molecules, kind, counts, recipe["radius"], recipe["n_bits"])
-    if refused:
-        listed = ", ".join(f"item {number} ({shown(text)}: {reason})" for number, text, reason in refused[:_NAMED])
-        more = f" and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
-        raise InputError(
-            f"{name} must hold SMILES that RDKit reads; got {len(refused)} of {len(molecules)} that it does not: "
-            f"{listed}{more}; correct them, or leave them out: rkhs.data.molecular_fingerprints(..., "
-            'on_error="skip").kept says which can be read'
-        )
+    rows = every_fingerprint(f"{name} must hold", molecules, kind, counts, recipe["radius"], recipe["n_bits"])
     return np.stack(rows).astype(np.float64)
 
 

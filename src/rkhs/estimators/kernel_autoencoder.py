@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 from sklearn.utils.metaestimators import available_if
 
@@ -18,7 +19,6 @@ from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import choose_depth, choose_items
 from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.autoencoder.fit import Choice, Opened
-from rkhs.estimators.autoencoder.row_sample import sample_of_parts
 from rkhs.estimators.autoencoder.rows import choose_rows, choose_rows_and_depth
 from rkhs.estimators.autoencoder.settings import (
     Settings,
@@ -506,3 +506,14 @@ def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[
     if not isinstance(settings.storage, str):
         return open_any_rows, choose_rows_and_depth if deep else choose_rows
     return open_items, choose_depth if deep else choose_items
+
+
+def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int, *, seed: int = 0) -> np.ndarray:
+    """The sample of all rows so far."""
+    room = max(0, most - len(sample))
+    found, rest = np.concatenate([sample, rows[:room]]), rows[room:]
+    numbers = seen + len(rows[:room]) + np.arange(1, len(rest) + 1)
+    places = (np.random.RandomState((seed + seen) % 2**32).random_sample(len(rest)) * numbers).astype(np.int64)
+    for row in np.flatnonzero(places < most):
+        found[places[row]] = rest[row]
+    return found

@@ -197,10 +197,6 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         tags.input_tags.sparse &= self.pairs != "augment"  # augmentations of rows read numbers, not sparse rows
         return tags
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.codes_.shape[1])
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_combination("KernelContrastive", self.get_params(deep=False))

@@ -210,10 +210,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
         self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
         self.psd, self.device, self.dtype = psd, device, dtype
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelPCA:
         """Find the components.
 
@@ -266,7 +262,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
 
     def _model(self, space: Space, found: Components, robust: RobustFacts | None) -> ComponentsModel:
         """What is kept of a space and its components."""
-        diagonal, codes = space.diagonal(), self._to_output(found.scores)
+        diagonal, codes = space.diagonal, self._to_output(found.scores)
         held = None if diagonal is None else diagonal.cpu().numpy().copy()
         regresses = space.kernel.domain == "vectors" and self.preimage == "ridge"
         back, ends = self._way_back(space, found, codes) if regresses else (None, None)

@@ -7,14 +7,13 @@ from rkhs.solvers.block_coordinate import BlockCoordinate as BlockCoordinate
 from rkhs.solvers.box_preimage import PreimageInBox as PreimageInBox
 from rkhs.solvers.cayley_adam import CayleyAdam as CayleyAdam
 from rkhs.solvers.direct import Direct as Direct, leave_one_out_residuals as leave_one_out_residuals
-from rkhs.solvers.fista import FISTA as FISTA
+from rkhs.solvers.fista import FISTA as FISTA, ProximalGradient as ProximalGradient
 from rkhs.solvers.gradient_descent import GradientDescent as GradientDescent
 from rkhs.solvers.lbfgs import LBFGS as LBFGS
 from rkhs.solvers.minibatch import DoublyStochastic as DoublyStochastic, MiniBatch as MiniBatch
 from rkhs.solvers.penalty import QuadraticPenalty as QuadraticPenalty
 from rkhs.solvers.preimage import PreimageDescent as PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient as ProjectedGradient
-from rkhs.solvers.proximal_gradient import ProximalGradient as ProximalGradient
 from rkhs.solvers.riemannian import RiemannianCG as RiemannianCG, RiemannianLBFGS as RiemannianLBFGS
 from rkhs.solvers.row_newton import RowNewton as RowNewton
 from rkhs.solvers.subspace import Subspace as Subspace

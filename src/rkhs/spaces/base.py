@@ -43,31 +43,12 @@ class Components:
 class Space(ABC):
     """The span of the features of the training items, or of what a storage keeps of them."""
 
+    map: FeatureMap  # what a model keeps to read new items
+    kernel: Kernel  # resolved
+    n: int  # number of training items
     weights: Tensor | None  # (n,): of the training items; sum to one
-
-    @property
-    @abstractmethod
-    def map(self) -> FeatureMap:
-        """What a model keeps to read new items."""
-
-    @property
-    @abstractmethod
-    def kernel(self) -> Kernel:
-        """Resolved."""
-
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """Number of training items."""
-
-    @property
-    @abstractmethod
-    def size(self) -> float:
-        """``k(x, x)``: the largest, or the mean where it is not known of every item."""
-
-    @abstractmethod
-    def diagonal(self) -> Tensor | None:
-        """``k(x, x)`` of the training items, shape (n,); None where new items have their own."""
+    size: float  # ``k(x, x)``: the largest, or the mean where it is not known of every item
+    diagonal: Tensor | None  # (n,): ``k(x, x)`` of the training items; None where new items have their own
 
     @abstractmethod
     def principal(self, count: int | float | None, *, center: bool) -> Components:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,44 +25,17 @@ from rkhs.spaces.sums import Sweep, block_moments, block_normal
 _RESOLVE = 3000  # codes that a bandwidth is resolved on
 
 
-@dataclass(frozen=True, eq=False)
 class MappedSpace(Space):
     """Functions ``raw(x) B`` of finite features, in passes over the rows."""
 
-    source: Source  # rows and features
-    passes: Data  # the rows in blocks, and who computes them
-    sweep: Sweep  # what every block needs to know
-    anchors: int  # rows that a regression is spread over, if the features keep no items
-    gram_diagonal: Tensor | None = None  # (n,): of a Gram matrix
-
-    @property
-    def weights(self) -> Tensor | None:  # type: ignore[override]
-        """Of the rows; sum to one."""
-        return None if self.source.weights is None else torch.from_numpy(self.source.weights)
-
-    @property
-    def map(self) -> FeatureMap:
-        """Landmarks or random features."""
-        return self.source.features
-
-    @property
-    def kernel(self) -> Kernel:
-        """Resolved."""
-        return self.source.kernel
-
-    @property
-    def n(self) -> int:
-        """Number of rows, those of weight zero included."""
-        return self.source.n
-
-    @property
-    def size(self) -> float:
-        """Mean of ``k(x, x)`` over (a sample of) the rows."""
-        return self.source.diag
-
-    def diagonal(self) -> Tensor | None:
-        """That of a Gram matrix; other items have their own."""
-        return self.gram_diagonal
+    def __init__(
+        self, source: Source, passes: Data, sweep: Sweep, anchors: int, diagonal: Tensor | None = None
+    ) -> None:
+        self.source, self.passes, self.sweep = source, passes, sweep  # what every block needs to know
+        self.anchors = anchors  # rows that a regression is spread over, if the features keep no items
+        self.map, self.kernel, self.n, self.size = source.features, source.kernel, source.n, source.diag
+        self.weights = None if source.weights is None else torch.from_numpy(source.weights)
+        self.diagonal = diagonal  # of a Gram matrix
 
     def principal(self, count: int | float | None, *, center: bool) -> Components:
         """Eigenvectors of the covariance of the features; see :meth:`Space.principal`. Two passes over the rows."""

@@ -14,7 +14,7 @@ from rkhs._core.linalg import divisor, fix_signs
 from rkhs.kernels.base import Kernel, not_finite
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
-from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces.features import WholeMap
 from rkhs.spaces.grams import Gram
 from rkhs.spaces.rounding import check_digits
 from rkhs.spaces.source import Options
@@ -38,43 +38,19 @@ def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Ten
 class WholeSpace(Space):
     """All training items; nothing is approximated."""
 
+    diagonal: Tensor
+
     def __init__(self, gram: Gram, kernel: Kernel, items: Any, weights: Tensor | None) -> None:
-        self.gram, self.items, self.weights = gram, items, weights
-        self._kernel = kernel
-
-    @property
-    def map(self) -> FeatureMap:
-        """Kernel values with all training items; a Gram matrix is its own support."""
-        items = None if self._kernel.domain == "gram" else as_numpy(self.items)
-        return WholeMap(self._kernel, items, self.n)
-
-    @property
-    def kernel(self) -> Kernel:
-        """Resolved."""
-        return self._kernel
-
-    @property
-    def n(self) -> int:
-        """Number of training items."""
-        return self.gram.shape[0]
-
-    @property
-    def size(self) -> float:
-        """Largest ``k(x, x)``."""
-        return float(self.gram.diag().abs().max())
-
-    def diagonal(self) -> Tensor:
-        """Diagonal of the Gram matrix."""
-        return self.gram.diag()
-
-    @property
-    def mean_weights(self) -> Tensor:
-        """Sample weights, equal ones if none were given, shape (n,)."""
-        return self.gram.diag().new_full((self.n,), 1.0 / self.n) if self.weights is None else self.weights
+        self.gram, self.kernel, self.items, self.weights = gram, kernel, items, weights
+        self.n, self.diagonal = gram.shape[0], gram.diag()
+        self.size = float(self.diagonal.abs().max())
+        self.map = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), self.n)
+        # Equal weights if none were given.
+        self.mean_weights = self.diagonal.new_full((self.n,), 1.0 / self.n) if weights is None else weights
 
     def principal(self, count: int | float | None, *, center: bool) -> Components:
         """Eigenvectors of the centred Gram matrix; see :meth:`Space.principal`. O(n^2 p) by Lanczos or Krylov bases."""
-        n, diagonal, mean = self.n, self.gram.diag(), self.mean_weights
+        n, diagonal, mean = self.n, self.diagonal, self.mean_weights
         gram_mean = self.gram.matmul(mean) if center else diagonal.new_zeros(n)
         norm = float(gram_mean @ mean)
         variance = max(float(mean @ diagonal) - norm, 0.0)

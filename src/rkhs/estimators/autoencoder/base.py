@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -14,14 +13,13 @@ from rkhs._core.arrays import Items, give_back, to_tensor
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
-from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.models import FINE, AutoencoderModel, Goal, left_out_facts
 from rkhs.outputs import OutputSpace
-from rkhs.spaces.features import FeatureMap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from rkhs.constraints import Constraint
 
 
-class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
+class BaseAutoencoder(FittedKernel, PreimageMixin):
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them."""
 
     refine: bool
@@ -46,9 +44,6 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
 
     codes_ = Fitted[np.ndarray]("codes")
     layer_codes_ = Fitted[list[np.ndarray]]("layer_codes")
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
     encoder_coefs_ = Fitted[list[np.ndarray]]("encoder_coefficients")
     decoder_kernels_ = Fitted[tuple[Kernel, ...]]("decoder_kernels")
     decoder_coef_ = Fitted[np.ndarray]("last.coefficients")
@@ -70,7 +65,6 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         # Rows of a sparse matrix are rebuilt as features of another kernel, which features of the storage do not give,
         # and have no noise.
         tags.input_tags.sparse &= isinstance(getattr(self, "storage", "dense"), str)
@@ -81,10 +75,6 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     def _onto(self) -> Constraint | None:
         """Where codes of new items are put."""
         return self.constraint if getattr(self.constraint, "renormalize", False) else None  # type: ignore[return-value]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.codes_.shape[1])
 
     @property
     def _refines(self) -> bool:

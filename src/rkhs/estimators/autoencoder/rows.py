@@ -30,8 +30,7 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
-from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
-from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
+from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors, row_outputs, strips
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.staged_rows import FIRST, RowStages, Stage, stage_sizes
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.linalg import divisor, principal_axes
 from rkhs.estimators.autoencoder.fit import layers_of
-from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows
+from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows
 from rkhs.estimators.run import Run, recorded
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, carried, shallow_encoder

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,7 +19,6 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.regression.options import MachineOptions
-from rkhs.estimators.regression.path import RegressionPath
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.estimators.training import Training, cut
@@ -45,6 +44,33 @@ def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike |
     w = np.ones(len(given)) if sample_weight is None else np.asarray(sample_weight)
     columns = zip(given.T, predicted.T, known.T, strict=True)
     return float(np.mean([r2_score(t[rows], p[rows], sample_weight=w[rows]) for t, p, rows in columns]))
+
+
+@dataclass(frozen=True)
+class RegressionPath:
+    """Machines for S settings that share data and kernel."""
+
+    predictions: Callable[[Any, np.ndarray], np.ndarray]  # of items, from dual coefficients of several machines
+    regs: list[float]
+    losses: list[Loss]
+    dual_coefs: np.ndarray  # (S, n, r)
+    objectives: np.ndarray  # (S,): objectives and their certified distances from the optima
+    gaps: np.ndarray  # (S,)
+    n_iter: np.ndarray  # (S,)
+    n_support: np.ndarray  # numbers of samples with a non-zero dual variable, and of samples where the loss is linear
+    n_saturated: np.ndarray  # (S,)
+
+    def __len__(self) -> int:
+        return len(self.regs)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions of every machine."""
+        return self.predictions(X, self.dual_coefs)
+
+    def mean_squared_errors(self, X: Any, Y: ArrayLike) -> np.ndarray:
+        """Mean over all entries of the squared errors of every machine, shape (S,)."""
+        errors = self.predict(X) - np.asarray(Y, dtype=float)
+        return (errors**2).reshape(len(self), -1).mean(1)
 
 
 class KernelMachine(KernelEstimator):

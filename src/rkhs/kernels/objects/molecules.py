@@ -54,6 +54,20 @@ def fingerprint_rows(
     return rows, kept, refused
 
 
+def every_fingerprint(reads: str, molecules: list[Any], *recipe: Any) -> list[Any]:
+    """Fingerprints of all molecules; ``reads`` begins what is said if some of them cannot be read."""
+    rows, _, refused = fingerprint_rows(molecules, *recipe)
+    if refused:
+        listed = ", ".join(f"item {number} ({shown(text)}: {reason})" for number, text, reason in refused[:_SHOWN])
+        more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
+        raise InputError(
+            f"{reads} SMILES that RDKit reads; got {len(refused)} of {len(molecules)} that it does not: {listed}{more};"
+            ' correct them, or leave them out: rkhs.data.molecular_fingerprints(..., on_error="skip").kept says which '
+            "can be read"
+        )
+    return rows
+
+
 def _read_molecule(item: Any) -> Any:
     from rdkit import Chem
 
@@ -135,19 +149,8 @@ class _MoleculeKernel(ObjectKernel):
         return Chem.MolToSmiles(item)
 
     def _rows(self, items: list[str], *recipe: Any) -> list[Any]:
-        """Fingerprints of all items; those that cannot be read are refused."""
-        rows, _, refused = fingerprint_rows(items, *recipe)
-        if refused:
-            examples = ", ".join(
-                f"item {number} ({shown(text)}: {reason})" for number, text, reason in refused[:_SHOWN]
-            )
-            more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
-            raise InputError(
-                f"{type(self).__name__} reads SMILES that RDKit reads; got {len(refused)} of {len(items)} that it does "
-                f"not: {examples}{more}; correct them, or leave them out: rkhs.data.molecular_fingerprints(..., "
-                'on_error="skip").kept says which can be read'
-            )
-        return rows
+        """Fingerprints of all items."""
+        return every_fingerprint(f"{type(self).__name__} reads", items, *recipe)
 
     def _diag(self, X: list[str]) -> Tensor:
         return torch.ones(len(X), dtype=torch.float64)
