@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 import rkhs.constraints as module
+from rkhs._core.config import is_concrete
 from rkhs.constraints import Constraint
 
 EVERY = [
     cls()
     for name in module.__all__
-    if isinstance(cls := getattr(module, name), type) and issubclass(cls, Constraint) and cls is not Constraint
+    if isinstance(cls := getattr(module, name), type) and issubclass(cls, Constraint) and is_concrete(cls)
 ]
 
 

@@ -1,6 +1,7 @@
 from rkhs.constraints.base import Constraint as Constraint, Unconstrained as Unconstrained
 from rkhs.constraints.sphere import (
     Ball as Ball,
+    CodeSet as CodeSet,
     SoftSphere as SoftSphere,
     Sphere as Sphere,
     Whitened as Whitened,

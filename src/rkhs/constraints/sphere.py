@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -13,8 +14,42 @@ from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
 
 
-class _OfRows(Constraint):
+class CodeSet(Constraint):
+    """A set that codes are kept on: the image of all matrices under a map.
+
+    ``KernelAutoencoder(constraint=...)`` takes your own, a set of single rows: give ``project`` and ``pullback``. With
+    ``renormalize = True`` codes of new items are put on the set too; with ``rotation_invariant = True`` codes may be
+    rotated to their principal axes.
+
+    References
+    ----------
+    Esser et al. (2024), after definition 3 ("other choices of regularisation are possible").
+    """
+
+    renormalize = False
+    rotation_invariant = False
+
+    @abstractmethod
+    def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
+        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``, shape (n, p)."""
+
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """The derivative of the projection at ``H``, shape (n, p)."""
+        return self.pullback(H, G)
+
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """``H + D`` projected, shape (n, p)."""
+        return self.project(H + D)
+
+    def violation(self, H: Tensor) -> float:
+        """Largest distance of a row from the set."""
+        return float((self.project(H) - H).norm(dim=1).max())
+
+
+class _OfRows(CodeSet):
     """What bounds the length of each row."""
+
+    rotation_invariant = True
 
     def __init__(self, renormalize: bool = False) -> None:
         self.renormalize = renormalize
@@ -28,10 +63,6 @@ class _OfRows(Constraint):
             Naming the parameter.
         """
         check_flag(self.renormalize, f"{type(self).__name__}.renormalize")
-
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D`` projected, shape (n, p)."""
-        return self.project(H + D)
 
 
 class Sphere(_OfRows):
@@ -61,18 +92,11 @@ class Sphere(_OfRows):
         axis[:, 0] = 1.0
         return torch.where(norms > 0.0, Y / norms.clamp_min(torch.finfo(Y.dtype).tiny), axis)
 
-    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
-        """``g_i - <g_i, h_i> h_i``, shape (n, p)."""
-        return G - (G * H).sum(1, keepdim=True) * H
-
-    def violation(self, H: Tensor) -> float:
-        """Largest ``| ||h_i|| - 1 |``."""
-        return float((H.norm(dim=1) - 1.0).abs().max())
-
     def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
-        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``, shape (n, p)."""
+        """``(g_i - <g_i, h_i> h_i) / ||y_i||`` with ``h_i = y_i / ||y_i||``, shape (n, p)."""
         norms = Y.norm(dim=1, keepdim=True).clamp_min(torch.finfo(Y.dtype).tiny)
-        return self.tangent(Y / norms, G) / norms
+        H = Y / norms
+        return (G - (G * H).sum(1, keepdim=True) * H) / norms
 
 
 class Ball(_OfRows):
@@ -111,12 +135,8 @@ class Ball(_OfRows):
         outside = (G - (G * Y).sum(1, keepdim=True) * Y / norms.clamp_min(1.0) ** 2) / norms.clamp_min(1.0)
         return torch.where(norms > 1.0, outside, G)
 
-    def violation(self, H: Tensor) -> float:
-        """Largest ``max(0, ||h_i|| - 1)``."""
-        return float((H.norm(dim=1) - 1.0).clamp_min(0.0).max())
 
-
-class SoftSphere(Constraint):
+class SoftSphere(CodeSet):
     """All matrices, with a penalty ``softness / 2 sum_i w_i (||h_i||^2 - 1)^2`` that draws rows to unit length.
 
     Parameters
@@ -136,6 +156,8 @@ class SoftSphere(Constraint):
     >>> value, gradient
     (9.0, tensor([[24.,  0.]]))
     """
+
+    rotation_invariant = True
 
     def __init__(self, softness: float = 1.0) -> None:
         self.softness = softness
@@ -168,24 +190,12 @@ class SoftSphere(Constraint):
         """``Y`` itself, shape (n, p)."""
         return Y
 
-    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
-        """``G`` itself, shape (n, p)."""
-        return G
-
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D``, shape (n, p)."""
-        return torch.add(H, D)
-
     def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
         """``G`` itself, shape (n, p)."""
         return G
 
-    def violation(self, H: Tensor) -> float:
-        """Zero."""
-        return 0.0
 
-
-class Whitened(Constraint):
+class Whitened(CodeSet):
     """White codes, ``H^T H = n I``: uncorrelated columns of unit second moment.
 
     References
@@ -201,6 +211,8 @@ class Whitened(Constraint):
     True
     """
 
+    rotation_invariant = True
+
     def project(self, Y: Tensor) -> Tensor:
         """``sqrt(n)`` times the orthogonal polar factor, shape (n, p)."""
         return Y.shape[0] ** 0.5 * polar(Y)
@@ -209,10 +221,6 @@ class Whitened(Constraint):
         """``G - H sym(H^T G) / n``, shape (n, p)."""
         S = H.mT @ G
         return G - H @ (S + S.mT) / (2.0 * H.shape[0])
-
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D`` projected, shape (n, p)."""
-        return self.project(H + D)
 
     def violation(self, H: Tensor) -> float:
         """Largest entry of ``|H^T H / n - I|``."""
@@ -234,8 +242,6 @@ class Whitened(Constraint):
         return (U @ turn + (G - U @ inner) / s) @ Vh
 
 
-CodeSet = Sphere | Ball | Whitened | SoftSphere
-
 _NAMES: dict[str, type[CodeSet]] = {"sphere": Sphere, "ball": Ball, "whiten": Whitened, "soft": SoftSphere}
 
 
@@ -244,12 +250,12 @@ def as_constraint(constraint: Any) -> CodeSet:
 
     Parameters
     ----------
-    constraint : {"sphere", "ball", "whiten", "soft"} or Constraint
+    constraint : {"sphere", "ball", "whiten", "soft"} or CodeSet
         A name is :class:`Sphere`, :class:`Ball`, :class:`Whitened` or :class:`SoftSphere` with its defaults.
 
     Returns
     -------
-    Sphere, Ball, Whitened or SoftSphere
+    CodeSet
 
     Raises
     ------
@@ -273,5 +279,5 @@ def as_constraint(constraint: Any) -> CodeSet:
         return constraint
     raise InputError(
         f"constraint must be one of 'none', {', '.join(map(repr, _NAMES))}, or an object of rkhs.constraints: "
-        f"Sphere(), Ball(), Whitened() or SoftSphere(1.0); got {shown(constraint)}"
+        f"Sphere(), Ball(), Whitened(), SoftSphere(1.0) or a CodeSet of your own; got {shown(constraint)}"
     )

@@ -400,11 +400,9 @@ def _finish(
     V, hidden = encoder.parts(solution.point)
     parts, codes = [V, *hidden], encoder.layers(solution.point)
     for number, Z in enumerate(codes):
-        rotates = settings.decoder_kernels[number].rotation_invariant and not settings.shortcut
-        if settings.operators[number] is not None or not rotates:
-            continue
-        Q = principal_axes(Z, weights)
-        parts[number], codes[number] = parts[number] @ Q, Z @ Q
+        if settings.turns(number):
+            Q = principal_axes(Z, weights)
+            parts[number], codes[number] = parts[number] @ Q, Z @ Q
     operators = (None if A is None else tensor_like(A, V) for A in settings.operators[1:])
     coefs = [encoder.factor.coefficients(parts[0])]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], operators, strict=False)]

@@ -157,6 +157,12 @@ class Settings:
         plain = len(self.widths) == 1 and self.constraint is None and self.operators[0] is None
         return float(self.code_metric) if plain else 0.0
 
+    def turns(self, layer: int) -> bool:
+        """Whether codes of a layer may be rotated, which changes nothing."""
+        free = layer > 0 or self.constraint is None or self.constraint.rotation_invariant
+        same = free and self.operators[layer] is None and not self.shortcut
+        return same and self.decoder_kernels[layer].rotation_invariant
+
     @property
     def feature_storage(self) -> Storage:
         """The storage of a fit in finite features."""
@@ -166,7 +172,7 @@ class Settings:
     @property
     def onto(self) -> CodeSet | None:
         """The constraint that codes of new items are put on."""
-        return self.constraint if getattr(self.constraint, "renormalize", False) else None
+        return self.constraint if self.constraint is not None and self.constraint.renormalize else None
 
     @property
     def of_a_row(self) -> CodeSet | None:

@@ -231,8 +231,8 @@ class RowStages:
         layers = self.coded(stage, len(rows))
         if settings.shortcut:
             return self._carried(stage, layers)
-        for kernel, Z in zip(settings.decoder_kernels, layers, strict=True):
-            turns.append(principal_axes(Z, rows.weights) if kernel.rotation_invariant else torch.eye(Z.shape[1]).to(Z))
+        for layer, Z in enumerate(layers):
+            turns.append(principal_axes(Z, rows.weights) if settings.turns(layer) else torch.eye(Z.shape[1]).to(Z))
         hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
         return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden
 

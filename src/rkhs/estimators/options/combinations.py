@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
+from rkhs.constraints import Ball, CodeSet, SoftSphere, Whitened
 from rkhs.engines import Serial, Threads
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss
@@ -230,7 +230,8 @@ _MORE_STORAGES = {
 }
 
 
-_CONSTRAINTS: dict[type, str] = {Sphere: "sphere", Ball: "ball", Whitened: "whiten", SoftSphere: "soft"}
+# A set of somebody's own goes wherever the sphere does.
+_CONSTRAINTS: dict[type, str] = {Ball: "ball", Whitened: "whiten", SoftSphere: "soft", CodeSet: "sphere"}
 
 # How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
 _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -265,7 +266,9 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "solver": lambda given: kind_of_solver(given["solver"]),
     "noise": lambda given: "none" if given["noise"] is None else "given",
-    "constraint": lambda given: _CONSTRAINTS.get(type(given["constraint"]), str(given["constraint"])),
+    "constraint": lambda given: next(
+        (name for cls, name in _CONSTRAINTS.items() if isinstance(given["constraint"], cls)), str(given["constraint"])
+    ),
     "reg": lambda given: given["reg"] if isinstance(given["reg"], str) else "number",
 }
 
