@@ -141,8 +141,8 @@ MISTAKES = (
     Mistake(
         "a forgotten divisor in the derivative of a projection",
         "constraints/sphere.py",
-        "return self.tangent(Y / norms, G) / norms",
-        "return self.tangent(Y / norms, G)",
+        "return (G - (G * H).sum(1, keepdim=True) * H) / norms",
+        "return G - (G * H).sum(1, keepdim=True) * H",
         ("contracts/test_constraints.py",),
     ),
     Mistake(
