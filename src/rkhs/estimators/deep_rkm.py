@@ -89,8 +89,9 @@ class DeepRKM(FittedComponents, KernelEstimator):
     solver : str or Solver, default="subspace"
         ``"subspace"``, ``"riemannian_lbfgs"``, ``"riemannian_cg"``, ``"projected_gradient"``, ``"cayley_adam"``,
         ``"penalty_lbfgs"``, ``"penalty_adam"``, or an object of :mod:`rkhs.solvers` that keeps orthonormal columns.
-    init : {"kpca", "random"}, default="kpca"
-        Start from layer-wise kernel PCA, each layer orthogonal to those below, or from random codes.
+    init : {"kpca", "random"} or ndarray of shape (n, sum of n_components), default="kpca"
+        Start from layer-wise kernel PCA, each layer orthogonal to those below; from random codes; or from given codes
+        of all layers, which the penalty method takes as they are, and others at the nearest feasible point.
     n_init : int, default=1
         Number of starts; the first is ``init``, the others are random. The lowest objective wins.
     canonical : bool, default=True
@@ -204,7 +205,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
         preimage: Literal["ridge", "fixed_point"] = "ridge",
         bandwidths: Literal["fixed", "joint"] = "fixed",
         solver: StiefelSolverLike = "subspace",
-        init: Literal["kpca", "random"] = "kpca",
+        init: Literal["kpca", "random"] | np.ndarray = "kpca",
         n_init: int = 1,
         canonical: bool = True,
         max_iter: int = 1000,

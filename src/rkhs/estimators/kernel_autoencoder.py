@@ -150,8 +150,10 @@ class KernelAutoencoder(BaseAutoencoder):
         make ``max_iter`` steps on batches of rows, for landmarks or random features as ``storage``. An object of
         :mod:`rkhs.solvers` has options, such as ``Adam(0.1)`` and ``MiniBatch(batch_size=256)``; a name is one with its
         defaults. A solver of your own descends as ``"adam"`` does.
-    init : {"kpca", "random"}, default="kpca"
-        Start from kernel PCA scores, at the best of six scales, or from random codes.
+    init : {"kpca", "random", "uniform"} or ndarray of shape (n, p), default="kpca"
+        Start from kernel PCA scores, at the best of six scales; from random codes; from the codes ``K Phi`` of
+        coefficients drawn from [0, 1], as figures of the paper do; or from given codes. The last two need one hidden
+        layer and dense storage.
     n_init : int, default=1
         Number of starts. The first is ``init``, the others are random, and the lowest objective wins.
     max_iter : int, default=500
@@ -324,7 +326,7 @@ class KernelAutoencoder(BaseAutoencoder):
         constraint: ConstraintLike = "none",
         noise: Augmentation | None = None,
         solver: AutoencoderSolverLike = "lbfgs",
-        init: Literal["kpca", "random"] = "kpca",
+        init: Literal["kpca", "random", "uniform"] | np.ndarray = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
         tol: float = 1e-4,

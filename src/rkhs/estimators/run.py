@@ -48,8 +48,8 @@ _SAMPLED = 1024  # rows of a file that its fingerprint reads
 
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
-    *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "input_times", "kappas", "kernels"),
-    *("multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
+    *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "init", "input_times"),
+    *("kappas", "kernels", "multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
 )
 
 P = TypeVar("P")

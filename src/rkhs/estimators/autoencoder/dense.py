@@ -376,6 +376,8 @@ def _start(
     if attempt == 0 and previous is not None and any(bool(Phi.any()) for Phi in previous[1:]) == (len(widths) > 1):
         return encoder.resume(previous[0], previous[1:])
     goals = opened.goals
+    if attempt == 0 and settings.init in ("uniform", "codes"):
+        return encoder.start([_first_codes(settings, encoder.factor, opened.target, rng)], 1.0)
     if attempt > 0 or goals is None:
         rows = encoder.factor.dim if settings.constraint is None else len(opened.target)
         codes = torch.as_tensor(rng().standard_normal((rows, max(widths)))).to(opened.target)
@@ -387,6 +389,20 @@ def _start(
     if settings.constraint is not None:
         return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
     return best_start(problem.value, partial(encoder.start, goals))
+
+
+def _first_codes(
+    settings: Settings, factor: Factor | LinearFactor, U: Tensor, rng: Callable[[], np.random.RandomState]
+) -> Tensor:
+    """Codes that were given, or ``K Phi`` for uniform coefficients ``Phi``, as in the paper."""
+    if settings.start is None:
+        return factor.codes(factor.pull(torch.as_tensor(rng().uniform(size=(len(U), settings.widths[0]))).to(U)))
+    if len(settings.start) != len(U):
+        raise InputError(
+            f"init must hold codes of the {len(U)} rows of this fit; got {len(settings.start)}; give numbers as reg, "
+            "so that no part of the rows is fitted"
+        )
+    return tensor_like(settings.start, U)
 
 
 def _finish(

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 
-from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
+from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming, real_array
 from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
@@ -90,6 +90,7 @@ class Settings:
     noise: Augmentation | None
     solver: Solver
     init: str
+    start: np.ndarray | None = None  # (n, p): codes of the first layer, for ``init="codes"``
     n_init: int
     max_iter: int  # those of the solver if it has its own
     tol: float
@@ -282,7 +283,7 @@ def read_settings(
     if not widths:
         raise InputError("n_components must be an integer >= 1 or a tuple of such; got an empty one")
     layers = len(widths) + 1
-    check_choice(estimator.init, "init", ("kpca", "random"))
+    start = _read_start(estimator.init, widths, storage)
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
     linear_part = resolve_linear_part(estimator, storage, sparse=kernel.row_width is not None)
     check_count(estimator.n_init, "n_init")
@@ -318,6 +319,8 @@ def read_settings(
         noise=None if estimator.noise is None else read_noise(estimator.noise),
         constraint=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
         rows=features and like_vectors,
+        init=estimator.init if start is None else "codes",
+        start=start,
     )
     return Settings(
         widths=widths,
@@ -467,6 +470,23 @@ def _read_reg(given: Any, layers: int, default: tuple[tuple[float, ...], ...]) -
             f"{values[-1]:g}; try 1e-8"
         )
     return tuple(values)
+
+
+def _read_start(init: str | np.ndarray, widths: tuple[int, ...], storage: Storage | str) -> np.ndarray | None:
+    """The codes to start from; None if ``init`` is a name."""
+    given = isinstance(init, np.ndarray)
+    if not given:
+        check_choice(init, "init", ("kpca", "random", "uniform"))
+    if (given or init == "uniform") and (len(widths) > 1 or storage != "dense"):
+        raise InputError("init='uniform' and codes as init need one hidden layer and storage='dense'")
+    if not given:
+        return None
+    codes = real_array(init, "init")
+    if codes.ndim != 2 or codes.shape[1] != widths[0] or not np.isfinite(codes).all():
+        raise InputError(
+            f"init must be codes: a finite array of shape (n, {widths[0]}); got one of shape {codes.shape}"
+        )
+    return codes
 
 
 def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[np.ndarray | None, ...]:

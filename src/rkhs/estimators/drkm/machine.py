@@ -13,6 +13,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
@@ -21,7 +22,7 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.kernels import Kernel, Stationary, as_kernel
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
-from rkhs.solvers import Solver
+from rkhs.solvers import QuadraticPenalty, Solver
 from rkhs.solvers.registry import STIEFEL_SOLVERS, as_solver
 from rkhs.spaces import HeldItems
 from rkhs.spaces.features.base import resolve_thinned
@@ -61,7 +62,7 @@ class Settings:
     bandwidths: str
     solver: Solver
     tol: float
-    init: str
+    init: str | np.ndarray  # an array: codes of all layers, (n, S)
     n_init: int
     random_state: int | np.random.RandomState | None
     storage: Storage | str
@@ -76,7 +77,8 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         raise InputError("n_components must be an integer or a non-empty tuple of integers, one a layer; got ()")
     widths = tuple(check_count(width, "n_components") for width in widths)
     for name, choices in _CHOICES.items():
-        check_choice(given[name], name, choices)
+        if name != "init" or not isinstance(given[name], np.ndarray):
+            check_choice(given[name], name, choices)
     if not (isinstance(given["ridge"], str) and given["ridge"] == "loo"):
         check_number(given["ridge"], "ridge", above=0.0, names=("loo",))
     check_count(given["n_init"], "n_init")
@@ -157,7 +159,9 @@ def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM,
     rng = check_seed(settings.random_state)
     best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
     for number in range(settings.n_init):
-        if settings.init == "kpca" and number == 0:
+        if number == 0 and isinstance(settings.init, np.ndarray):
+            start = _given_start(settings, settings.init, problem, deterministic)
+        elif number == 0 and settings.init == "kpca":
             start = problem.kpca_start(deterministic)
         else:
             generator = torch.Generator(device="cpu").manual_seed(int(rng.randint(2**31 - 1)))
@@ -170,6 +174,14 @@ def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM,
             best = found
     assert best is not None
     return best
+
+
+def _given_start(settings: Settings, codes: np.ndarray, problem: ConstrainedDRKM, like: Tensor) -> Tensor:
+    """Codes of all layers that were given; only the penalty method may start outside of the constraint."""
+    if codes.shape != tuple(like.shape) or not np.isfinite(codes).all():
+        raise InputError(f"init must be codes of all layers: finite, of shape {tuple(like.shape)}; got {codes.shape}")
+    H = tensor_like(codes, like)
+    return H if isinstance(settings.solver, QuadraticPenalty) else problem.constraint.project(H)
 
 
 def _with_bandwidths(

@@ -1,0 +1,93 @@
+"""Claims of the four papers: the index, one of them, or all.
+
+Run: ./dev reproduce                      the index
+     ./dev reproduce kae-thm1 [--fast]    one claim
+     ./dev reproduce all [--fast] [--again]   all claims; a stopped run goes on
+
+Each run writes ``values.csv``, ``figure.png`` and ``verdict.json`` to build/reproduce/ID. A fast run exercises the same
+code in small and decides nothing. A real one is also kept in docs/results/verdicts, from which the pages are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rkhs._core.errors import InputError, RkhsError
+from studies.harness.scripts import run_script
+from studies.papers.claims import pages, runs
+from studies.papers.claims.ledger import Claim, claims
+from studies.papers.claims.verdicts import ROOT, RUNS, read_verdict, write
+
+__all__ = ["main"]
+
+OUTPUT = ROOT / "build" / "reproduce"
+
+
+def _index() -> None:
+    print(f"{'id':20s} {'minutes':>7s}  {'what':58s} {'under the paper’s conditions':30s} with our defaults (date)")
+    for claim in claims().values():
+        paper, ours, date = pages.state(claim)
+        if paper == "not run yet":
+            paper, ours = "not run yet", f"-  {claim.how}"
+        print(f"{claim.id:20s} {claim.minutes:7g}  {claim.what:58s} {paper.split(' (')[0]:30s} {ours} {date}".rstrip())
+
+
+def _run(claim: Claim, fast: bool, output: Path) -> None:
+    folder = output / ("fast" if fast else "") / claim.id
+    began = time.perf_counter()
+    answer = RUNS[claim.id](fast)
+    minutes = (time.perf_counter() - began) / 60.0
+    verdict = write(claim, answer, folder, fast=fast, minutes=minutes)
+    print(f"{claim.id} ({60 * minutes:.0f} s): {claim.what}: {verdict['verdict']}", flush=True)
+    for name, part in verdict["parts"].items():
+        ours = part["ours"] if isinstance(part["ours"], str) else f"{part['ours']['verdict']}: {part['ours']['found']}"
+        print(f"  ({name}) {part['claim']}\n      paper: {part['paper']['verdict']}: {part['paper']['found']}")
+        for shown in part["shown"]:
+            print(f"      shown ({shown['chosen_on']}): {shown['verdict']}: {shown['found']}")
+        print(f"      ours:  {ours}", flush=True)
+    print(f"  {folder}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the index, or run claims; returns 1 if one of several could not be run."""
+    parser = argparse.ArgumentParser(
+        prog="./dev reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("id", nargs="?", help="of the index, or all")
+    parser.add_argument("--fast", action="store_true", help="small: not a verdict")
+    parser.add_argument("--again", action="store_true", help="with all: also what has a verdict")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of csv, png and json")
+    options = parser.parse_args(arguments)
+    runs.load()
+    if options.id is None:
+        _index()
+        return 0
+    if options.id != "all":
+        claim = claims().get(options.id)
+        if claim is None:
+            raise InputError(f"expected an id of the index or the name of a script; got {options.id!r}")
+        if claim.id not in RUNS:
+            raise InputError(f"{claim.id} is not run yet by this command; its script is: {claim.how}")
+        _run(claim, options.fast, options.output)
+        if not options.fast:
+            pages.main()
+        return 0
+    status = 0
+    for claim in claims().values():
+        if claim.id not in RUNS:
+            print(f"{claim.id}: not run yet by this command; {claim.how}, {claim.minutes:g} minutes")
+        elif options.fast or options.again or read_verdict(claim.id) is None:
+            try:
+                _run(claim, options.fast, options.output)
+            except (RkhsError, FileNotFoundError) as error:
+                print(f"{claim.id}: could not be run: {error}")
+                status = 1
+    pages.main()
+    return status
+
+
+if __name__ == "__main__":
+    run_script(lambda: exit(main()))

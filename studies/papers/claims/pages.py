@@ -1,0 +1,110 @@
+"""Tables of verdicts in the pages, written from the files of ``docs/results/verdicts``.
+
+Run: python -m studies.papers.claims.pages
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from studies.papers.claims.ledger import PAPERS, Claim, claims, claims_of
+from studies.papers.claims.verdicts import ROOT, read_verdict
+
+__all__ = ["PAGES", "main", "state", "written"]
+
+PAGES = {
+    "kae": ROOT / "docs" / "papers" / "kernel_autoencoders.md",
+    "drkm": ROOT / "docs" / "papers" / "constr_drkm.md",
+    "krl": ROOT / "docs" / "papers" / "representation_learning.md",
+    "dual": ROOT / "docs" / "papers" / "duality_robust_losses.md",
+    "all": ROOT / "docs" / "results" / "papers.md",
+}
+_BLOCK = "<!-- verdicts of {0}: written by studies/papers/claims/pages.py -->\n{1}<!-- end of verdicts -->"
+_PATTERN = r"<!-- verdicts of {0}:[^\n]*\n.*?<!-- end of verdicts -->"
+
+
+def state(claim: Claim) -> tuple[str, str, str]:
+    """Verdict under the conditions of the paper, with our defaults, and the date."""
+    found = read_verdict(claim.id)
+    if found is None:
+        return "not run yet", "not run yet", ""
+    limit = f" (stand-in: {claim.stand_in})" if claim.stand_in and found["verdict"] != "cannot be tested" else ""
+    return found["verdict"] + limit, found["ours"], found["date"]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join(lines + ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]) + "\n"
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes:g} min" if minutes else "-"
+
+
+def _index() -> str:
+    rows = []
+    for claim in claims().values():
+        paper, ours, date = state(claim)
+        rows.append(
+            (claim.id, f"{claim.what} ({claim.where})", f"`{claim.how}`, {_minutes(claim.minutes)}", paper, ours, date)
+        )
+    heads = ("id", "what", "command, minutes on one core", "under the paper's conditions", "with our defaults", "date")
+    return _table(heads, rows)
+
+
+def _told(row: dict[str, Any] | str) -> str:
+    if isinstance(row, str):
+        return row
+    words = f"**{row['verdict']}**: {row['found']}"
+    chosen = "" if row["chosen_on"] == "nothing is chosen" else f" (parameters chosen on {row['chosen_on']})"
+    return words + chosen
+
+
+def _of_paper(paper: str) -> str:
+    rows, waiting = [], []
+    for claim in claims_of(paper):
+        found = read_verdict(claim.id)
+        if found is None:
+            waiting.append(f"* `{claim.id}` ({claim.what}): not run yet; `{claim.how}`, {_minutes(claim.minutes)}.")
+            continue
+        limit = f" Stand-in: {claim.stand_in}." if claim.stand_in else ""
+        for number, (name, part) in enumerate(found["parts"].items()):
+            said = f"{part['claim']} ({claim.where})"
+            head = f"`{claim.id}` ({name})" + (limit if number == 0 else "")
+            shown = "".join(f"; shown beside it: {_told(one)}" for one in part["shown"])
+            rows.append((head, said, _told(part["paper"]) + shown, _told(part["ours"])))
+    text = _table(("claim", "what the paper claims", "under its conditions", "with our defaults"), rows)
+    return text + ("\n" + "\n".join(waiting) + "\n" if waiting else "")
+
+
+def written(name: str) -> str:
+    """The text of a page with its table as the files say it."""
+    body = _index() if name == "all" else _of_paper(name)
+    text = PAGES[name].read_text(encoding="utf-8")
+    block = _BLOCK.format(name, "\n" + body + "\n")
+    made, count = re.subn(_PATTERN.format(name), lambda _: block, text, flags=re.DOTALL)
+    if count != 1:
+        raise ValueError(f"{PAGES[name]} must hold one block of verdicts of {name}; it holds {count}")
+    return made
+
+
+def main() -> list[Path]:
+    """Write all pages; returns those that changed."""
+    assert set(PAGES) == {*PAPERS, "all"}
+    changed = []
+    for name, path in PAGES.items():
+        text = written(name)
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")
+            changed.append(path)
+    return changed
+
+
+if __name__ == "__main__":
+    print("\n".join(str(path) for path in main()) or "all pages are up to date")
