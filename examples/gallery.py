@@ -15,8 +15,6 @@ matplotlib.use("Agg")
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for the networks and figures of ``studies``
 import matplotlib.pyplot as plt
 
-CIRCLE_RADII = (1.0, 2.0, 3.0)
-
 
 def save(figure: Any, name: str) -> None:
     """Write a figure to the folder ``RKHS_OUTPUT`` (default ``output`` where you are) and print where.
@@ -32,23 +30,6 @@ def save(figure: Any, name: str) -> None:
     figure.savefig(path, dpi=110, bbox_inches="tight")
     plt.close(figure)
     print(f"figure: {path.resolve()}")
-
-
-def circles(n: int, seed: int, noise: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
-    """Three noisy concentric circles, shape (n, 2), and the circle of each point."""
-    rng = np.random.default_rng(seed)
-    label = np.arange(n) % 3
-    angle = rng.uniform(0.0, 2.0 * np.pi, n)
-    radius = np.asarray(CIRCLE_RADII)[label] + noise * rng.normal(size=n)
-    return np.c_[radius * np.cos(angle), radius * np.sin(angle)], label
-
-
-def clusters(n: int, centres: Any, seed: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gaussian clusters of one standard deviation around the rows of ``centres``."""
-    rng = np.random.default_rng(seed)
-    centres = np.atleast_2d(np.asarray(centres, dtype=float))
-    label = np.arange(n) % len(centres)
-    return centres[label] + spread * rng.normal(size=(n, centres.shape[1])), label
 
 
 def scatter(axes: Any, X: np.ndarray, values: np.ndarray, title: str, cmap: str = "viridis") -> None:

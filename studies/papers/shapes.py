@@ -1,10 +1,17 @@
-"""The four plane figures of the denoising study. Their coordinates were never published; these are ours."""
+"""Drawn data of the papers: the four plane figures of the denoising study, circles, clusters.
+
+Coordinates were never published; these are ours.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-__all__ = ["SHAPES", "sample_shape"]
+__all__ = ["SHAPES", "circles", "clusters", "sample_shape"]
+
+_RADII = (1.0, 2.0, 3.0)
 
 
 def _square(n: int, rng: np.random.Generator, centre: tuple[float, float], side: float) -> np.ndarray:
@@ -72,3 +79,20 @@ def sample_shape(name: str, n: int, noise: float, seed: int) -> tuple[np.ndarray
     rng = np.random.default_rng(seed)
     clean = SHAPES[name](n, rng)
     return clean, clean + noise * rng.normal(size=clean.shape)
+
+
+def circles(n: int, seed: int, noise: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
+    """Three noisy concentric circles, shape (n, 2), and the circle of each point."""
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 3
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    radius = np.asarray(_RADII)[label] + noise * rng.normal(size=n)
+    return np.c_[radius * np.cos(angle), radius * np.sin(angle)], label
+
+
+def clusters(n: int, centres: Any, seed: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian clusters of one standard deviation around the rows of ``centres``."""
+    rng = np.random.default_rng(seed)
+    centres = np.atleast_2d(np.asarray(centres, dtype=float))
+    label = np.arange(n) % len(centres)
+    return centres[label] + spread * rng.normal(size=(n, centres.shape[1])), label
