@@ -49,10 +49,11 @@ class _Task:
     pool: np.ndarray  # (c, n), kernel values of candidates with training outputs
     candidates: np.ndarray
     truth: np.ndarray
+    center: bool = True
 
     def fit(self, loss: Loss, reg: float, device: Device) -> InputOutputKernelRegressor:
         model = InputOutputKernelRegressor(
-            "precomputed", output_kernel="precomputed", loss=loss, reg=reg, tol=1e-4, device=device
+            "precomputed", output_kernel="precomputed", loss=loss, reg=reg, tol=1e-4, device=device, center=self.center
         )
         return model.fit(self.inputs, self.outputs)
 
