@@ -45,6 +45,7 @@ def curves() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def figure(solver: GapSolver, convention: str, *, center: bool = False) -> dict[str, Any]:
     """Errors (sizes, kappas), ridge errors (sizes,), regs, iterations and the largest relative gap.
 
+    ``gains`` holds a matrix a size: errors of each left-out curve less those of ridge, shape (curves, kappas).
     ``center`` subtracts the mean curve of each fold; the published figure does not.
     """
     X, Y, t = curves()
@@ -56,7 +57,7 @@ def figure(solver: GapSolver, convention: str, *, center: bool = False) -> dict[
     others = torch.tensor([[j for j in range(n) if j != i] for i in range(n)])
     grams = K[others[:, :, None], others[:, None, :]]
     cross = K[torch.arange(n)[:, None], others]
-    out: dict[str, Any] = {"errors": [], "ridge": [], "regs": [], "iterations": [], "gap": 0.0}
+    out: dict[str, Any] = {"errors": [], "gains": [], "ridge": [], "regs": [], "iterations": [], "gap": 0.0}
     for size in SIZES:
         basis = "cosine_sine" if reference else "fourier"
         space, R = Functional.fit(T, basis=basis, n_basis=size, times=t, rule=rule, center=False)
@@ -66,21 +67,24 @@ def figure(solver: GapSolver, convention: str, *, center: bool = False) -> dict[
         centred = R[others] - (means @ torch.from_numpy(space.functions * space.weights).mT)[:, None]
 
         def error(h: torch.Tensor, space: Functional = space, means: torch.Tensor = means) -> torch.Tensor:
-            """Mean squared L2 error of predictions in coordinates, one a curve; h of shape (n, S, m)."""
+            """Squared L2 errors of predictions in coordinates, shape (n, S), one a curve; h of shape (n, S, m)."""
             difference = space.decode(h.reshape(-1, h.shape[-1])).view(n, h.shape[1], -1) + (means - T)[:, None]
-            return (difference**2 @ torch.from_numpy(space.weights)).mean(0)
+            return difference**2 @ torch.from_numpy(space.weights)
 
         shifted = R - R.mean(0) if center else R
         whole = dual_problem([(K, a)], shifted, Squared(), list(REGS))
         fitted = shifted - leave_one_out_residuals(whole)
-        ridge = error(fitted.transpose(0, 1))
+        by_reg = error(fitted.transpose(0, 1))
+        ridge = by_reg.mean(0)
         reg = float(REGS[int(ridge.argmin())])
         losses, parts = [Huber(float(k)) for k in KAPPAS], zip(grams, centred, strict=True)
         problems = [dual_problem([(gram, a)], targets, losses, reg) for gram, targets in parts]
         batches = [solver.solve_batch(problem) for problem in problems]
         folds = list(zip(problems, batches, strict=True))
         h = [row @ p.coefficients(b.points) for row, (p, b) in zip(cross, folds, strict=True)]
-        out["errors"].append(error(torch.stack(h) * a).numpy())
+        by_curve = error(torch.stack(h) * a).numpy()
+        out["errors"].append(by_curve.mean(0))
+        out["gains"].append(by_curve - by_reg[:, [int(ridge.argmin())]].numpy())
         out["ridge"].append(float(ridge.min()))
         out["regs"].append(reg)
         out["iterations"].append(float(torch.stack([b.n_iter for b in batches]).double().mean()))

@@ -31,6 +31,8 @@ class NetworkDenoiser(BaseEstimator):
         Each is tried: times the squared norm of the weights, added to the loss.
     max_epochs : int, default=400
         Full-batch steps.
+    fresh : bool, default=True
+        New noise in each step; False: one noisy copy of each row, as a kernel method has.
     validation_share : float, default=0.15
     random_state : int, default=0
 
@@ -48,6 +50,7 @@ class NetworkDenoiser(BaseEstimator):
         learning_rates: tuple[float, ...] = (1e-3, 3e-3),
         weight_decays: tuple[float, ...] = (0.0, 1e-6, 1e-5),
         max_epochs: int = 400,
+        fresh: bool = True,
         validation_share: float = 0.15,
         random_state: int = 0,
     ) -> None:
@@ -57,6 +60,7 @@ class NetworkDenoiser(BaseEstimator):
         self.learning_rates = learning_rates
         self.weight_decays = weight_decays
         self.max_epochs = max_epochs
+        self.fresh = fresh
         self.validation_share = validation_share
         self.random_state = random_state
 
@@ -69,7 +73,7 @@ class NetworkDenoiser(BaseEstimator):
         order = rng.permutation(len(X))
         held = max(1, int(self.validation_share * len(X)))
         train, validation = data[order[held:]], data[order[:held]]
-        noisy = validation + self._noise(validation.shape, rng)
+        noisy, copy = validation + self._noise(validation.shape, rng), train + self._noise(train.shape, rng)
         self.validation_error_ = np.inf
         for rate, decay in product(self.learning_rates, self.weight_decays):
             network = self._build(X.shape[1])
@@ -77,7 +81,8 @@ class NetworkDenoiser(BaseEstimator):
             schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_epochs)
             for _ in range(self.max_epochs):
                 optimizer.zero_grad()
-                loss = ((network(train + self._noise(train.shape, rng)) - train) ** 2).mean()
+                seen = train + self._noise(train.shape, rng) if self.fresh else copy
+                loss = ((network(seen) - train) ** 2).mean()
                 if decay:
                     loss = loss + decay * sum((w**2).sum() for w in network.parameters() if w.ndim == 2)
                 loss.backward()
