@@ -127,7 +127,7 @@ def _draw(claim: Claim, answer: Answer, path: Path) -> None:
     figure, axes = new_figure(max(1, len(parts)), size=(3.6, 3.4))
     for ax, (name, part) in zip(axes[0], parts.items(), strict=False):
         shown = [("paper", part.paper)] + ([("ours", part.ours)] if isinstance(part.ours, Judged) else [])
-        labels = []
+        labels: list[str] = []
         for condition, one in shown:
             for setting, values in one.values.items():
                 ax.plot([len(labels)] * len(values), values, "o" if condition == "paper" else "x", alpha=0.6)

@@ -27,7 +27,7 @@ from rkhs.losses import Squared
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, Rebuilt, resting_axes
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
-from rkhs.problems.coordinates import JitteredFactor, jittered_factor
+from rkhs.problems.coordinates import Coordinates, JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.encoders import carried
 from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores, widened
@@ -392,7 +392,7 @@ def _start(
 
 
 def _first_codes(
-    settings: Settings, factor: Factor | LinearFactor, U: Tensor, rng: Callable[[], np.random.RandomState]
+    settings: Settings, factor: Coordinates, U: Tensor, rng: Callable[[], np.random.RandomState]
 ) -> Tensor:
     """Codes that were given, or ``K Phi`` for uniform coefficients ``Phi``, as in the paper."""
     if settings.start is None:

@@ -93,7 +93,7 @@ def components(fast: bool) -> Answer:
 
 
 def _scores(
-    X: np.ndarray, factors: np.ndarray, seed: int, start: str, n: int, fast: bool, **options: Any
+    X: np.ndarray, factors: np.ndarray, seed: int, start: Any, n: int, fast: bool, **options: Any
 ) -> list[float]:
     """MIG and IRS of the codes of layer 1 on all images, after training on a draw of ``n``; seeds of random starts."""
     rows = np.random.default_rng(1000 + seed).permutation(len(X))[:n]
@@ -134,7 +134,7 @@ def starts(fast: bool) -> Answer:
     paper = _table_3(X, factors, n, fast, **DRKM, solver=penalty_adam(20 if fast else n))
     ours = _table_3(X, factors, n, fast, kernel=Gaussian("median"))
     twice = [_scores(X, factors, 0, "kpca", n, fast, **DRKM, solver=penalty_adam(20)) for _ in range(2)]
-    same = equal(np.abs(np.subtract(*twice)), tolerance=0.0, name="largest difference of two runs")
+    same = equal(np.abs(np.subtract(twice[0], twice[1])), tolerance=0.0, name="largest difference of two runs")
     return {
         "a": Part(paper["a"], ours["a"]),
         "b": Part(paper["b"], ours["b"]),

@@ -62,7 +62,10 @@ def _printed_algorithm(K: np.ndarray, Y: np.ndarray, epsilon: float, reg: float,
 @run_of("dual-thm3")
 def duality(fast: bool) -> Answer:
     """Primal over weights, Gram matrices of outputs, and the threshold of algorithm 1."""
-    errors, grams, printed, right = [], [], [], []
+    errors: list[float] = []
+    grams: list[float] = []
+    printed: list[float] = []
+    right: list[float] = []
     for seed in range(2 if fast else 20):
         rng = np.random.default_rng(seed)
         X, Y, new, reg = rng.normal(size=(25, 2)), rng.normal(size=(25, 3)), rng.normal(size=(6, 2)), 1e-2

@@ -94,7 +94,7 @@ def circles_through_one_number(fast: bool) -> Answer:
         X, _ = circles(n, draw)
         errors = []
         for activation in ("tanh", "relu"):
-            options = {"activation": activation, "max_epochs": 50 if fast else 400}
+            options: dict[str, Any] = {"activation": activation, "max_epochs": 50 if fast else 400}
             untrained = NetworkAutoencoder(1, hidden=(), code_activation=True, learning_rates=(1e-2,), **options)
             model = untrained.fit(X)
             errors.append(float(model.reconstruction_error(X).mean()))
@@ -112,8 +112,8 @@ def circles_through_one_number(fast: bool) -> Answer:
 
     name = "training error over that of the network, less 1:"
     settings = _settings(fast, (3.0, 1.0, 10.0), (1e-3, 1e-4, 1e-2))
-    curve = direction(_table(settings, draws, error)["ii"], sign=-1, name=name)
-    curve = curve.saying(f"{curve.found}; on new points {np.mean(fresh[:draws]):.2f} times that of the network")
+    nearer = direction(_table(settings, draws, error)["ii"], sign=-1, name=name)
+    nearer = nearer.saying(f"{nearer.found}; on new points {np.mean(fresh[:draws]):.2f} times that of the network")
 
     def default(draw: int) -> dict[str, float]:
         X, _ = circles(n, draw)
@@ -124,7 +124,7 @@ def circles_through_one_number(fast: bool) -> Answer:
 
     ours = direction(_ours(draws, default)["ii"], sign=-1, name=name)
     line = shows(residual, at_most=0.05, name="share of the variance off the line")
-    return {"i": Part(line, "does not apply: about networks"), "ii": Part(curve, ours)}
+    return {"i": Part(line, "does not apply: about networks"), "ii": Part(nearer, ours)}
 
 
 @run_of("kae-fig3d-e")

@@ -230,7 +230,7 @@ def _least_over_weights(X: np.ndarray, widths: tuple[int, ...], reg: float, star
             Z = _features(Z) @ W
         value = 0.5 * ((T - Z) ** 2).sum(1).mean() + 0.5 * reg * (w**2).sum()
         value.backward()
-        return float(value.detach()), w.grad.numpy()
+        return float(value.detach()), np.asarray(w.grad)
 
     best = np.inf
     for _ in range(starts):

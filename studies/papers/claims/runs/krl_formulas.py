@@ -78,7 +78,7 @@ def theorem_1(fast: bool) -> Answer:
         found = [scipy.optimize.minimize(loss, s, jac=True, method="L-BFGS-B", options=options) for s in starts]
         W = min(found, key=lambda one: float(one.fun)).x
         span = np.linalg.qr(np.vstack([_features(one) for one in (X, P, N)]).T)[0]
-        outside.append(float(np.linalg.norm(W - span @ (span.T @ W)) / max(np.linalg.norm(W), 1e-12)))
+        outside.append(float(np.linalg.norm(W - span @ (span.T @ W))) / max(float(np.linalg.norm(W)), 1e-12))
     judged = equal(outside, tolerance=1e-5, name="largest part outside of the span")
     return {"a": Part(judged, "holds by construction: our maps are combinations of the data")}
 

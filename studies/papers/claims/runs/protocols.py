@@ -15,7 +15,7 @@ from rkhs import KernelAutoencoder, OperatorKernelRegressor
 from rkhs.augment import GaussianNoise
 from rkhs.kernels import Gaussian
 from rkhs.solvers import ADMM
-from studies.bench import lip
+from studies.harness import lip_curves
 from studies.networks import NetworkDenoiser
 from studies.papers import yeast
 from studies.papers.claims.conditions import KAE
@@ -92,7 +92,7 @@ def yeast_ranges(fast: bool) -> Answer:
             for r in range(len(regs)):
                 best = errors[:, r, int(errors[:, r].mean(0).argmin())]
                 clear.append(float(direction(best - ridge[:, r], sign=-1, overlap=0.5).verdict == "holds"))
-            one = shows([np.mean(clear)], at_least=0.5, name="share of regularisers")
+            one = shows([float(np.mean(clear))], at_least=0.5, name="share of regularisers")
             judged[center] = one.saying(f"clearly better at {int(sum(clear))} of {len(regs)} regularisers")
         answers[part] = Part(judged[False], judged[True])
     return answers
@@ -102,12 +102,11 @@ def yeast_ranges(fast: bool) -> Answer:
 
 
 @run_of("dual-fig8")
-def lip_curves(fast: bool) -> Answer:
+def lip_figure(fast: bool) -> Answer:
     """Differences from ridge, one a left-out curve; kappa is chosen on the same error, as in the figure."""
-    if fast:
-        lip.SIZES = (4,)
-    found = {name: lip.figure(ADMM(tol=1e-8), name) for name in ("reference", "orthonormal")}
-    centred = lip.figure(ADMM(tol=1e-6), "orthonormal", center=True)
+    sizes = lip_curves.SIZES[: 1 if fast else None]
+    found = {name: lip_curves.figure(ADMM(tol=1e-8), name, sizes=sizes) for name in ("reference", "orthonormal")}
+    centred = lip_curves.figure(ADMM(tol=1e-6), "orthonormal", center=True, sizes=sizes)
     flat = [
         abs(errors[-1] / ridge - 1.0)
         for errors, ridge in zip(found["reference"]["errors"], found["reference"]["ridge"], strict=True)
@@ -118,7 +117,7 @@ def lip_curves(fast: bool) -> Answer:
         for gains in one["gains"]:
             parts.append(direction(gains[:, int(gains.mean(0).argmin())], sign=-1))
         told = ", ".join(f"{part.mean:+.4f} ± {part.error:.4f}" for part in parts)
-        values = {f"size {m}": next(iter(part.values.values())) for m, part in zip(lip.SIZES, parts, strict=True)}
+        values = {f"size {m}": next(iter(part.values.values())) for m, part in zip(sizes, parts, strict=True)}
         return replace(parts[0], verdict=together(parts), found=f"Huber less ridge by size: {told}", values=values)
 
     threshold = equal(flat, tolerance=1e-5, name="relative distance of the largest kappa from ridge")
