@@ -47,7 +47,7 @@ def test_verdicts_are_those_of_the_table() -> None:
 
 
 def test_a_page_that_differs_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = tmp_path / "page.md"
+    page = tmp_path / "page.txt"
     text = pages.PAGES["dual"].read_text(encoding="utf-8").replace("cannot be tested", "holds", 1)
     page.write_text(text, encoding="utf-8")
     monkeypatch.setitem(pages.PAGES, "dual", page)
