@@ -190,6 +190,10 @@ def test_tensor_in_tensor_out(estimator: BaseEstimator, data: Any) -> None:
         back = twin.inverse_transform(codes)
         assert isinstance(back, torch.Tensor)
         np.testing.assert_array_equal(back.numpy(), model.inverse_transform(model.transform(new)))
+    with pytest.raises(InputError, match=r"without gradients.*as_module"):
+        twin.transform(torch.tensor(new, requires_grad=True))
+    with torch.no_grad():
+        twin.transform(torch.tensor(new, requires_grad=True))
 
 
 @each_transformer

@@ -171,6 +171,11 @@ def read_values(X: Any, name: str) -> np.ndarray:
 def give_back(result: np.ndarray, like: Any) -> Any:
     """Return ``result`` in the container of ``like``: a tensor for a tensor (same device), else the array itself."""
     if isinstance(like, Tensor):
+        if like.requires_grad and torch.is_grad_enabled():
+            raise InputError(
+                "X and codes must be tensors without gradients: an estimator records none. Pass detach(), or take "
+                "rkhs.as_module(model), whose answers have derivatives"
+            )
         return torch.from_numpy(_viewable(np.asarray(result, order="C"))).to(like.device)
     return result
 

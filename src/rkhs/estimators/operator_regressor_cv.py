@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
+from rkhs._core.checks import check_choice, check_folds, check_list, check_number, check_numbers
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
@@ -325,7 +325,8 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         grams = term_grams(self._run, resolved, training.items)
         if self.regs is None:
             regs = [reg * self._variance(grams, weights / weights.sum()) for reg in regs]
-        tol = max(float(self.tol), min(_COARSER * float(self.tol), _COARSEST))
+        tol = check_number(self.tol, "tol", at_least=0.0)
+        tol = max(tol, min(_COARSER * tol, _COARSEST))
         options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, tol, self.max_iter)
         return MachineGrid(resolved, grams, training.goal, weights, self.losses_, regs, options, self.criterion_)
 

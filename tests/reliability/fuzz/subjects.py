@@ -17,7 +17,7 @@ def subjects() -> dict[str, Callable[[Case], None]]:
 
 
 ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss Canonical
-Constraint OutputSpace Augmentation FeatureMap Features Storage"""
+CodeSet Constraint OutputSpace Augmentation FeatureMap Features Storage"""
 RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability LearnedKernel RidgePath Dataset SkippedRow
 KernelChoice Curves Fingerprints Graphs Molecules Sequences Series DecodingQuality Reconstruction
 CodeComparison HeadScore Sizes"""

@@ -344,7 +344,8 @@ def _read_regs(
     layers, asked = len(widths) + 1, isinstance(estimator.reg, str)
     plain = _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
     descends = kind_of_solver(estimator.solver) == "lbfgs"
-    defaults = (estimator.linear_part, estimator.decoder_kernel) == ("auto", "auto") and plain and descends
+    given = estimator.linear_part, estimator.decoder_kernel
+    defaults = all(isinstance(one, str) and one == "auto" for one in given) and plain and descends
     shortcut = layers > 2 and (linear_part == "free" or defaults)
     one = (min(widths),) if shortcut else widths
     known = isinstance(storage, Storage) or (plain and len(one) == 1 and features)
