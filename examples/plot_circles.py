@@ -5,9 +5,9 @@ Three concentric circles through one and through two numbers (Figure 3 of the ke
 
 A kernel autoencoder 2-1-2 learns a curve through the circles; 2-2-2 keeps the circles and separates them. The
 one-dimensional codes of the paper tell the circles apart. Ours are the best of several starts; they have a lower
-objective and follow the angle instead. A network of the same widths is trained beside it. On 2-1-2 circles the network
-rebuilds new points better: the best code on a line jumps between the circles, and a smooth kernel encoder cannot jump.
-The script prints both errors.
+objective and follow the angle instead. A network with two hidden layers on both sides is trained beside it; the one of
+the paper has none. The network rebuilds new points better: the best code on a line jumps between the circles, and a
+smooth kernel encoder cannot jump. The script prints both errors.
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ DOORS = [
             "metrics",
             "outputs",
             "plots",
+            "presets",
             "reports",
             "selection",
             "solvers",

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "rkhs"
 # Modules that users import from: their names are documented in full, all others in one line and a formula.
 DOORS = (
     *("augment", "constraints", "data", "engines", "errors", "evaluation", "export", "features", "kernels", "losses"),
-    *("metrics", "outputs", "plots", "reports", "selection", "solvers", "testing"),
+    *("metrics", "outputs", "plots", "presets", "reports", "selection", "solvers", "testing"),
 )
 OPTIONS = ("constraint", "operators", "noise", "refine", "code_metric", "linear_part")  # words that mean nothing else
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

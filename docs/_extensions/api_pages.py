@@ -17,7 +17,7 @@ import rkhs
 
 # What a user needs first; then what somebody needs who extends the library. A new package must be given its place.
 FOR_USE = (
-    *("kernels", "losses", "features", "data", "evaluation", "selection", "metrics", "plots", "reports"),
+    *("kernels", "losses", "features", "data", "evaluation", "selection", "metrics", "plots", "reports", "presets"),
     "estimators",
 )
 FOR_FILES_AND_MACHINES = ("persistence", "export", "engines", "augment", "errors")

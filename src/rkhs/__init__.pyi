@@ -6,6 +6,7 @@ from rkhs import (
     losses as losses,
     metrics as metrics,
     plots as plots,
+    presets as presets,
     testing as testing,
 )
 from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM

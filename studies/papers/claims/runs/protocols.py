@@ -167,11 +167,11 @@ def _default_accuracy(X: np.ndarray, y: np.ndarray, split: int) -> float:
 
 
 def _cached_rows(name: str, fast: bool) -> list[FewLabelRow]:
-    X, y = _cubes(name, 100 if fast else 200)
+    X, y = _cubes(name, 100 if fast else 120)
     kernels = ("Gaussian", "linear") if fast else ("Gaussian", "Laplacian", "linear", "ReLU")
-    gammas = GAMMAS[4:11:3] if fast else GAMMAS[::2]
+    gammas = GAMMAS[4:11:3] if fast else GAMMAS[2::4]
     found = few_labels(
-        X, y, methods=few_label_methods(), kernels=kernels, gammas=gammas, splits=range(4 if fast else 10)
+        X, y, methods=few_label_methods(), kernels=kernels, gammas=gammas, splits=range(4 if fast else 8)
     )
     print(f"  {name}: raw {found[0].mean:.3f}, best {max(row.mean for row in found[1:]):.3f}", flush=True)
     return found
@@ -180,7 +180,7 @@ def _cached_rows(name: str, fast: bool) -> list[FewLabelRow]:
 @run_of("krl-fig1-cubes")
 def cubes(fast: bool) -> Answer:
     """Existence: the bar is chosen on half of the splits and judged on the other half."""
-    half = 2 if fast else 5
+    half = 2 if fast else 4
     tables = {name: _cached_rows(name, fast) for name in _READINGS[: 2 if fast else None]}
     gains, parity, kernels, shown = {}, {}, {}, {}
     for name, (raw, *rows) in tables.items():
@@ -194,7 +194,7 @@ def cubes(fast: bool) -> Answer:
         kernels[name] = by_kernel[order[-1]][half:] - by_kernel[order[0]][half:]
         shown[name] = np.array(max(rows, key=lambda row: row.mean).accuracies) - np.array(raw.accuracies)
     first = next(iter(tables))
-    X, y = _cubes(first, 100 if fast else 200)
+    X, y = _cubes(first, 100 if fast else 120)
     ours = direction(
         [_default_accuracy(X, y, s) for s in range(2 * half)], sign=1, name="accuracy less that of raw features:"
     )
