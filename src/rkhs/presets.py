@@ -112,7 +112,7 @@ def kae_2019(
     ----------
     Laforgue, Clémençon and d'Alché-Buc (2019), (1) to (5).
     """
-    kernel: Kernel | str = "precomputed" if gram else Gaussian(gamma)
+    kernel: Kernel | Literal["precomputed"] = "precomputed" if gram else Gaussian(gamma)
     return KernelAutoencoder(
         n_components, kernel=kernel, decoder_kernel=Gaussian(code_gamma), reg=reg, init=init, **_PLAIN
     )
