@@ -183,15 +183,12 @@ def _notes(split: Split, X: np.ndarray, molecules: Molecules) -> dict[str, Any]:
 
 
 def _draw(path: Path, plane: np.ndarray, split: Split, molecules: Molecules) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        from rkhs._core.errors import missing_extra
-
-        raise missing_extra("matplotlib", "plots") from error
+    from rkhs._core.errors import optional
     from rkhs.plots import code_map, save_figure
 
-    figure = Figure(figsize=(7.2, 5.6), layout="constrained")  # no window, no global state
+    figure = optional("matplotlib.figure").Figure(
+        figsize=(7.2, 5.6), layout="constrained"
+    )  # no window, no global state
     held_out = np.isin(np.arange(len(plane)), split.test)
     labels = np.where(held_out, "held out", "fitted")
     shares = [aromatic_share(smiles) for smiles in molecules.smiles[: len(plane)]]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_choice, check_flag
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, optional
 from rkhs._core.files import atomic_path
 from rkhs.estimators import (
     KernelAutoencoder,
@@ -79,8 +79,7 @@ def to_onnx(
     """
     check_choice(dtype, "dtype", ("float64", "float32"))
     write, names, widths = _formula(model, part, "to_onnx")
-    onnx = import_onnx()
-    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    helper, numpy_helper = optional("onnx.helper"), optional("onnx.numpy_helper")
     graph = Graph(helper, numpy_helper, np.dtype(dtype))
     result = write(graph, model, Value(graph, names[0]))
     graph.nodes.append(helper.make_node("Identity", [result.name], [names[1]]))
@@ -88,9 +87,9 @@ def to_onnx(
     values = [helper.make_tensor_value_info(n, kind, ["rows", w]) for n, w in zip(names, widths, strict=True)]
     body = helper.make_graph(graph.nodes, f"{type(model).__name__} {part}", values[:1], values[1:], graph.constants)
     made = helper.make_model(body, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8, producer_name="rkhs")
-    onnx.checker.check_model(made)
+    optional("onnx.checker").check_model(made)
     with atomic_path(path) as temporary:
-        onnx.save_model(made, os.fspath(temporary))
+        optional("onnx").save_model(made, os.fspath(temporary))
     return {name: (width,) for name, width in zip(names, widths, strict=True)}
 
 
@@ -178,16 +177,6 @@ def _formula(model: KernelEstimator, part: str | None, name: str) -> _Formula:
         return _predictor, ("X", "y"), (d, len(model.output_.mean))
     p = model.codes_.shape[1]
     return (_encoder, ("X", "codes"), (d, p)) if part == "encoder" else (_decoder, ("codes", "X"), (p, d))
-
-
-def import_onnx() -> Any:
-    """Return the module onnx."""
-    try:
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError:
-        raise missing_extra("onnx", "onnx") from None
-    return onnx
 
 
 def _scaled(model: KernelEstimator, rows: Any) -> Any:

@@ -7,20 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import missing_extra
+from rkhs._core.errors import optional
 
 __all__ = ["bar_figure", "curve_figure", "new_figure", "path_figure", "save_figure"]
 
 
 def new_figure(columns: int = 1, lines: int = 1, size: tuple[float, float] = (5.2, 3.9)) -> tuple[Any, np.ndarray]:
     """A figure without a window and its axes, an array of shape (lines, columns)."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plots") from error
-    figure = Figure(figsize=(size[0] * columns, size[1] * lines), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = optional("matplotlib.figure").Figure(figsize=(size[0] * columns, size[1] * lines), layout="constrained")
+    optional("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     return figure, figure.subplots(lines, columns, squeeze=False)
 
 

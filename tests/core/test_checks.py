@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from rkhs._core.checks import (
     check_operator,
     real_array,
 )
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, MissingExtraError, optional
 
 NUMBERS: list[tuple[Any, dict[str, Any], str]] = [
     (-1.0, {"above": 0.0}, "reg must be > 0; got -1.0"),
@@ -105,9 +106,11 @@ def test_gram() -> None:
     )
 
 
-def test_missing_extra_names_the_install_line() -> None:
-    message = "the package 'rdkit' is not installed; install it with: pip install \"rkhs[chem]\""
-    assert str(missing_extra("rdkit", "chem")) == message
+def test_a_missing_package_names_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
+    with pytest.raises(MissingExtraError) as caught:
+        optional("rdkit.Chem")
+    assert str(caught.value) == ("the package 'rdkit' is not installed; install it with: pip install \"rkhs[chem]\"")
 
 
 def test_lists_of_numbers() -> None:

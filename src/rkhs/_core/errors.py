@@ -1,9 +1,11 @@
 """The library's own errors and warnings, one typed class for each kind of trouble."""
 
+import importlib
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = [
     "CheckpointError",
@@ -24,13 +26,17 @@ __all__ = [
     "RoundingWarning",
     "brief",
     "in_range",
-    "missing_extra",
+    "optional",
     "shortened",
     "shown",
     "some_rows",
     "warn",
 ]
 
+_EXTRAS = {
+    **{"rdkit": "chem", "networkx": "graphs", "pyarrow": "tables", "openpyxl": "tables", "matplotlib": "plots"},
+    **{"dask": "cluster", "distributed": "cluster", "onnx": "onnx", "skops": "skops"},
+}
 _SHOWN = 60
 _BRIEF = 200  # characters
 
@@ -147,9 +153,15 @@ def in_range(owner: object) -> Iterator[None]:
         ) from error
 
 
-def missing_extra(package: str, extra: str) -> MissingExtraError:
-    """Return the error to raise when ``package``, installed by ``extra``, is not there."""
-    return MissingExtraError(f'the package {package!r} is not installed; install it with: pip install "rkhs[{extra}]"')
+def optional(module: str) -> Any:
+    """Import a module of an optional package; where it is not there, the error names the extra that installs it."""
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f'the package {package!r} is not installed; install it with: pip install "rkhs[{_EXTRAS[package]}]"'
+        ) from error
 
 
 def warn(said: str | Warning, category: type[Warning] = UserWarning) -> None:

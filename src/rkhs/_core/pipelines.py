@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.errors import InputError, ModelFileError, missing_extra
+from rkhs._core.errors import InputError, ModelFileError, optional
 
 STEPS = {
     "compose": "ColumnTransformer make_column_selector",
@@ -83,7 +83,7 @@ def pack_pipeline(pipeline: Pipeline) -> tuple[np.ndarray, list[BaseEstimator]]:
             ours.append(step)
         elif (type(step).__module__, type(step).__name__) not in _allowed():
             raise InputError(_refusal(f"{type(step).__module__}.{type(step).__qualname__}"))
-    plain, skops = copy.deepcopy(pipeline, memo), _skops()
+    plain, skops = copy.deepcopy(pipeline, memo), optional("skops.io")
     _check_parts(plain, InputError)
     try:
         data = skops.dumps(plain, compression=zipfile.ZIP_DEFLATED)
@@ -105,7 +105,7 @@ def unpack_pipeline(data: np.ndarray, ours: list[Any], max_bytes: int) -> Pipeli
         strange = _strange(json.loads(archive.read(_SCHEMA)))
     if strange is not None:
         raise ModelFileError(f"a pipeline in a model file has no {strange}")
-    found = _skops().loads(raw, trusted=["numpy.dtype", *(".".join(name) for name in _allowed())])
+    found = optional("skops.io").loads(raw, trusted=["numpy.dtype", *(".".join(name) for name in _allowed())])
     if type(found) is not Pipeline:
         raise ModelFileError(f"expected a pipeline in the model file; got a {type(found).__name__}")
     places = [part for part in _parts(found) if isinstance(part, Place)]
@@ -115,14 +115,6 @@ def unpack_pipeline(data: np.ndarray, ours: list[Any], max_bytes: int) -> Pipeli
         if not isinstance(step, str) and step is not None:
             check_is_fitted(step)
     return pipeline
-
-
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise missing_extra("skops", "skops") from error
-    return skops.io
 
 
 def _refusal(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["build_estimator"]
 
+_NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
+    **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "checkpoint")),
+    **{"set": [], "quiet": False},
+}
+
 
 def build_estimator(
     args: argparse.Namespace, data: Dataset, cls: type | None = None, defaults: dict[str, Any] | None = None
@@ -23,6 +29,7 @@ def build_estimator(
     """Make the estimator that the arguments describe, with defaults that fit the data."""
     from rkhs.cli.expressions import parse_setting, parse_value
 
+    args = Namespace(**(_NOT_ASKED | vars(args)))
     cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
     known = cls().get_params(deep=False)
     given = {**(defaults or {}), **_kernels(args, data, known, defaults or {}), **_running(args, known)}

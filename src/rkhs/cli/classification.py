@@ -27,10 +27,6 @@ __all__ = ["classifier_of", "fit_classifier", "names_classes"]
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
 _MOST_CLASSES = 50
-_OF_OTHER_FITS = (
-    *("loss", "codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "robust", "scores"),
-    "trim",
-)
 
 
 def names_classes(args: argparse.Namespace) -> bool:
@@ -49,7 +45,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
     from rkhs.cli.build import build_estimator
     from rkhs.evaluation import SmoothClassifier
 
-    outputs = plan_predictor(args, _OF_OTHER_FITS, " of a class")
+    outputs = plan_predictor(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
     data, y = read_with_values(args, name, "--predict")
     known = np.array([value is not None for value in y.tolist()])

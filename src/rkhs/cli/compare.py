@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.columns import column_notes
-from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
+from rkhs.cli.columns import add_kernel_options, column_notes
+from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, add_rebuilding_options, compare_models
 from rkhs.cli.summaries import add_json_option, tell
@@ -44,7 +44,6 @@ _OF_TARGETS = ("gram", "mixed", "drop_columns", "few_labels", "kernel")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     parser.add_argument("input", help="table, molecules, series, other items, or a Gram matrix (--gram)")
     target = parser.add_mutually_exclusive_group(required=True)
@@ -57,11 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="in place of a target: say how well a saved model rebuilds the rows; may be given several times",
     )
-    parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
-    parser.add_argument(
-        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells, whatever they look like"
-    )
-    add_drop_option(parser)
+    gram, kernel = "the input is a Gram matrix of the items", "kernel of both kernel methods (default: theirs)"
+    add_kernel_options(parser, gram, kernel, scale=False)
     parser.add_argument(
         "--n-components", metavar="P", type=int, default=10, help="numbers in the code of a row (default 10)"
     )
@@ -78,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="learners see the targets of N rows of a split only; codes are learned from all of them in any case",
     )
-    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel of both kernel methods (default: theirs)")
     parser.add_argument(
         "--at-most",
         metavar="N",

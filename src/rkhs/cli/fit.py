@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import add_scale_option, column_sentences
+from rkhs.cli.columns import add_kernel_options, column_sentences
 from rkhs.cli.engines import add_engine_options, checkpoint_of, find_rows, open_stream
-from rkhs.cli.inputs import add_drop_option, add_input_options, read_input, user_errors
-from rkhs.cli.kinds import choose_by_classes
+from rkhs.cli.inputs import add_input_options, read_input, user_errors
+from rkhs.cli.kinds import choose_by_classes, chose_kernel
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.regression import LOSSES, fit_predictor
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
     from rkhs.selection import KernelChoice
 
-__all__ = ["WITHOUT_ENGINE", "add_arguments", "add_fit_options", "run", "say_kernel"]
+__all__ = ["add_arguments", "add_fit_options", "run", "say_kernel"]
 
-WITHOUT_ENGINE = dict.fromkeys(("engine", "scheduler", "jobs", "checkpoint"))
-"""What only ``rkhs fit`` offers, for other commands that fit."""
 _LANDMARKS = 500  # at least, of an automatic storage
 
 _EPILOG = """\
@@ -67,7 +65,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder; see below")
     parser.add_argument(
@@ -102,7 +99,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True) -> None:
     """Declare the options that say what is fitted, and to what kind of table."""
     parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
-    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; rkhs fit --help lists them")
     if components:
         parser.add_argument(
             "--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder"
@@ -117,19 +113,7 @@ def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True)
     parser.add_argument(
         "--seed", type=int, metavar="N", help="seed of all random numbers; the same seed gives the same model"
     )
-    parser.add_argument(
-        "--gram",
-        action="store_true",
-        help="the input is a square Gram matrix, or a .npz file of several of the same items",
-    )
-    parser.add_argument(
-        "--mixed",
-        action="store_true",
-        help="the table holds numbers, texts and missing cells, whatever they look like; with --kernel mixed_table "
-        "nothing is filled",
-    )
-    add_scale_option(parser)
-    add_drop_option(parser)
+    add_kernel_options(parser, "the input is a square Gram matrix, or a .npz file of several of the same items")
 
 
 def add_predict_options(parser: argparse.ArgumentParser) -> None:
@@ -193,8 +177,7 @@ def _estimator(args: argparse.Namespace, data: Dataset) -> KernelEstimator:
 
 def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
     """Print the kernel that the kind of items brought, if the user chose none."""
-    chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
-    if not chosen and data.kind not in ("vectors", "gram", "table", "curves"):
+    if not chose_kernel(args) and data.kind not in ("vectors", "gram", "table", "curves"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 

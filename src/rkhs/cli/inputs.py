@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 __all__ = [
-    "add_drop_option",
     "add_input_options",
     "chunks_for_model",
     "column",
@@ -65,11 +64,6 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--header", choices=("yes", "no"), help="whether the first row of a text file holds names (default: look)"
     )
-
-
-def add_drop_option(parser: Any) -> None:
-    """Declare the option of commands that fit models; others find the columns of the fit by themselves."""
-    parser.add_argument("--drop-columns", metavar="A,B,...", help="columns to leave out, by name or by position from 0")
 
 
 def named_columns(text: str | list[str | int] | None) -> list[str | int]:

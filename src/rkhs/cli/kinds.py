@@ -22,6 +22,7 @@ __all__ = [
     "as_kernel_reads",
     "as_predictors_read",
     "choose_by_classes",
+    "chose_kernel",
     "default_kernel",
     "find_estimator",
     "kind_notes",
@@ -85,8 +86,13 @@ def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
     """Molecules as SMILES, unless a kernel or fingerprints are asked for."""
     from rkhs.kernels import MoleculeKernel
 
-    asked = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
-    return data if asked or print_options(args) else as_kernel_reads(data, MoleculeKernel())
+    return data if chose_kernel(args) or print_options(args) else as_kernel_reads(data, MoleculeKernel())
+
+
+def chose_kernel(args: argparse.Namespace) -> bool:
+    """Whether the user named a kernel, by its flag or by ``--set``."""
+    settings = [text.partition("=")[0].strip() for text in getattr(args, "set", ())]
+    return args.kernel is not None or "kernel" in settings
 
 
 def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:

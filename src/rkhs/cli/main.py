@@ -40,6 +40,7 @@ _COMMANDS = {
     "info": ("rkhs.cli.info", "say what a model file holds"),
     "versions": ("rkhs.cli.versions", "print the versions of rkhs, Python and everything rkhs can use"),
 }
+_AS_WRITTEN = argparse.RawDescriptionHelpFormatter  # examples keep their lines
 _USER_ERROR, _OWN_ERROR, _INTERRUPTED = 2, 1, 130
 
 
@@ -55,7 +56,8 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, Comm
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     made: dict[str, CommandParser] = {}
     for name, (_, line) in _COMMANDS.items():
-        made[name] = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+        text = f"{line[0].upper()}{line[1:]}."
+        made[name] = commands.add_parser(name, help=line, description=text, formatter_class=_AS_WRITTEN)
         if name == chosen:
             _add_arguments(name, made[name])
     return parser, made

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.fit import WITHOUT_ENGINE, add_fit_options
+from rkhs.cli.fit import add_fit_options
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
@@ -35,7 +35,6 @@ _MOST_CLASSES = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder, as rkhs fit reads them")
     parser.add_argument(
@@ -49,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_fit_options(parser, components=False)
     add_input_options(parser)
-    parser.set_defaults(n_components="2", quiet=False, **WITHOUT_ENGINE)
+    parser.set_defaults(n_components="2")
 
 
 def run(args: argparse.Namespace) -> int:

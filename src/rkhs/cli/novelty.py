@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import add_scale_option
-from rkhs.cli.fit import WITHOUT_ENGINE
-from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.columns import add_kernel_options
+from rkhs.cli.inputs import add_input_options, input_notes, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.parser import changed
@@ -42,7 +41,6 @@ _FAR = 0.9  # of the largest score
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="FILE", help="rows that are known, as rkhs fit reads them")
     parser.add_argument("new", metavar="NEW", nargs="?", help="rows to compare with them (default: those of FILE)")
@@ -56,18 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.05,
         help="rows with p of at most A are called novel (default 0.05)",
     )
-    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the rows; rkhs fit --help lists them")
-    parser.add_argument(
-        "--gram", action="store_true", help="FILE is a Gram matrix; NEW holds kernel values with its rows"
-    )
-    parser.add_argument(
-        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells, whatever they look like"
-    )
-    add_scale_option(parser)
-    add_drop_option(parser)
+    add_kernel_options(parser, "FILE is a Gram matrix; NEW holds kernel values with its rows")
     add_json_option(parser)
     add_input_options(parser)
-    parser.set_defaults(estimator=None, n_components=None, set=[], seed=None, quiet=False, **WITHOUT_ENGINE)
 
 
 def run(args: argparse.Namespace) -> int:

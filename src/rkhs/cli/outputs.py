@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rkhs._core.errors import InputError, RkhsError, missing_extra
+from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.parser import refuse_flags
@@ -25,6 +25,7 @@ __all__ = ["PICTURES", "TABLES", "Outputs", "after_writing", "plan_predictor", "
 
 TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
 PICTURES = (".png", ".svg", ".pdf")
+_OF_CODES = ("codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", ".sdf", ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
 
@@ -148,19 +149,9 @@ def _may_be_replaced(path: str) -> bool:
 
 
 def _import_writer(path: str) -> None:
-    if path.lower().endswith(".onnx"):
-        from rkhs.export import import_onnx
-
-        import_onnx()
-    elif path.lower().endswith(PICTURES):
-        try:
-            import matplotlib.figure  # noqa: F401
-        except ImportError as error:
-            raise missing_extra("matplotlib", "plots") from error
-    else:
-        from rkhs.data.tables import import_pyarrow
-
-        import_pyarrow()
+    """Import what writes a file, so that a missing package is said before the work."""
+    end = path.lower().rpartition(".")[2]
+    optional({"onnx": "onnx", "parquet": "pyarrow"}.get(end, "matplotlib.figure"))
 
 
 @contextmanager
@@ -174,7 +165,7 @@ def after_writing(*said: str) -> Iterator[None]:
 
 def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
     """The model that ``--predict`` writes, and nothing else; flags that do not go with it are refused."""
-    refuse_flags(args, flags, f"does not go with --predict{what}; leave one out")
+    refuse_flags(args, (*_OF_CODES, *flags), f"does not go with --predict{what}; leave one out")
     if args.output is None:
         raise InputError("--predict writes a model; name it with -o MODEL; got no name")
     outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))

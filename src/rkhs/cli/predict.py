@@ -45,7 +45,6 @@ For a class the output holds the class of each row and the probabilities of all 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add_model_options(parser)
     parser.add_argument(

@@ -31,10 +31,6 @@ LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitiv
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10
-_FITS_CODES = (
-    *("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel"),
-    *("stream", "scores"),
-)
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ def fit_predictor(args: argparse.Namespace) -> int:
 
 def _fit_regressor(args: argparse.Namespace) -> int:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
-    flags = [*_FITS_CODES, *(["leave_out"] if args.leave_out == APART else [])]
+    flags = ["estimator", "n_components", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)

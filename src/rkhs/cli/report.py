@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.fit import WITHOUT_ENGINE, add_fit_options, say_kernel
+from rkhs.cli.fit import add_fit_options, say_kernel
 from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model
@@ -53,7 +53,6 @@ _OF_FITS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     file = add_model_options(parser)
     file.metavar = "FILE"
@@ -77,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fit_options(parser)
     add_robust_options(parser, scores=False)
     add_input_options(parser)
-    parser.set_defaults(quiet=False, **WITHOUT_ENGINE)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from rkhs._core.errors import InputError, missing_extra, shown
+from rkhs._core.errors import InputError, optional, shown
 from rkhs.data.text import WEAK, number_in
 
 __all__ = ["TABLES", "TEXT_TABLES", "advice", "extension_of", "is_table", "is_text_table"]
@@ -133,12 +133,9 @@ def open_lines(path: Path, encoding: str, sheet: str | None) -> Iterator[TextIO]
 @lru_cache(maxsize=1)  # a table is opened several times
 def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, list[str]]:
     """A sheet of a workbook as text, its name, and the names of the others."""
+    openpyxl = optional("openpyxl")
     try:
-        from openpyxl import load_workbook
-    except ImportError as error:
-        raise missing_extra("openpyxl", "tables") from error
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         with closing(book):
             known = {one.title: one for one in book.worksheets}
             chosen = known.get(sheet or "", book.worksheets[0])

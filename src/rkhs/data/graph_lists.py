@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, optional
 from rkhs.data.dataset import read_text
 
 __all__ = ["GRAPH_EXTENSIONS", "label_nodes", "read_graph_file"]
@@ -47,14 +47,16 @@ def _edge_list(file: Path) -> tuple[np.ndarray, int]:
 
 
 def _graphml(file: Path) -> list[Any]:
+    networkx = optional("networkx")
     try:
-        from networkx import NetworkXError
-        from networkx.readwrite.graphml import GraphMLReader
-    except ImportError as error:
-        raise missing_extra("networkx", "graphs") from error
-    try:
-        graphs = list(GraphMLReader()(path=str(file)))
-    except (NetworkXError, SyntaxError, ValueError, KeyError, TypeError) as error:  # a ParseError is a SyntaxError
+        graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
+    except (
+        networkx.NetworkXError,
+        SyntaxError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ) as error:
         raise InputError(f"{file}: expected GraphML that networkx reads; got {error}; write it again") from error
     if not graphs:
         raise InputError(f"{file}: expected GraphML with a <graph>; got none; check that it was written to the end")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, optional
 from rkhs._core.files import text_encoding
 from rkhs.data.columns import listed, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow
@@ -43,10 +43,7 @@ def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
 
 def read_sdf(path: Path) -> tuple[list[str], tuple[str, ...] | None]:
     """SMILES and names of the molecules of an SDF file; a record that cannot be read keeps its place."""
-    try:
-        from rdkit import Chem
-    except ImportError as error:
-        raise missing_extra("rdkit", "chem") from error
+    Chem = optional("rdkit.Chem")
     found = list(Chem.SDMolSupplier(str(path)))
     if not found:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, missing_extra, shown
+from rkhs._core.errors import InputError, optional, shown
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Table, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, TextOptions, find_layout
@@ -28,7 +28,7 @@ from rkhs.data.text import (
     unescape_formula,
 )
 
-__all__ = ["Columns", "import_pyarrow", "open_parquet", "parts_of_text", "typed"]
+__all__ = ["Columns", "open_parquet", "parts_of_text", "typed"]
 
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
@@ -233,20 +233,11 @@ class Columns:
         return ["" if cell is None else str(cell) for cell in self.cells[position].tolist()]
 
 
-def import_pyarrow() -> Any:
-    """Return pandas, after making sure that it can read and write parquet."""
-    import pandas
-
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise missing_extra("pyarrow", "tables") from error
-    return pandas
-
-
 def open_parquet(path: Path, missing: Collection[str] = ()) -> Columns:
     """A parquet or feather file as columns, and the names of rows that it stores."""
-    pandas = import_pyarrow()
+    import pandas
+
+    optional("pyarrow")
     form = path.suffix.lower()[1:]
     try:
         frame = pandas.read_feather(path) if form == "feather" else pandas.read_parquet(path, engine="pyarrow")

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.arrays import read_values
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, optional, shown
 from rkhs._core.files import as_path, atomic_path
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
-from rkhs.data.tables import import_pyarrow
 from rkhs.data.text import csv_line
 
 __all__ = ["write_codes"]
@@ -119,7 +118,9 @@ def _write_csv(target: Path, values: np.ndarray, rows: list[str] | None, columns
 def _write_parquet(
     target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None
 ) -> None:
-    pandas = import_pyarrow()
+    import pandas
+
+    optional("pyarrow")
     index = None if rows is None else pandas.Index(rows, dtype="str", name=title)
     frame = pandas.DataFrame(values, columns=columns, index=index)
     with atomic_path(target) as temporary:

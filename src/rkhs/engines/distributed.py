@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import check_count
-from rkhs._core.errors import ClusterError, InputError, RkhsError, missing_extra
+from rkhs._core.errors import ClusterError, InputError, RkhsError, optional
 from rkhs.engines.base import Engine, Task
 from rkhs.engines.block_sums import Block
 from rkhs.engines.rows import ArrayRows, Rows
@@ -170,11 +170,7 @@ class _Session:
 
 
 def _open_session(engine: Dask) -> _Session:
-    try:
-        import dask
-        import distributed
-    except ImportError:
-        raise missing_extra("distributed", "cluster") from None
+    dask, distributed = optional("dask"), optional("distributed")
     address = engine.address
     if isinstance(address, distributed.Client):
         if address.asynchronous or address.status != "running":

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, optional
 
 
 class Rows(ABC):
@@ -189,7 +189,7 @@ class ParquetRows(Rows):
         -------
         ParquetRows
         """
-        parquet = _parquet()
+        parquet = optional("pyarrow.parquet")
         names = [path] if os.path.isfile(path) else sorted(str(p) for p in Path(path).rglob("*.parquet"))
         if not names:
             raise InputError(f"expected a parquet file or a folder of .parquet files; got {path!r}, which holds none")
@@ -217,7 +217,7 @@ class ParquetRows(Rows):
         return ParquetRows(self._files, self._columns, self._first + start, stop - start)
 
     def _read(self, start: int, stop: int) -> np.ndarray:
-        parquet = _parquet()
+        parquet = optional("pyarrow.parquet")
         start, stop = self._first + start, self._first + stop
         pieces, seen = [], 0
         for path, n in self._files:
@@ -275,12 +275,3 @@ class DaskRows(Rows):
     def _read(self, start: int, stop: int) -> np.ndarray:
         part = self._array if (start, stop) == (0, self.shape[0]) else self._array[start:stop]
         return np.asarray(part.compute(scheduler="synchronous"))
-
-
-def _parquet() -> Any:
-    """The parquet module of pyarrow, which the extra `tables` installs."""
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise missing_extra("pyarrow", "tables") from None
-    return parquet

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import Items, tile_rows, tiles
 from rkhs._core.checks import check_methods
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, optional
 from rkhs._core.files import as_path, atomic_path
 from rkhs._core.threads import within_limit
 from rkhs.engines import ArrayRows, Block, Rows, as_rows, fingerprint, make_engine, row_blocks
@@ -36,11 +36,7 @@ def encode_to_parquet(
     block_size: int = 16384,
 ) -> int:
     """Encode rows with a fitted model, block by block, into the parquet files of a folder."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise missing_extra("pyarrow", "tables") from None
+    pa, parquet = optional("pyarrow"), optional("pyarrow.parquet")
     check_methods(model, "model", ("transform",))
     rows = as_rows(X)
     blocks = row_blocks(rows.shape[0], block_size)

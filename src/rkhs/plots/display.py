@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,11 +62,7 @@ def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
 
 def pyplot() -> Any:
     """The module of matplotlib that makes figures."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plots") from error
-    return pyplot
+    return optional("matplotlib.pyplot")
 
 
 def new_axes(projection: str | None = None) -> Axes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import missing_extra
+from rkhs._core.errors import optional
 
 __all__ = ["bars", "curve", "drawing", "image_sheet", "png", "sparkline", "static_map", "structure_svg"]
 
@@ -75,15 +75,11 @@ def drawing(smiles: str) -> str:
 
 def _prepared(smiles: str) -> Any:
     """The molecule with its places in the plane; None if RDKit cannot read it."""
-    try:
-        from rdkit import Chem, rdBase
-        from rdkit.Chem.Draw import rdMolDraw2D
-    except ImportError as error:
-        raise missing_extra("rdkit", "chem") from error
-    quiet = rdBase.BlockLogs()
+    Chem, draw = optional("rdkit.Chem"), optional("rdkit.Chem.Draw.rdMolDraw2D")
+    quiet = optional("rdkit.rdBase").BlockLogs()
     try:
         molecule = Chem.MolFromSmiles(smiles)
-        return None if molecule is None else rdMolDraw2D.PrepareMolForDrawing(molecule)
+        return None if molecule is None else draw.PrepareMolForDrawing(molecule)
     except (RuntimeError, ValueError):  # no Kekule structure, or no room in the plane
         return None
     finally:

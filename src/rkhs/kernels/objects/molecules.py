@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_flag
-from rkhs._core.errors import InputError, missing_extra, shown
+from rkhs._core.errors import InputError, optional, shown
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, count_parts, mix
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
@@ -31,10 +31,7 @@ def fingerprint_rows(
     molecules: Iterable[Any], fingerprint: str, counts: bool, radius: int, n_bits: int
 ) -> tuple[list[Any], list[int], list[tuple[int, Any, str]]]:
     """Fingerprints of what RDKit can read."""
-    try:
-        from rdkit import rdBase
-    except ImportError as error:
-        raise missing_extra("rdkit", "chem") from error
+    rdBase = optional("rdkit.rdBase")
     make = _maker(fingerprint, counts, radius, n_bits)
     rows: list[Any] = []
     kept: list[int] = []
@@ -137,10 +134,7 @@ class _MoleculeKernel(ObjectKernel):
     def _read_item(self, item: Any, row: int) -> str:
         if isinstance(item, str):
             return str(item)
-        try:
-            from rdkit import Chem
-        except ImportError as error:
-            raise missing_extra("rdkit", "chem") from error
+        Chem = optional("rdkit.Chem")
         if not isinstance(item, Chem.Mol):
             raise InputError(
                 f"{type(self).__name__} reads SMILES and RDKit molecules; item {row} is a {type(item).__name__}. "
