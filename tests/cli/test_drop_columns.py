@@ -57,21 +57,18 @@ def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.Capt
     assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
 
 
-def test_dates_of_a_mixed_table_are_refused_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "customers.csv", "--mixed", *FAST]) == 2
-    said = capsys.readouterr().err
-    assert "column 'signup' must hold numbers or texts; got dates, such as '2024-01-01'" in said
-    assert "leave the column out with --drop-columns signup" in said
-
-
-def test_all_columns_of_dates_are_named_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_columns_of_dates_become_days_and_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     days = [f"{day:02d}" for day in range(1, 29)]
     rows = [f"2024-01-{day},{int(day) % 7},,{day} Feb 2024,{'?' if day > '14' else '1.2.2024'}" for day in days]
     Path("dates.csv").write_text("from,a,empty,to,paid\n" + "\n".join(rows) + "\n")
-    assert main(["fit", "dates.csv", *FAST]) == 2
-    said = capsys.readouterr().err
-    assert "columns 'from', 'to', 'paid' must hold numbers or texts; got dates, such as '2024-01-01'" in said
-    assert "leave the columns out with --drop-columns from,to,paid" in said
+    assert main(["fit", "dates.csv", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "from, to, paid hold dates, read as days since the first of January 1970" in said
+    assert "--drop-columns from" not in said
+    # A new file is read from the same start, whatever its own first date is.
+    Path("new.csv").write_text("from,a,empty,to,paid\n2024-01-20,6,,20 Feb 2024,\n")
+    assert main(["transform", "m.rkhs", "new.csv", "-o", "z.npy"]) == 0
+    np.testing.assert_allclose(np.load("z.npy")[0], rkhs.load("m.rkhs").codes_[19], atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,11 +105,37 @@ def test_identifiers_and_days_do_not_become_the_model(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     "day", ["2021-03-{:02d}", "{:02d} Mar 2021", "{:02d}/03/21 10:30", "Mar {}, 2021", "{}-Mar-21"]
 )
-def test_dates_as_texts_are_asked_for_as_numbers(capsys: pytest.CaptureFixture[str], day: str) -> None:
+def test_dates_as_texts_are_read_as_days(capsys: pytest.CaptureFixture[str], day: str) -> None:
     write("dates.csv", [*TITLES, "when"], WINE, [day.format(1 + i % 28) for i in range(N)])
+    assert "when holds dates, read as days since the first of January 1970" in fit(capsys, "dates.csv", *QUICK)
+    numbers = rkhs.load("m.rkhs").codes_
+    write("days.csv", [*TITLES, "when"], WINE, [1 + i % 28 for i in range(N)])
+    fit(capsys, "days.csv", "--mixed", *QUICK)
+    np.testing.assert_allclose(np.abs(rkhs.load("m.rkhs").codes_), np.abs(numbers), atol=1e-6)
+
+
+def test_a_date_of_two_readings_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    write("dates.csv", [*TITLES, "when"], WINE, [f"0{1 + i % 9}/0{1 + i % 7}/2024" for i in range(N)])
     said = refused(capsys, "dates.csv")
-    assert "column 'when' must hold numbers or texts; got dates" in said
-    assert "leave the column out with --drop-columns when" in said
+    assert re.search(r"column 'when': dates must have one reading; got '0\d/0\d/2024'", said)
+    assert "write dates as 2024-01-31" in said
+
+
+def test_rows_that_hold_a_name_alone_are_left_out_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"row {i}" for i in range(N)]
+    gone = [3, 17]
+    cells = np.where(np.isin(np.arange(N), gone)[:, None], None, WINE)
+    write("t.csv", ["id", *TITLES, "class"], names, cells, np.where(np.isin(np.arange(N), gone), "", KINDS))
+    assert main(["fit", "t.csv", "--drop-columns", "class", "-o", "m.rkhs", "--codes", "z.csv", *QUICK]) == 0
+    out = capsys.readouterr()
+    assert "left out, because no cell is known: rows 4, 18" in out.err
+    assert "118 rows of 13 columns" in out.out
+    codes = read_table("z.csv")
+    assert codes.row_names == tuple(name for i, name in enumerate(names) if i not in gone)
+    # Rows of targets are those of the table.
+    write("y.csv", ["id", *TITLES, "y"], names, cells, np.arange(N))
+    assert main(["fit", "y.csv", "--predict", "y", "-o", "p.rkhs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["input"]["items"] == N - len(gone)
 
 
 def test_names_and_categories_are_read_and_free_texts_are_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rkhs._core.dates import are_dates
 from rkhs.data.columns import (
-    are_dates,
     column_remarks,
     curve_remarks,
     row_copies,
@@ -155,9 +155,13 @@ def test_columns_of_objects_are_read_like_columns_of_numbers() -> None:
     assert "diagnosis looks like a class: 2 different texts" in mixed(diagnosis=["yes", "no"] * (ROWS // 2))
 
 
-def test_dates_as_texts_are_named() -> None:
+def test_dates_are_said_as_texts_and_as_days() -> None:
     days = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(ROWS)]
-    assert "day holds dates as texts: each date is a category of its own" in mixed(day=days)
+    said = "day holds dates, read as days since the first of January 1970"
+    assert said in mixed(day=days)
+    (remark,) = column_remarks(np.arange(19000.0, 19000.0 + ROWS)[:, None], ["day"], ["day"])
+    assert said in remark.text
+    assert not remark.leave_out
     assert "identifiers" not in mixed(day=[f"2024-01-{1 + i:02d}" for i in range(31)] + ["2023-01-01"] * (ROWS - 31))
     assert "dates" not in mixed(day=[*days[:-1], "never"])
 

@@ -1,6 +1,6 @@
 """The map of codes: what is drawn, what is refused, and the saved file."""
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -138,14 +138,7 @@ def test_saving_refuses_other_extensions_and_missing_folders(tmp_path):
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch, tmp_path):
     figure = Figure()
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"rkhs\[plots\]"):
         code_map(_codes())
     with pytest.raises(MissingExtraError, match=r"rkhs\[plots\]"):

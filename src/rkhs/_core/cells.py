@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from rkhs._core.arrays import table_rows
 from rkhs._core.checks import check_count
+from rkhs._core.dates import day_number, day_numbers
 from rkhs._core.errors import InputError
 
 
@@ -23,7 +25,8 @@ def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ..
             raise InputError(f"{reader} reads rows of one length, not empty; row {i} has {len(row)} cells")
     names = _positions(categorical, width, reader)
     cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
-    return list(zip(*(_of_one_kind(column, j, reader) for j, column in enumerate(cells)), strict=True))
+    dated = [column if j in names else _days(column) for j, column in enumerate(cells)]
+    return list(zip(*(_of_one_kind(column, j, reader) for j, column in enumerate(dated)), strict=True))
 
 
 def _positions(categorical: Any, width: int, reader: str) -> set[int]:
@@ -33,6 +36,14 @@ def _positions(categorical: Any, width: int, reader: str) -> set[int]:
     if names and max(names) >= width:
         raise InputError(f"{reader}.categorical must be positions from 0 to {width - 1}; got {categorical!r}")
     return names
+
+
+def _days(column: list[Any]) -> list[Any]:
+    """Texts that all are dates as days since the first of January 1970."""
+    texts = [value for value in column if isinstance(value, str)]
+    days = day_numbers(texts) if len(texts) == sum(value is not None for value in column) else None
+    number = dict(zip(texts, days or (), strict=False))
+    return column if days is None else [number.get(value) for value in column]
 
 
 def _of_one_kind(column: list[Any], position: int, reader: str) -> list[Any]:
@@ -53,14 +64,16 @@ def _cell(value: Any, row: int, column: int, name: bool, reader: str) -> Any:
         return str(value)
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return None
+    if isinstance(value, (datetime.date, np.datetime64)):  # a Timestamp of pandas is a date
+        return day_number(value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value)
     try:
         number = math.inf if isinstance(value, (complex, np.complexfloating)) else float(value)
     except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
         number = math.inf
-    if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
+    if isinstance(value, np.timedelta64) or math.isinf(number):
         raise InputError(
-            f"{reader} reads finite numbers, texts and missing values; got {value!r:.40} in row {row}, "
-            f"column {column}. Turn dates into numbers first"
+            f"{reader} reads finite numbers, texts, dates and missing values; got {value!r:.40} in row {row}, "
+            f"column {column}. Make it a number"
         )
     if number != number:
         return None

@@ -45,8 +45,8 @@ def add_kernel_options(
             "--scale-columns",
             choices=("yes", "no", "auto"),
             default="auto",
-            help="standardise the columns (default auto: those of a table whose spreads differ more than tenfold, unless "
-            "they look like curves, images or spectra); the model file keeps it, and decoding undoes it",
+            help="standardise the columns (default auto: those of a table whose spreads differ more than tenfold, "
+            "unless they look like curves, images or spectra); the model file keeps it, and decoding undoes it",
         )
     parser.add_argument("--drop-columns", metavar="A,B,...", help="columns to leave out, by name or by position from 0")
 
@@ -175,8 +175,9 @@ def _notes_of_columns(data: Dataset) -> list[str]:
         return [_matrix_sentence(data.X)]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
-    curves = data.kind == "vectors" and share_a_unit(data.X)
-    return _remarks(data, (curve_remarks if curves else column_remarks)(data.X, _names(data)))
+    if data.kind == "vectors" and share_a_unit(data.X):
+        return _remarks(data, curve_remarks(data.X, _names(data)))
+    return _remarks(data, column_remarks(data.X, _names(data), data.dates))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:

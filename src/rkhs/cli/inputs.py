@@ -177,24 +177,12 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
 def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:
     """A table that is no table of numbers, if its cells are in order: texts repeat, and numbers hold no stray text."""
     from rkhs.data.mixed import OF_MIXED, read_mixed
-    from rkhs.data.text import MIXED, are_smiles
+    from rkhs.data.text import MIXED
 
     if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
         return None
     data = read_mixed(path, **options)
-    first = data.X[:, 0].tolist()
-    asked = {"columns", "index_column"} & set(options)
-    if not asked and data.X.shape[1] > 1 and _are_names(first) and not are_smiles(first):
-        title = 0 if data.column_names is None else data.column_names[0]
-        data = read_mixed(path, **options, index_column=title)  # names of rows, as in a table of numbers
-    return data if all(_in_order(column.tolist()) for column in data.X.T) else None
-
-
-def _are_names(cells: list[Any]) -> bool:
-    """Whether cells are texts, and all different."""
-    from rkhs.data.text import number_in
-
-    return all(isinstance(cell, str) and number_in(cell) is None for cell in cells) and len(set(cells)) == len(cells)
+    return _report_skipped(data) if all(_in_order(column.tolist()) for column in data.X.T) else None
 
 
 def _in_order(cells: list[Any]) -> bool:
@@ -237,16 +225,22 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None:
         options.setdefault("columns", names)
-    return read_mixed(path, kinds=kinds, **options)
+    return _report_skipped(read_mixed(path, kinds=kinds, **options))
 
 
 def _report_skipped(data: Dataset) -> Dataset:
+    from rkhs.data.dataset import NOTHING_KNOWN, listed
+
     if data.filled:
         sys.stderr.write(
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
             "their neighbours\n"
         )
-    for bad in data.skipped:
+    lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
+    if lost:
+        rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
+        sys.stderr.write(f"rkhs: warning: {data.source}: left out, because no cell is known: {rows}\n")
+    for bad in (bad for bad in data.skipped if bad.row not in lost):
         sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {shown(bad.text)}\n")
     return data
 

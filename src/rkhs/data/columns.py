@@ -6,18 +6,19 @@ The rules and their thresholds were set on public sets; ``studies/bench/columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rkhs._core.dates import are_dates
+
 __all__ = [
     "TENFOLD",
     "Remark",
     "Spreads",
-    "are_dates",
     "as_numbers",
     "column_remarks",
     "curve_remarks",
@@ -45,15 +46,6 @@ _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns
 _ID_NAME = re.compile(
     r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$"
     r"|(?i:^(?:account|client|customer|invoice|order|patient|sample|serial|subject|ticket)s?$)"
-)
-# A day of the calendar, written in any of the usual ways; a time may follow.
-_YEAR, _MONTH, _OF_MONTH = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
-_WORD = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DAY = re.compile(
-    rf"(?:{_YEAR}([-/.]){_MONTH}\1{_OF_MONTH}|{_OF_MONTH}([-/.]){_MONTH}\2{_YEAR}|{_MONTH}(/){_OF_MONTH}\3{_YEAR}"
-    rf"|{_OF_MONTH}/{_MONTH}/\d\d|{_MONTH}/{_OF_MONTH}/\d\d"
-    rf"|{_OF_MONTH}[ -]{_WORD}[ -](?:{_YEAR}|\d\d)|{_WORD} {_OF_MONTH},? {_YEAR})(?:[T ]\d.*)?$",
-    re.IGNORECASE,
 )
 _CLASS_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
@@ -145,7 +137,7 @@ class Remark(NamedTuple):
 class _Column:
     """A column: its known cells, texts or numbers, how many of them differ, and what it looks like."""
 
-    def __init__(self, cells: np.ndarray, title: str) -> None:
+    def __init__(self, cells: np.ndarray, title: str, *, dated: bool = False) -> None:
         self.title, self.rows, self.is_text = title, len(cells), False
         if cells.dtype == object:
             known = [cell for cell in cells if not is_gap(cell)]
@@ -153,7 +145,7 @@ class _Column:
             cells = np.array([_number(cell) for cell in known])
         self.known: Any = known if self.is_text else cells[np.isfinite(cells)]
         self.different = len(set(self.known)) if self.is_text else len(np.unique(self.known))
-        self.kind = self._text_kind() if self.is_text else self._number_kind()
+        self.kind = "days" if dated else self._text_kind() if self.is_text else self._number_kind()
 
     def _text_kind(self) -> str:
         if are_dates(self.known):
@@ -191,9 +183,9 @@ _SAID_OF_KINDS = {
         " and will be read as plain numbers. Leave such columns out, or count days from a start if time matters.",
     ),
     ("days",): (
-        "holds dates as texts",
-        "hold dates as texts",
-        ": each date is a category of its own. Count days from a start instead, or leave them out.",
+        "holds dates",
+        "hold dates",
+        ", read as days since the first of January 1970.",
     ),
     ("free",): (
         "holds texts that hardly repeat",
@@ -203,9 +195,9 @@ _SAID_OF_KINDS = {
 }
 
 
-def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
+def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> list[Remark]:
     """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
-    columns = [_Column(cells, str(name)) for cells, name in zip(X.T, names, strict=True)]
+    columns = [_Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     said = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     said += [_mostly_empty(column) for column in columns if column.is_sparse]
@@ -225,7 +217,8 @@ def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]
     titles = tuple(column.title for column in found)
     counted = all(column.kind == "identifier" and _is_counter(column.known) for column in found)
     text = text.format(counted=" and are counted up" if counted else "")
-    yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", titles)
+    harmful = () if kinds == ("days",) else titles
+    yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", harmful)
 
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
@@ -260,7 +253,7 @@ def _far_out(columns: list[_Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[float, list[str]] = {}
     for column in columns:
-        if column.is_text or column.kind in ("identifier", "date"):
+        if column.is_text or column.kind in ("identifier", "date", "days"):
             continue
         for end in (column.known.min(), column.known.max()) if len(column.known) >= _FEW else ():
             others = column.known[column.known != end]
@@ -308,12 +301,6 @@ def _number(cell: Any) -> float:
 def is_gap(cell: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, NaT or NA."""
     return cell is None or type(cell).__name__ == "NAType" or (not isinstance(cell, str) and bool(cell != cell))
-
-
-def are_dates(texts: Iterable[str]) -> bool:
-    """Whether all texts are days, with or without a time: 2024-01-31, 31.01.2024, 1/31/2024."""
-    found = [_DAY.match(text.strip()) for text in texts]
-    return bool(found) and all(match is not None for match in found)
 
 
 def _mostly_empty(column: _Column) -> Remark:

@@ -16,6 +16,7 @@ from rkhs._core.files import as_path, check_readable, text_encoding
 __all__ = ["Curves", "Dataset", "SkippedRow"]
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
+NOTHING_KNOWN = "no known cell"
 Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"]
 
 
@@ -94,6 +95,8 @@ class Dataset:
         Empty cells of curves that straight lines between their neighbours filled.
     guessed : tuple of str, default=()
         What was guessed of the layout of a text file, and the rows that were left out of it.
+    dates : tuple of str, default=()
+        Columns of kind "table" that hold dates, as days since the first of January 1970.
     as_smiles : bool, default=False
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     """
@@ -110,6 +113,7 @@ class Dataset:
     classes: np.ndarray | None = None
     filled: int = 0
     guessed: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
     as_smiles: bool = False
 
     @property

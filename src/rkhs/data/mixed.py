@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import numpy as np
 from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
-from rkhs.data.columns import are_dates
-from rkhs.data.dataset import Dataset
+from rkhs.data.dataset import NOTHING_KNOWN, Dataset, SkippedRow
 from rkhs.data.formats import TABLES, is_table
 from rkhs.data.layout import TextOptions
 from rkhs.data.readers import checked_options, column_values, open_columns
@@ -34,19 +34,20 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
     kinds : sequence of {"number", "text"}, default=None
         What each column holds; None: numbers if every known cell is one.
     **options
-        Those of :func:`read_table` that are for tables of any cells: `columns`, `drop_columns`, `index_column` (None
-        takes a first column without a name) and those of its layout.
+        Those of :func:`read_table` that are for tables of any cells: `columns`, `drop_columns`, `index_column` and
+        those of its layout.
 
     Returns
     -------
     Dataset
         Of kind "table": `X` is an object array (n, d) of floats, texts, and None for empty cells and words such as NA.
+        Dates are days since the first of January 1970, in the columns that `dates` names. Rows without any known cell
+        are left out, and stand in `skipped`.
 
     Raises
     ------
     InputError
-        If the file is missing or damaged, a cell of a column of numbers is none, or a column holds dates, which have
-        to be made numbers first.
+        If the file is missing or damaged, or a cell of a column of numbers is none.
     """
     source = as_path(path)
     if not is_table(source):
@@ -57,16 +58,33 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
         raise InputError(f"a mixed table takes no {', '.join(map('`{}`'.format, refused))}; leave it out")
     file, _, given = checked_options(path, options)
     found = next(open_columns(file, given))
-    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column)
+    free = kinds is None and found.may_name_rows(given.columns, given.drop_columns, given.index_column)
+    named = free and found.holds_names(required=False)
+    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
     known = _known_kinds(kinds, len(positions), file)
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
     if raw:  # a column of texts may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
-    values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
-    titles = found.titles(positions)
-    _refuse_dates(titles or positions, values, known, file)
-    names, title = found.row_names(index)
-    return Dataset(np.column_stack(values), "table", names, titles, str(file), row_title=title, guessed=found.guessed)
+    X = np.column_stack([column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)])
+    titles, (names, title) = found.titles(positions), found.row_names(index)
+    dated = [i for i, j in enumerate(positions) if found.cells[j].dtype == object and not _holds_texts(X[:, i])]
+    dates = tuple(f"column {i}" if titles is None else titles[i] for i in dated)
+    facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "dates": dates}
+    return _without_empty_rows(Dataset(X, "table", names, titles, str(file), **facts))
+
+
+def _holds_texts(cells: np.ndarray) -> bool:
+    return any(isinstance(cell, str) for cell in cells.tolist())
+
+
+def _without_empty_rows(data: Dataset) -> Dataset:
+    """The rows with a known cell; nothing can be said of the others."""
+    empty = [i for i, row in enumerate(data.X.tolist()) if all(cell is None for cell in row)]
+    if len(empty) == len(data.X):
+        raise InputError(f"{data.source}: expected a known cell in some row; got gaps alone; check the file")
+    lost = tuple(SkippedRow(i + 1, "" if data.row_names is None else data.row_names[i], NOTHING_KNOWN) for i in empty)
+    names = None if data.row_names is None else tuple(np.delete(np.array(data.row_names, dtype=object), empty))
+    return replace(data, X=np.delete(data.X, empty, axis=0), row_names=names, skipped=lost)
 
 
 def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
@@ -78,15 +96,3 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     if len(kinds) != width:
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
     return list(kinds)
-
-
-def _refuse_dates(names: Sequence[str | int], columns: list[Any], kinds: list[str | None], file: Path) -> None:
-    read = [(name, cells) for name, cells, kind in zip(names, columns, kinds, strict=True) if not kind]
-    texts = {name: list(dict.fromkeys(c for c in cells if isinstance(c, str))) for name, cells in read}
-    dates = [name for name, found in texts.items() if are_dates(found)]
-    if dates:
-        s, named = "s" if len(dates) > 1 else "", ", ".join(map(shown, map(str, dates)))
-        raise InputError(
-            f"{file}: column{s} {named} must hold numbers or texts; got dates, such as {shown(texts[dates[0]][0])}; "
-            f"write the days since a start as numbers, or leave the column{s} out with drop_columns={dates!r}"
-        )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_list
+from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
@@ -280,10 +281,10 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     values = column_values(found, position)
-    texts = [] if found.cells[position].dtype != object else [cell for cell in values.tolist() if cell is not None]
+    texts = [cell for cell in values.tolist() if isinstance(cell, str)]
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
-    return values if texts else found.cells[position]
+    return values if texts else values.astype(np.float64)
 
 
 def read_number_columns(path: str | os.PathLike[str], columns: Sequence[str | int], **options: Any) -> Dataset:
@@ -351,6 +352,14 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         return known
     if kind == "text":
         return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
+    spelled = [cell for cell in cells.tolist() if cell is not None and cell.lower() not in WEAK]
+    try:
+        days = day_numbers(spelled)
+    except InputError as error:
+        raise InputError(f"{found.source}: {column_label(found.names, position)}: {error}") from error
+    if days is not None:
+        number = dict(zip(spelled, days, strict=True))
+        return np.array([number.get(cell) for cell in cells.tolist()], dtype=object)
     odd = found.odd_cells(position)
     texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
     if kind == "number":

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rkhs._core.dates import are_dates
 from rkhs._core.errors import InputError, optional, shown
-from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Table, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, TextOptions, find_layout
 from rkhs.data.text import (
@@ -121,7 +121,7 @@ class Columns:
 
     def holds_names(self, *, required: bool, known: bool | None = None) -> bool:
         """Whether the first column is one of row names; an error where measurements would be lost as such."""
-        texts = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
+        texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
         titled = self.names is not None and is_id_name(self.names[0])
         numeric = [cell is None or number_in(cell) is not None for cell in texts]
         could = None not in texts and (titled or not any(numeric))
@@ -132,7 +132,10 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and len(set(texts)) == len(texts) if known is None else known
+        if known is not None:
+            return known
+        differ = could and len(set(texts)) == len(texts)
+        return differ and (titled or not any(map(is_measurement, texts))) and not are_smiles(texts)
 
     def _refuse_measurements(self, texts: list[Any], titled: bool, known: bool | None) -> None:
         """Refuse a first column of texts that is no column of names."""

@@ -61,7 +61,7 @@ def _columns(items: Items) -> Iterator[str]:
         high = np.where(known, X, -np.inf).max(0)
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else np.where(known, X, np.nan)
-        yield from (remark.text for remark in column_remarks(cells, items.columns))
+        yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
         if items.kind != "table":  # MixedTable divides each column by its own spread
             yield from _scales(X, items.columns)
     elif constant := int((known.any(0) & (low == high)).sum()):

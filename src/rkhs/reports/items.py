@@ -33,6 +33,7 @@ class Items:
     skipped: tuple[SkippedRow, ...] = ()
     image_shape: tuple[int, ...] | None = None
     source: str | None = None
+    dates: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -85,6 +86,7 @@ def read_items(
         skipped=getattr(data, "skipped", ()),
         image_shape=_image_shape(numbers, kind, image_shape),
         source=getattr(data, "source", None),
+        dates=getattr(data, "dates", ()),
     )
 
 

@@ -216,16 +216,9 @@ def test_bad_parameters(parameters, message) -> None:
 
 
 def test_a_missing_package_names_the_extra(monkeypatch) -> None:
-    import builtins
+    import sys
 
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.split(".")[0] == "rdkit":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "rdkit.rdBase", None)
     with pytest.raises(MissingExtraError, match=r'pip install "rkhs\[chem\]"'):
         MoleculeTanimoto()(["CC"])
 

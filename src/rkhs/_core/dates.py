@@ -1,0 +1,73 @@
+"""Dates as numbers: days since the first of January 1970, so that no file has a start of its own."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from rkhs._core.errors import InputError, shown
+
+__all__ = ["are_dates", "day_number", "day_numbers"]
+
+_FORMS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
+    *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y"),
+)
+_MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
+_TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*))?")
+_YEARS = range(1800, 2200)
+_START = datetime.datetime(1970, 1, 1)
+
+
+def day_number(moment: datetime.date) -> float:
+    """Days from the first of January 1970 to a day or a time of a day, of its time zone if it has one."""
+    if not isinstance(moment, datetime.datetime):
+        moment = datetime.datetime(moment.year, moment.month, moment.day)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    return (moment - _START) / datetime.timedelta(days=1)
+
+
+def _day(text: str, form: str) -> float | None:
+    """The day that a text spells in this form."""
+    match = _TIME.fullmatch(text.strip())
+    assert match is not None
+    day, time = _MONTH.sub(r"\1", match[1]).strip(), (match[2] or "0:00").zfill(5)
+    with suppress(ValueError):
+        found = datetime.datetime.strptime(day, form)
+        if found.year in _YEARS:
+            return day_number(datetime.datetime.combine(found, datetime.time.fromisoformat(time)))
+    return None
+
+
+def _readings(texts: Sequence[str]) -> list[set[float]]:
+    """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
+    each: list[dict[str, float]] = []
+    for text in texts:
+        found = {form: day for form in _FORMS if (day := _day(text, form)) is not None}
+        if not found:
+            return []
+        each.append(found)
+    common = set(_FORMS).intersection(*each)
+    return [{day for form, day in found.items() if not common or form in common} for found in each]
+
+
+def are_dates(texts: Sequence[str]) -> bool:
+    """Whether all texts are days, with or without a time: 2024-01-31, 31.01.2024, 1/31/2024."""
+    return bool(_readings(texts))
+
+
+def day_numbers(texts: Sequence[str]) -> list[float] | None:
+    """Days since the first of January 1970 of texts that all are dates; None if one is not."""
+    different = list(dict.fromkeys(texts))
+    found = _readings(different)
+    for text, days in zip(different, found, strict=False):
+        if len(days) > 1:
+            raise InputError(
+                f"dates must have one reading; got {shown(text)}, in which day or month may stand first; write dates "
+                "as 2024-01-31"
+            )
+    number = {text: min(days) for text, days in zip(different, found, strict=False)}
+    return [number[text] for text in texts] if found else None
