@@ -99,4 +99,32 @@ def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[st
     cells[3] = cells[3].replace(cells[3].split(",")[0], "", 1)
     file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
     assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
-    assert "curve 3 is known from" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "got 1 curves with gaps at an end: row 4; leave out the columns at the ends, --drop-columns 0.0, or" in said
+    # An infinite value is no gap, whatever gaps there are beside it.
+    cells[3], cells[5] = cells[2], cells[5].replace(cells[5].split(",")[0], "inf", 1)
+    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
+    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
+    assert "got 'inf' in row 6 (line 7), column '0.0' (1 such cells in all)" in capsys.readouterr().err
+    # A curve without any value is left out and counted.
+    cells[5] = "," * (X.shape[1] - 1)
+    named = [f"c{i},{row}" for i, row in enumerate(cells)]
+    file.write_text("\n".join(["id," + ",".join(map(repr, T.tolist())), *named]) + "\n")
+    assert main(["fit", str(file), "--kind", "curves", "-o", model]) == 0
+    assert "left out, because no cell is known: row 6" in capsys.readouterr().err
+    assert main(["report", model, str(file), "-o", str(tmp_path / "page.html")]) == 0
+    out = capsys.readouterr()
+    assert "cells were empty: filled by straight lines between known values" in out.out
+    assert "empty cells of curves are filled" in out.err  # of new curves too
+
+
+@pytest.mark.parametrize("name", ["curves.csv", "curves.npz"])
+def test_curves_without_the_flag_name_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    file = tmp_path / name
+    if name.endswith(".npz"):
+        np.savez(file, curves=FULL, t=T)
+    else:
+        rows = [["id", *map(repr, (T + 0.013 * T**2).tolist())], *(["c", *map(repr, row)] for row in FULL.tolist())]
+        file.write_text("\n".join(map(",".join, rows)))
+    assert main(["fit", str(file), "-o", str(tmp_path / "m.rkhs")]) == 2
+    assert "--kind curves" in capsys.readouterr().err

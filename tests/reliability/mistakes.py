@@ -429,7 +429,7 @@ MISTAKES = (
     Mistake(
         "columns by position where the model knows their names",
         "cli/inputs.py",
-        "return read_items(path, kind=args.kind, **{**_given_options(args), **columns})",
+        "return _report_skipped(read_items(path, kind=args.kind, **{**_given_options(args), **columns}))",
         "return read_input(args, path)",
         ("cli/test_commands.py", "cli/test_kinds.py"),
     ),

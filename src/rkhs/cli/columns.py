@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rkhs.data.columns import Remark
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["add_kernel_options", "column_notes", "column_sentences", "column_setting"]
+__all__ = ["add_kernel_options", "column_change", "column_notes", "column_sentences", "column_setting"]
 
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -64,6 +64,20 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
             )
         return {"columns": "filled"} if _reads_vectors(kernel) else {}
     return {"columns": "scaled"} if _scaled(args, data, kernel, asked) else {}
+
+
+def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Callable[[Any], Any]:
+    """What the parameter ``columns`` does with rows, where no estimator does it; scales are those of known rows."""
+    from rkhs._core.arrays import ColumnScaling
+    from rkhs.features import FilledTable
+    from rkhs.kernels.vectors.functional import quadrature_weights
+
+    asked = column_setting(args, known, kernel).get("columns")
+    if asked == "filled":
+        return FilledTable().fit(known.X).transform
+    if asked == "integral":
+        return ColumnScaling.of_weights(quadrature_weights(known.times, known.X.shape[1])).apply
+    return (lambda X: X) if asked is None else ColumnScaling.of(known.X).apply
 
 
 def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:

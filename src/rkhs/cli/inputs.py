@@ -295,7 +295,7 @@ def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) 
     def read(columns: dict[str, Any]) -> Dataset:
         if not columns:
             return read_input(args, path)
-        return read_items(path, kind=args.kind, **{**_given_options(args), **columns})
+        return _report_skipped(read_items(path, kind=args.kind, **{**_given_options(args), **columns}))
 
     return _by_names(read, names)
 

@@ -29,6 +29,10 @@ _COMMANDS = {
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
     "predict": ("rkhs.cli.predict", "predict numbers for the rows of a file with a model of fit --predict"),
     "novelty": ("rkhs.cli.novelty", "say which rows of a file are unlike the others, or unlike those of another file"),
+    "nearest": (
+        "rkhs.cli.nearest",
+        "list the known items that are most like each item of a file",
+    ),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
     "compare": (
         "rkhs.cli.compare",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APART",
+    "beside",
     "csv_lines",
     "keep_rows",
     "named_rows",
@@ -42,7 +43,7 @@ def named_rows(data: Dataset) -> str:
     return "" if data.row_names or data.smiles else f" ({_COUNTED})"
 
 
-def _beside(data: Dataset) -> tuple[tuple[str, ...], str | None]:
+def beside(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     """What stands beside the rows of a file, and its title: names, else SMILES, else numbers from 1."""
     if data.row_names is not None:
         return data.row_names, data.row_title
@@ -55,9 +56,9 @@ def write_numbers(
     """Write numbers beside the names of the rows, or what numbers them; a .npy file holds numbers alone."""
     from rkhs.data import write_codes
 
-    names, row_title = _beside(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
-    beside: dict[str, Any] = {"row_names": names, "row_title": row_title, "column_names": titles}
-    write_codes(path, X, **({} if path.lower().endswith(".npy") else beside))
+    names, row_title = beside(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
+    said: dict[str, Any] = {"row_names": names, "row_title": row_title, "column_names": titles}
+    write_codes(path, X, **({} if path.lower().endswith(".npy") else said))
 
 
 def csv_lines(
@@ -66,7 +67,7 @@ def csv_lines(
     """Lines of a csv file, with the names of the rows in front, or with what numbers them."""
     from rkhs.data.text import csv_line
 
-    names, title = _beside(data) if numbered else (data.row_names, data.row_title)
+    names, title = beside(data) if numbered else (data.row_names, data.row_title)
     yield csv_line(titles if names is None else [title or "", *titles])
     for i, row in enumerate(rows):
         yield csv_line(row if names is None else [names[i], *row])

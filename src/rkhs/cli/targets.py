@@ -53,7 +53,8 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
-    from rkhs.data.readers import read_number_columns
+    from rkhs.data import read_table
+    from rkhs.data.readers import read_numbers
     from rkhs.data.text import MIXED
 
     source, options = args.targets or args.input, {}
@@ -69,7 +70,11 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
         options = reading_options(args)
         options |= {} if args.index_column is None else {"index_column": args.index_column}
     try:
-        return read_number_columns(source, wanted, **options)
+        known = (read_numbers if is_table(source) else read_table)(source, columns=wanted, **options)
+        lacking = [str(name) for name, column in zip(wanted, known.X.T, strict=True) if (column != column).all()]
+        if lacking:
+            raise InputError(f"{source}: expected a number in some cell; got gaps alone in {', '.join(lacking)}")
+        return known
     except InputError as error:
         said = (
             str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")

@@ -11,16 +11,18 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs.data.arrays import load_arrays
-from rkhs.data.dataset import Dataset
+from rkhs.data.dataset import Dataset, listed, without_unknown
 from rkhs.data.formats import is_table, is_text_table, open_lines
 from rkhs.data.irregular import curves_on_grid
-from rkhs.data.mixed import OF_MIXED, read_mixed
-from rkhs.data.readers import column_titles, read_table
+from rkhs.data.layout import is_grid
+from rkhs.data.mixed import OF_MIXED
+from rkhs.data.readers import column_titles, read_numbers, read_table
 from rkhs.data.text import MIXED, number_in
 
 __all__ = ["read_curve_file"]
 
 _TIMES = ("times", "t")
+_FEW = 6  # columns that are named
 _NUMBERS = "correct what is no number: a cell of a curve holds a number or nothing"  # no kernel of mixed tables
 
 
@@ -30,10 +32,11 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     if file.suffix.lower() == ".npz":
         times, key = _times_beside(file)
         given = key | given
-    if _times_after_names(file, given):
-        given |= {"header": True, "index_column": 0}
-    data = _table_with_gaps(file, given)
-    if data.kind not in ("vectors", "table"):
+    said = _said_by_titles(file, given)
+    data = _table_with_gaps(file, given | said)
+    if said and "index_column" not in said:
+        data = replace(data, guessed=(*data.guessed, "the first row, numbers in equal steps, holds the times"))
+    if data.kind != "vectors":
         raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
     if data.column_names is not None:
         times = _times_named(data.column_names, file)
@@ -42,13 +45,29 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
             f"{file}: curves need {data.X.shape[1]} finite, increasing times, one a column; got "
             f"{times.tolist()!r:.60}; sort the columns"
         )
-    if data.kind == "table":
-        try:
-            X = curves_on_grid(data.X, times).data_matrix[:, :, 0]
-        except InputError as error:
-            raise InputError(f"{file}: {error}; or leave out columns or rows with empty cells at their ends") from error
-        data = replace(data, X=X, filled=int(np.isnan(data.X).sum()))
+    data = without_unknown(data, np.flatnonzero(np.isnan(data.X).all(axis=1)).tolist())
+    gaps = np.isnan(data.X)
+    if gaps.any():
+        _check_ends(data, ~gaps, file)
+        data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0], filled=int(gaps.sum()))
     return replace(data, kind="curves", times=times)
+
+
+def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
+    """Refuse gaps that have no known values on both sides."""
+    bad = np.flatnonzero(~(known[:, 0] & known[:, -1]))
+    if not len(bad):
+        return
+    first, last = int(known.argmax(axis=1).max()), int(known[:, ::-1].argmax(axis=1).max())
+    names = data.column_names or tuple(map(str, range(known.shape[1])))
+    ends = [*names[:first], *names[len(names) - last :]]
+    some = f", drop_columns={ends!r}," if len(ends) <= _FEW else f" (the first {first} and the last {last})"
+    advice = f"leave out the columns at the ends{some} or these curves" if len(ends) < len(names) else "leave them out"
+    labels = [f"row {i + 1}" if data.row_names is None else data.row_names[i] for i in bad]
+    raise InputError(
+        f"{file}: gaps of curves are filled between known values; got {len(bad)} curves with gaps at an end: "
+        f"{listed(labels)}; {advice}"
+    )
 
 
 def _increase(times: np.ndarray) -> bool:
@@ -68,36 +87,30 @@ def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
     return np.array(list(found.values()), dtype=np.float64)
 
 
-def _times_after_names(file: Path, options: dict[str, Any]) -> bool:
-    """Whether the first line of a text file is a title and increasing numbers, which are the times of named curves."""
+def _said_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """How to read a text file whose first line holds times: numbers in equal steps, or a title and increasing ones."""
     said = {name: value for name, value in options.items() if value is not None}
     if not is_text_table(file) or set(said) - {"delimiter", "encoding", "header"}:
-        return False
-    if said.pop("header", True) is not True:
-        return False
-    titles = column_titles(file, **said)
+        return {}
+    asked = said.pop("header", None)
+    titles = [] if asked is False else column_titles(file, **said)
     with open_lines(file, said.get("encoding", "utf-8-sig"), None) as lines:
         line = lines.readline().rstrip("\r\n")
-    if line.startswith((",", ";", "\t")):  # the column of names has no title
+    if titles and line.startswith((",", ";", "\t")):  # the column of names has no title
         titles = line.split(line[0])
     times = np.array([number_in(title) for title in titles], dtype=np.float64)  # None, for other texts, is NaN
-    return len(times) > 2 and math.isnan(times[0]) and _increase(times[1:])
+    if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
+        return {"header": True, "index_column": 0}
+    return {"header": True} if asked is None and len(times) > 2 and is_grid(times) else {}
 
 
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
-    """A table of numbers; empty cells of one with lines or columns of its own are NaN."""
-    try:
+    """A table of numbers with NaN for gaps; a first column of texts holds names of curves."""
+    if not is_table(file) or set(options) - OF_MIXED:
         return read_table(file, **options)
+    try:
+        return read_numbers(file, names_first=True, **options)
     except InputError as error:
-        readable = is_table(file) and not set(options) - OF_MIXED
-        for names in ({}, {"index_column": 0}) if readable else ():  # a first column of texts may be names
-            try:
-                data = read_mixed(file, **(names | options))
-                X = np.array([[np.nan if cell is None else cell for cell in row] for row in data.X], dtype=np.float64)
-            except (InputError, TypeError, ValueError):
-                continue
-            if np.isnan(X).any():
-                return replace(data, X=X)
         raise InputError(str(error).replace(MIXED, _NUMBERS)) from error
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -134,6 +134,16 @@ class Dataset:
         """Number of each row among the data rows of the file, from 1; those in `skipped` are counted."""
         out = {bad.row for bad in self.skipped}
         return [row for row in range(1, self.n_samples + len(out) + 1) if row not in out]
+
+
+def without_unknown(data: Dataset, empty: Sequence[int]) -> Dataset:
+    """The rows of a table but some, of which nothing can be said."""
+    if len(empty) == len(data.X):
+        raise InputError(f"{data.source}: expected a known cell in some row; got gaps alone; check the file")
+    names = None if data.row_names is None else np.array(data.row_names, dtype=object)
+    lost = tuple(SkippedRow(i + 1, "" if names is None else names[i], NOTHING_KNOWN) for i in empty)
+    kept = None if names is None else tuple(np.delete(names, empty))
+    return replace(data, X=np.delete(data.X, empty, axis=0), row_names=kept, skipped=lost)
 
 
 @dataclass(frozen=True, eq=False)

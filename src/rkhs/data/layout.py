@@ -22,7 +22,7 @@ from rkhs.data.dataset import check_unique_names, listed
 from rkhs.data.formats import extension_of, is_text_table
 from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
 
-__all__ = ["Layout", "TextOptions", "find_layout", "is_text_table"]
+__all__ = ["Layout", "TextOptions", "find_layout", "is_grid", "is_text_table"]
 
 _LOOKED_AT = 200  # rows that say how the file is laid out
 _CHARACTERS = 2**16
@@ -486,15 +486,16 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
         return True
     unnamed = len(cells) > 1 and is_id_name(cells[0].strip())
     short = len(body) > 1 and _widths(body) == {len(cells) + 1}
-    is_grid = _is_grid(values[unnamed:])
-    if is_grid and (unnamed or short):
+    grid = is_grid(values[unnamed:])
+    if grid and (unnamed or short):
         return True
-    if not (_TEXT in kinds or unnamed or is_grid):
+    if not (_TEXT in kinds or unnamed or grid):
         return False
+    times = "kind='curves' if these are the times of curves, " if len(cells) > 2 and _increase(values[1:]) else ""
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "
-        "pass header=True if these are column names, header=False if they are data, skip_rows= if rows stand above the "
-        "table"
+        f"pass {times}header=True if these are column names, header=False if they are data, skip_rows= if rows stand "
+        "above the table"
     )
 
 
@@ -503,7 +504,12 @@ def _last_digit(grid: np.ndarray) -> float:
     return next((10.0**-d for d in range(7) if np.allclose(grid, np.round(grid, d), rtol=0.0, atol=1e-9)), 0.0)
 
 
-def _is_grid(values: Sequence[float | None]) -> bool:
+def _increase(values: Sequence[float | None]) -> bool:
+    """Whether all are numbers, each larger than the one before."""
+    return bool((np.diff(np.array(values, dtype=np.float64)) > 0.0).all())
+
+
+def is_grid(values: Sequence[float | None] | np.ndarray) -> bool:
     """Whether numbers could be the names of columns: 0, two that follow each other, or an equally spaced grid."""
     grid = np.array(values, dtype=np.float64)  # None is NaN
     if len(grid) < 3:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
-from rkhs.data.dataset import NOTHING_KNOWN, Dataset, SkippedRow
+from rkhs.data.dataset import Dataset, without_unknown
 from rkhs.data.formats import TABLES, is_table
 from rkhs.data.layout import TextOptions
 from rkhs.data.readers import checked_options, column_values, open_columns
@@ -70,21 +69,12 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
     dated = [i for i, j in enumerate(positions) if found.cells[j].dtype == object and not _holds_texts(X[:, i])]
     dates = tuple(f"column {i}" if titles is None else titles[i] for i in dated)
     facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "dates": dates}
-    return _without_empty_rows(Dataset(X, "table", names, titles, str(file), **facts))
+    empty = [i for i, row in enumerate(X.tolist()) if all(cell is None for cell in row)]
+    return without_unknown(Dataset(X, "table", names, titles, str(file), **facts), empty)
 
 
 def _holds_texts(cells: np.ndarray) -> bool:
     return any(isinstance(cell, str) for cell in cells.tolist())
-
-
-def _without_empty_rows(data: Dataset) -> Dataset:
-    """The rows with a known cell; nothing can be said of the others."""
-    empty = [i for i, row in enumerate(data.X.tolist()) if all(cell is None for cell in row)]
-    if len(empty) == len(data.X):
-        raise InputError(f"{data.source}: expected a known cell in some row; got gaps alone; check the file")
-    lost = tuple(SkippedRow(i + 1, "" if data.row_names is None else data.row_names[i], NOTHING_KNOWN) for i in empty)
-    names = None if data.row_names is None else tuple(np.delete(np.array(data.row_names, dtype=object), empty))
-    return replace(data, X=np.delete(data.X, empty, axis=0), row_names=names, skipped=lost)
 
 
 def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:

@@ -11,11 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_list
-from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
-from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate, locate_all
+from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
 from rkhs.data.layout import TextOptions, find_layout
@@ -287,16 +286,16 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     return values if texts else values.astype(np.float64)
 
 
-def read_number_columns(path: str | os.PathLike[str], columns: Sequence[str | int], **options: Any) -> Dataset:
-    """Columns of a table of numbers, NaN where a cell is missing."""
-    if not is_table(as_path(path)):
-        return read_table(path, columns=columns, **options)
-    file, _, settings = checked_options(path, options | {"columns": columns})
+def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
+    """A table of numbers, NaN where a cell is missing; whether a first column of texts is one of names at any rate."""
+    file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
-    table = found.numbers(columns, None, settings.index_column, gaps=True)
-    positions = locate_all(columns, found.names, found.width) or []
-    found.refuse_gaps([j for j, known in zip(positions, ~np.isnan(table.values).all(0), strict=True) if not known])
-    return Dataset(table.values, "vectors", table.row_names, table.column_names, str(file), row_title=table.row_title)
+    texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
+    if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
+        settings.index_column = 0
+    table = found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
+    facts: dict[str, Any] = {"row_title": table.row_title, "guessed": found.guessed}
+    return Dataset(table.values, "vectors", table.row_names, table.column_names, str(file), **facts)
 
 
 RowNames = tuple[tuple[str, ...] | None, str | None]
@@ -352,14 +351,8 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         return known
     if kind == "text":
         return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
-    spelled = [cell for cell in cells.tolist() if cell is not None and cell.lower() not in WEAK]
-    try:
-        days = day_numbers(spelled)
-    except InputError as error:
-        raise InputError(f"{found.source}: {column_label(found.names, position)}: {error}") from error
-    if days is not None:
-        number = dict(zip(spelled, days, strict=True))
-        return np.array([number.get(cell) for cell in cells.tolist()], dtype=object)
+    if (days := found.days(position)) is not None:
+        return days
     odd = found.odd_cells(position)
     texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
     if kind == "number":

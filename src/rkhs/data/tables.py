@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.dates import are_dates
+from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError, optional, shown
 from rkhs.data.dataset import Table, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, TextOptions, find_layout
@@ -190,6 +190,17 @@ class Columns:
         """Whether most cells of a column of texts are numbers."""
         known = sum(cell is not None for cell in self.cells[position].tolist())
         return 2 * len(self.odd_cells(position)) < known
+
+    def days(self, position: int) -> Column | None:
+        """A column of texts that all are dates, as days since the first of January 1970; None for other texts."""
+        cells = self.cells[position].tolist()
+        texts = [cell for cell in cells if cell is not None and cell.lower() not in WEAK]
+        try:
+            found = day_numbers(texts)
+        except InputError as error:
+            raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
+        number = {} if found is None else dict(zip(texts, found, strict=True))
+        return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
 
     def refuse_texts(self, positions: Sequence[int]) -> None:
         """Raise the error that names columns of text; where some hold numbers but for few cells, these alone."""

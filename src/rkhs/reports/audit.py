@@ -126,6 +126,9 @@ def _gaps(items: Items) -> Iterator[str]:
     else:
         return
     total = int(missing.sum())
+    if items.filled:
+        yield f"{many(items.filled, 'cell was', 'cells were')} empty: filled by straight lines between known values."
+        return
     if not total:
         yield "No cell is empty."
         return

@@ -34,6 +34,7 @@ class Items:
     image_shape: tuple[int, ...] | None = None
     source: str | None = None
     dates: tuple[str, ...] = ()
+    filled: int = 0  # cells of curves
 
     def __len__(self) -> int:
         return len(self.names)
@@ -87,6 +88,7 @@ def read_items(
         image_shape=_image_shape(numbers, kind, image_shape),
         source=getattr(data, "source", None),
         dates=getattr(data, "dates", ()),
+        filled=getattr(data, "filled", 0),
     )
 
 

@@ -1,0 +1,121 @@
+"""``rkhs nearest``: the known items that are most like each item, by a kernel alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.columns import add_kernel_options, column_change
+from rkhs.cli.inputs import add_input_options, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.kinds import default_kernel
+from rkhs.cli.outputs import Outputs
+from rkhs.cli.parser import changed
+from rkhs.cli.rows import beside, write_lines
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.kernels import Kernel
+
+__all__ = ["add_arguments", "run"]
+
+_EPILOG = """\
+examples:
+  rkhs nearest library.csv --smiles smiles --top 3
+  rkhs nearest library.smi hits.smi -o neighbours.csv
+  rkhs nearest table.csv new.csv --index-column patient
+
+Molecules are compared by the Tanimoto similarity of their fingerprints, tables and curves by the Euclidean distance of
+rows, which are standardised as by rkhs fit, and other items by the kernel of their kind. --kernel takes another. The
+distance is that of features, the root of k(x, x) + k(y, y) - 2 k(x, y).
+"""
+_BLOCK = 10_000_000  # kernel values in memory at a time
+_SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = _EPILOG
+    parser.add_argument("input", metavar="KNOWN", help="items to choose from, as rkhs fit reads them")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="items to find the nearest of (default: those of KNOWN)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="a .csv file to write; without it csv is printed")
+    parser.add_argument("--top", metavar="K", type=int, default=5, help="how many for each item (default 5)")
+    add_kernel_options(parser, None, "kernel on the items; rkhs fit --help lists them")
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, compare, write or print."""
+    outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
+    outputs.add("-o", args.output, (".csv",))
+    from rkhs._core.checks import check_count
+
+    top = check_count(args.top, "--top")
+    known = read_input(args, args.input)
+    with user_errors():
+        kernel, numbers = _compared(args, known)
+        data = known
+        if args.new is not None:
+            width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}
+            reader: Any = SimpleNamespace(kernel_=kernel, **width)
+            data = read_for_model(changed(args, drop_columns=None), args.new, reader, input_notes(known, args))
+        found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
+    measure = _SIMILARITIES.get(type(kernel).__name__, "distance")
+    lines = _lines(data, known, measure, *found)
+    said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by {kernel!r}"
+    if args.output is None:
+        sys.stderr.write(f"rkhs: note: {said}\n")
+        print("".join(lines), end="")
+    else:
+        write_lines(args.output, lines)
+        print(f"{said}: {args.output}")
+    return 0
+
+
+def _compared(args: argparse.Namespace, known: Dataset) -> tuple[Kernel, Callable[[Dataset], Any]]:
+    """The kernel with its parameters, and what it reads of a file."""
+    from rkhs.cli.expressions import parse_kernel
+    from rkhs.kernels import as_kernel
+
+    asked = (default_kernel(known) or "linear") if args.kernel is None else parse_kernel(args.kernel)
+    kernel, change = as_kernel(asked), column_change(args, known, asked)
+
+    def numbers(data: Dataset) -> Any:
+        return kernel.read(data.items if data.as_smiles else change(data.X))
+
+    return kernel.resolve(numbers(known)), numbers
+
+
+def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers (m, k) of the nearest known items, and how near they are; an item is not near itself."""
+    import numpy as np
+
+    n = len(known)
+    similar, own = type(kernel).__name__ in _SIMILARITIES, kernel._diag(known).cpu().numpy()
+    step, found = max(1, _BLOCK // n), []
+    for start in range(0, len(items), step):
+        part = items[start : start + step]
+        K = kernel._gram(part, known).cpu().numpy()
+        far = -K if similar else kernel._diag(part).cpu().numpy()[:, None] + own - 2.0 * K
+        if alone:
+            far[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
+        order = far.argsort(axis=1, kind="stable")[:, : min(top, n - alone)]
+        found.append((order, np.take_along_axis(far, order, 1)))
+    places, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return places, -values if similar else np.sqrt(values.clip(0.0))
+
+
+def _lines(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[str]:
+    """One line an item and neighbour, nearest first."""
+    from rkhs.data.text import csv_line
+
+    (names, title), others = beside(data), beside(known)[0]
+    smiles = known.smiles if known.row_names is not None else None
+    yield csv_line([title or "row", "rank", "nearest", *([] if smiles is None else ["nearest_smiles"]), measure])
+    for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
+        for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):
+            yield csv_line([name, rank, others[j], *([] if smiles is None else [smiles[j]]), value])

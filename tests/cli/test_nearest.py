@@ -1,0 +1,94 @@
+"""``rkhs nearest``: the same neighbours as by hand, of items of any kind, under the names of the file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.metrics import pairwise_distances
+
+from rkhs.cli.main import main
+from rkhs.data import load_molecules, write_codes
+from rkhs.kernels import Spectrum
+
+MOLECULES = load_molecules()
+WINE = load_wine().data
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def nearest(*words: str) -> list[dict[str, str]]:
+    assert main(["nearest", *words, "-o", "near.csv"]) == 0
+    with open("near.csv", newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_molecules_have_their_names_and_tanimoto_similarities(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    named = list(zip(MOLECULES.smiles[:60], MOLECULES.names[:60], strict=True))
+    Path("known.smi").write_text("".join(f"{smiles} {name}\n" for smiles, name in named[:50]))
+    Path("new.smi").write_text("".join(f"{smiles} {name}\n" for smiles, name in named[50:]))
+    rows = nearest("known.smi", "new.smi", "--top", "3")
+    assert "3 nearest of 50 items for each of 10, by Tanimoto()" in capsys.readouterr().out
+    bits = MOLECULES.fingerprints.astype(bool)
+    alike = 1.0 - pairwise_distances(bits[50:60], bits[:50], metric="jaccard")
+    best = np.argsort(-alike, axis=1, kind="stable")[:, :3]
+    assert [row["row"] for row in rows] == [name for _, name in named[50:] for _ in range(3)]
+    assert [row["nearest"] for row in rows] == [named[j][1] for j in best.ravel()]
+    assert [row["nearest_smiles"] for row in rows] == [named[j][0] for j in best.ravel()]
+    got = [float(row["tanimoto"]) for row in rows]
+    np.testing.assert_allclose(got, np.take_along_axis(alike, best, 1).ravel(), rtol=1e-12)
+
+
+def test_rows_of_a_table_are_compared_by_standardised_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_codes("wine.csv", WINE, [f"bottle {i}" for i in range(len(WINE))], [f"x{j}" for j in range(13)], "bottle")
+    monkeypatch.setattr("rkhs.cli.nearest._BLOCK", 1000)  # several blocks
+    rows = nearest("wine.csv", "--top", "2")
+    D = pairwise_distances((WINE - WINE.mean(0)) / WINE.std(0))
+    np.fill_diagonal(D, np.inf)  # a bottle is not near itself
+    best = np.argsort(D, axis=1, kind="stable")[:, :2]
+    assert [row["nearest"] for row in rows] == [f"bottle {j}" for j in best.ravel()]
+    np.testing.assert_allclose([float(row["distance"]) for row in rows], np.take_along_axis(D, best, 1).ravel())
+    assert rows[0]["bottle"] == "bottle 0"
+
+
+def test_new_rows_are_read_in_the_units_of_the_known_ones() -> None:
+    titles = [f"x{j}" for j in range(13)]
+    write_codes("known.csv", WINE[:150], None, titles)
+    write_codes("new.csv", WINE[150:, ::-1], None, titles[::-1])  # columns are found by name
+    rows = nearest("known.csv", "new.csv", "--top", "1")
+    mean, scale = WINE[:150].mean(0), WINE[:150].std(0)
+    D = pairwise_distances((WINE[150:] - mean) / scale, (WINE[:150] - mean) / scale)
+    assert [row["nearest"] for row in rows] == [str(1 + j) for j in D.argmin(1)]
+    assert rows[0]["row_from_1"] == "1"
+
+
+def test_objects_are_compared_by_the_kernel_of_their_kind() -> None:
+    letters = np.random.default_rng(0).choice(list("ACGT"), (12, 20))
+    texts = ["".join(row) for row in letters]
+    Path("reads.txt").write_text("\n".join(texts) + "\n")
+    rows = nearest("reads.txt", "--top", "1")
+    K = np.asarray(Spectrum()(texts))
+    D = np.sqrt(np.diag(K)[:, None] + np.diag(K) - 2.0 * K)
+    np.fill_diagonal(D, np.inf)
+    np.testing.assert_allclose([float(row["distance"]) for row in rows], D.min(1))
+
+
+def test_tables_with_texts_and_curves_with_gaps(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mixed.csv").write_text("colour,size\nred,1\nred,1.1\nblue,9\nblue,9.2\nred,\nblue,8\n")
+    assert [row["nearest"] for row in nearest("mixed.csv", "--top", "1")][:4] == ["2", "1", "4", "3"]
+    times = np.linspace(0.0, 1.0, 8)
+    curves = np.sin(times + np.arange(6)[:, None])
+    lines = [",".join(map(repr, row.tolist())) for row in curves]
+    lines[2] = lines[2].replace(repr(float(curves[2, 3])), "")
+    Path("curves.csv").write_text("\n".join([",".join(map(repr, times.tolist())), *lines]) + "\n")
+    assert nearest("curves.csv", "--kind", "curves", "--top", "1")[0]["row_from_1"] == "1"
+    assert main(["nearest", "mixed.csv", "--top", "0"]) == 2
+    assert "--top must be" in capsys.readouterr().err
