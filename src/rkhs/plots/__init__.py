@@ -5,7 +5,6 @@ Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-le
 
 from rkhs.plots.codes import CodeMapDisplay
 from rkhs.plots.display import Display
-from rkhs.plots.losses import loss_maps, loss_profiles
 from rkhs.plots.maps import code_map, save_figure
 from rkhs.plots.predictions import OutlierDisplay, PredictionDisplay, RankDisplay, SupportDisplay
 from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, TraversalDisplay
@@ -25,7 +24,5 @@ __all__ = [
     "TrainingDisplay",
     "TraversalDisplay",
     "code_map",
-    "loss_maps",
-    "loss_profiles",
     "save_figure",
 ]
