@@ -232,29 +232,3 @@ def test_a_missing_extra_names_its_install_line(
 def test_names_of_kernels_mean_the_same_in_python() -> None:
     for name in _BY_NAME.keys() - {"precomputed"}:
         assert repr(parse_kernel(name)) == repr(kernel_from_name(name))
-
-
-@pytest.mark.parametrize("fingerprint", ["morgan", "counts", "maccs"])
-def test_neighbours_of_molecules_have_their_tanimoto_similarity(folder: Path, fingerprint: str) -> None:
-    pytest.importorskip("rdkit", reason="needs the extra chem")
-    from rkhs.data import molecular_fingerprints
-    from rkhs.kernels import MinMax, Tanimoto
-
-    smiles = load_molecules().smiles[:30]
-    Path("named.smi").write_text("".join(f"{s} m{i}\n" for i, s in enumerate(smiles[:20])))
-    Path("bare.smi").write_text("\n".join(smiles[20:]))
-    Path("other.smi").write_text("".join(f"{s} m{i}\n" for i, s in enumerate(smiles[20:])))  # names of the fit
-    assert fit("named.smi", "--fingerprint", fingerprint) == 0
-    assert run("transform", "m.rkhs", "bare.smi", "-o", "bare.csv") == 0
-    assert run("transform", "m.rkhs", "other.smi", "-o", "other.csv") == 0
-    assert [row["smiles"] for row in table("bare.csv")] == list(smiles[20:])
-    counts = fingerprint == "counts"
-    recipe = {"fingerprint": "morgan" if counts else fingerprint, "counts": counts}
-    kernel = MinMax() if counts else Tanimoto()
-    for codes, first in (("z.csv", 0), ("bare.csv", 20)):
-        assert run("decode", "m.rkhs", codes, "-o", "near.csv", "--n-best", "3") == 0
-        for i, row in enumerate(table("near.csv")):
-            pair = molecular_fingerprints([smiles[first + i // 3], row["smiles"]], **recipe).bits
-            assert float(row["tanimoto"]) == pytest.approx(float(kernel(pair[:1], pair[1:])[0, 0]))
-    assert run("decode", "m.rkhs", "other.csv", "-o", "near.csv") == 0
-    assert "tanimoto" not in table("near.csv")[0]

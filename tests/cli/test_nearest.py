@@ -11,8 +11,8 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 
 from rkhs.cli.main import main
-from rkhs.data import load_molecules, write_codes
-from rkhs.kernels import Spectrum
+from rkhs.data import load_molecules, molecular_fingerprints, write_codes
+from rkhs.kernels import MinMax, Spectrum
 
 MOLECULES = load_molecules()
 WINE = load_wine().data
@@ -45,6 +45,17 @@ def test_molecules_have_their_names_and_tanimoto_similarities(capsys: pytest.Cap
     assert [row["nearest_smiles"] for row in rows] == [named[j][0] for j in best.ravel()]
     got = [float(row["tanimoto"]) for row in rows]
     np.testing.assert_allclose(got, np.take_along_axis(alike, best, 1).ravel(), rtol=1e-12)
+
+
+def test_counts_are_compared_by_minmax() -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    Path("bare.smi").write_text("\n".join(MOLECULES.smiles[:12]) + "\n")
+    rows = nearest("bare.smi", "--fingerprint", "counts", "--top", "1")
+    counts = molecular_fingerprints(MOLECULES.smiles[:12], counts=True).bits
+    K = np.asarray(MinMax()(counts)) - np.eye(12)
+    np.testing.assert_allclose([float(row["minmax"]) for row in rows], K.max(1))
+    assert [row["nearest"] for row in rows] == [MOLECULES.smiles[j] for j in K.argmax(1)]
+    assert [row["smiles"] for row in rows] == list(MOLECULES.smiles[:12])
 
 
 def test_rows_of_a_table_are_compared_by_standardised_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, reading_options, real, user_errors
-from rkhs.cli.models import add_model_options, read_model_file, similarities
+from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_OWN = ("code", "rank", "candidate", "name", "squared_distance", "tanimoto")  # columns of a ranking
+_OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
 
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
@@ -80,8 +80,7 @@ def run(args: argparse.Namespace) -> int:
     columns = {title: c for title, c in (("name", found.names), (text, found.texts)) if c is not None}
     places = _places(found.ranking.indices.ravel().tolist(), found.lost)
     cells = _cells(args, known, places.values())
-    alike = _similarities(model, known, codes, found)
-    write_lines(args.output, _lines(found.ranking, codes.row_names, columns, places, cells, alike))
+    write_lines(args.output, _lines(found.ranking, codes.row_names, columns, places, cells))
     print(f"{found.ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
@@ -122,26 +121,6 @@ def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, A
     known = notes.get("input", {})
     ranking = model.decode(codes, None, n_best=n_best, **options)
     return _Ranked(ranking, *_training_names(model, known), known.get("skipped_rows") or [])
-
-
-def _smiles_of(model: KernelEstimator, known: dict[str, Any], codes: Dataset) -> list[str]:
-    """SMILES of the rows of codes, if these are training molecules; names of others are perhaps the same."""
-    import numpy as np
-
-    names, smiles = _training_names(model, known)
-    places = {name: i for i, name in enumerate(names or ())}
-    own = [places[name] for name in codes.row_names or () if name in places]
-    same = len(own) == len(codes.X) and np.allclose(model.codes_[own], codes.X)
-    return [smiles[i] for i in own] if same and smiles is not None else []
-
-
-def _similarities(model: KernelEstimator, known: dict[str, Any], codes: Dataset, found: _Ranked) -> np.ndarray | None:
-    """Similarities (m, k) of the molecules that the codes are of, where these are known, and their candidates."""
-    asked = list(codes.row_names or ()) if codes.row_title == "smiles" else _smiles_of(model, known, codes)
-    recipe = known.get("fingerprint")  # of molecules that were read as fingerprints
-    if recipe is None or not asked or found.texts is None:
-        return None
-    return similarities(recipe, asked, found.ranking.indices, found.texts)
 
 
 def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
@@ -233,19 +212,13 @@ def _lines(
     columns: dict[str, Any],
     in_file: dict[int, int],
     cells: tuple[list[str], dict[int, list[str]]],
-    alike: np.ndarray | None = None,
 ) -> Iterator[str]:
     """One line a code and candidate, nearest first, with the columns that there are; rows count from 1."""
-    import numpy as np
-
     from rkhs.data.text import csv_line
 
-    titles, values = ["squared_distance"], ranking.distances[:, :, None]
-    if alike is not None:
-        titles, values = [*titles, "tanimoto"], np.dstack([ranking.distances, alike])
-    yield csv_line(["code", "rank", "candidate", *columns, *titles, *cells[0]])
-    for i, (indices, rows_of) in enumerate(zip(ranking.indices.tolist(), values.tolist(), strict=True)):
-        for place, (j, numbers) in enumerate(zip(indices, rows_of, strict=True), 1):
+    yield csv_line(["code", "rank", "candidate", *columns, "squared_distance", *cells[0]])
+    for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
+        for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
             row, found = in_file[j], [column[j] for column in columns.values()]
             code = i + 1 if rows is None else rows[i]
-            yield csv_line([code, place, row + 1, *found, *numbers, *cells[1].get(row, ())])
+            yield csv_line([code, place, row + 1, *found, distance, *cells[1].get(row, ())])

@@ -1,18 +1,16 @@
-"""Model files on the command line: what may be asked of one before it is read, and what its notes say of molecules."""
+"""Model files on the command line: what may be asked of one before it is read."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.persistence import ModelFile
 
-__all__ = ["add_model_limits", "add_model_options", "read_model_file", "similarities"]
+__all__ = ["add_model_limits", "add_model_options", "read_model_file"]
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
@@ -57,18 +55,3 @@ def _note_columns(file: ModelFile) -> None:
     if names is not None and domain in ("gram", "vectors") and "input" not in file.notes:
         kind = "gram" if domain == "gram" else "table" if getattr(model, "filling_", None) is not None else "vectors"
         file.notes["input"] = {"kind": kind, "column_names": list(names)}
-
-
-def similarities(recipe: dict[str, Any], asked: list[str], indices: Any, smiles: Any) -> np.ndarray:
-    """Similarities (m, k) of m molecules and the k nearest of each, by the fingerprint that a model file names."""
-    import numpy as np
-
-    from rkhs.cli.kinds import default_kernel
-    from rkhs.data.molecule_files import molecule_dataset
-
-    m, k = indices.shape
-    texts = [*asked, *(smiles[j] for j in indices.ravel().tolist())]
-    options = {"fingerprint" if name == "name" else name: value for name, value in recipe.items()}
-    read = molecule_dataset(texts, (None, None), source="codes", on_error="raise", recipe=options)
-    kernel: Any = default_kernel(read)
-    return np.array([kernel(read.X[[i]], read.X[m + i * k :][:k])[0] for i in range(m)])
