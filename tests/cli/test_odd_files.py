@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -331,3 +333,23 @@ def test_what_was_guessed_of_a_file_is_said_at_each_use(capsys: pytest.CaptureFi
     assert main(["transform", "m.rkhs", "t.csv", "-o", "z.csv"]) == 0
     assert "rkhs: note: t.csv: rows above the table left out: 1" in capsys.readouterr().err
     assert len(read_table("z.csv").X) == 30
+
+
+_COMMANDS = (
+    "fit -o m.rkhs",
+    "fit --predict a -o m.rkhs",
+    "map -o m.png",
+    "report",
+    "novelty",
+    "nearest",
+    "compare --target a",
+)
+
+
+@pytest.mark.parametrize("words", _COMMANDS)
+def test_a_wrong_file_is_refused_before_torch_is_imported(words: str) -> None:
+    Path("bad.csv").write_text("a,b\n1,2\n3,x\n4,5\n6,7\n")
+    code = "import sys; from rkhs.cli.main import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
+    command, *others = words.split()
+    done = subprocess.run([sys.executable, "-c", code, command, "bad.csv", *others], capture_output=True, text=True)
+    assert done.stdout.split() == ["2", "False"], done.stderr

@@ -93,10 +93,10 @@ def run(args: argparse.Namespace) -> int:
         refuse_flags(args, _OF_TARGETS, "is for a target; a model knows how it was fitted; leave it out")
         return compare_models(args)
     refuse_flags(args, OF_MODELS, "is for --model; got it with a target; leave it out")
-    from rkhs.cli.expressions import parse_kernel
+    data, y = _read(args)
+    from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
     from rkhs.evaluation import compare_codes
 
-    data, y = _read(args)
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _numbers(data, kernel)
     notes = column_notes(data)

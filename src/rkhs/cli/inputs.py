@@ -135,10 +135,10 @@ def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
     """Read a file as the options say, without the rows of ``--leave-out``."""
-    from rkhs.cli.expressions import parse_kernel
-
     data = _read_all(args, path, gram=gram)
     if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
+        from rkhs.cli.expressions import parse_kernel
+
         data = as_kernel_reads(data, parse_kernel(args.kernel))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)

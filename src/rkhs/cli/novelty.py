@@ -64,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
     outputs = Outputs(("FILE", args.input), *([] if args.new is None else [("NEW", args.new)]))
     outputs.add("-o", args.output, TABLES)
     from rkhs._core.checks import check_number
-    from rkhs.estimators import KernelNovelty
 
     if args.input.lower().endswith(".rkhs"):
         raise InputError(
@@ -72,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
             "writes novelty_p"
         )
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
-    known = as_predictors_read(args, read_input(args, args.input, gram=args.gram))
+    known = read_input(args, args.input, gram=args.gram)
+    from rkhs.estimators import KernelNovelty  # a wrong file is refused before this
+
+    known = as_predictors_read(args, known)
     data = known
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})

@@ -74,9 +74,9 @@ class Outputs:
 
     def add_checkpoint(self, flag: str, path: str | None) -> None:
         """Plan a checkpoint: it goes on with one of ours, and touches nothing else."""
-        from rkhs.engines import Checkpoint
-
         if path is not None:
+            from rkhs.engines import Checkpoint
+
             Checkpoint(path).check()
             self.add(flag, path)
 

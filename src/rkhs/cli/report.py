@@ -82,13 +82,14 @@ def run(args: argparse.Namespace) -> int:
     """Fit or load, and write the page."""
     outputs = Outputs(("FILE", args.model), ("DATA", args.input))
     from rkhs._core.checks import check_count
-    from rkhs.reports import make_report
 
     check_count(args.at_most, "--at-most", at_least=2)
     plan_robust(args)
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
     model, data, target = _fitted(args) if args.input is None else _loaded(args)
+    from rkhs.reports import make_report  # a wrong file is refused before this
+
     said = () if args.save_model is None else (f"the model is written: {args.save_model}",)
     with user_errors(), after_writing(*said):
         report = make_report(

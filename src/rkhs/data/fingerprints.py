@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rkhs._core.arrays import check_items
 from rkhs._core.checks import check_choice, check_count, check_flag
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory
@@ -131,4 +130,6 @@ def _listed(molecules: Any) -> Any:
         raise InputError(f"`smiles` must be a list of SMILES; got the single string {text}; write [{text}]")
     if isinstance(molecules, bytes) or not hasattr(molecules, "__iter__"):
         raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")
+    from rkhs._core.arrays import check_items  # which imports torch
+
     return check_items(molecules, "smiles", at_least=0) if hasattr(molecules, "__len__") else list(molecules)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rkhs._core.arrays import as_numpy, is_irregular
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError
 from rkhs.data.dataset import Curves
@@ -82,6 +81,8 @@ def _grid(at: ArrayLike | None, columns: np.ndarray | None, first: float, last: 
 
 def _pairs(curves: Any, times: ArrayLike | None) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray | None]:
     """Known times and values of each curve, and the times of the columns of an array."""
+    from rkhs._core.arrays import is_irregular  # which imports torch
+
     if is_irregular(curves):
         return [_checked(t, y, row) for row, (t, y) in enumerate(_of_irregular(curves))], None
     if isinstance(curves, (list, tuple)) and curves and _is_pair(curves[0]):
@@ -94,6 +95,8 @@ def _pairs(curves: Any, times: ArrayLike | None) -> tuple[list[tuple[np.ndarray,
 
 def _of_array(curves: Any, times: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Curves as rows of an array, and the times of its columns."""
+    from rkhs._core.arrays import as_numpy
+
     X = real_array(as_numpy(curves, "curves"), "curves").astype(np.float64)
     if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] < 2:
         raise InputError(f"curves must be an array of shape (n, T) or pairs (t, y); got shape {X.shape}")
@@ -119,6 +122,8 @@ def _is_pair(one: Any) -> bool:
 def _pair(one: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
     if not _is_pair(one):
         raise InputError(f"curves must all be pairs (t, y); item {row} is not one")
+    from rkhs._core.arrays import as_numpy
+
     t, y = (real_array(as_numpy(part), f"curves[{row}]").astype(np.float64) for part in one)
     return t, y
 

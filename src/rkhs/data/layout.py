@@ -491,11 +491,11 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
         return True
     if not (_TEXT in kinds or unnamed or grid):
         return False
-    times = "kind='curves' if these are the times of curves, " if len(cells) > 2 and _increase(values[1:]) else ""
+    times = ", kind='curves' if these are the times of curves" if len(cells) > 2 and _increase(values[1:]) else ""
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "
-        f"pass {times}header=True if these are column names, header=False if they are data, skip_rows= if rows stand "
-        "above the table"
+        "pass header=True if these are column names, header=False if they are data, skip_rows= if rows stand above the "
+        f"table{times}"
     )
 
 
