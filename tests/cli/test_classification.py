@@ -44,7 +44,8 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     assert "predicts churn: no (10), yes (10); 28 of 48 rows have none" in said
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
     found = table("p.csv")
-    assert list(found[0]) == ["name", "churn", "p(no)", "p(yes)"]
+    assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
+    assert [row["in_file"] for row in found] == LABELS  # what is known is told from what is predicted
     assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
     model = rkhs.load("m.rkhs")
     assert model.codes_.shape == (N, 2)  # all rows, and no column of classes

@@ -353,3 +353,10 @@ def test_a_wrong_file_is_refused_before_torch_is_imported(words: str) -> None:
     command, *others = words.split()
     done = subprocess.run([sys.executable, "-c", code, command, "bad.csv", *others], capture_output=True, text=True)
     assert done.stdout.split() == ["2", "False"], done.stderr
+
+
+def test_a_model_remembers_the_encoding_of_its_file() -> None:
+    Path("alt.csv").write_bytes("größe,b\n1,2\n3,1\n4,5\n6,9\n".encode("cp1252"))
+    assert main(["fit", "alt.csv", "--encoding", "cp1252", "-o", "m.rkhs", *QUICK]) == 0
+    assert main(["transform", "m.rkhs", "alt.csv", "-o", "z.npy"]) == 0
+    np.testing.assert_allclose(np.load("z.npy"), rkhs.load("m.rkhs").codes_, atol=1e-9)

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 
 import rkhs
 from rkhs.cli.main import main
-from rkhs.data import molecular_fingerprints, write_codes
+from rkhs.data import molecular_fingerprints, read_table, write_codes
 from rkhs.kernels import Tanimoto
 
 RNG = np.random.default_rng(0)
@@ -110,6 +110,18 @@ def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixt
     assert "the model needs 8 columns; got 17" in capsys.readouterr().err
 
 
+def test_low_ends_below_zero_are_said_of_skewed_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 60))
+    for name, y, said in (("price", np.exp(x + noise), True), ("level", 100.0 + x + noise, False)):
+        rows = [f"{a!r},{b!r}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        Path("skewed.csv").write_text("\n".join([f"x,{name}", *rows]) + "\n")
+        assert main(["fit", "skewed.csv", "--predict", name, "-o", "m.rkhs"]) == 0
+        assert (f"all values of {name} are positive" in capsys.readouterr().out) == said
+        assert main(["predict", "m.rkhs", "skewed.csv", "-o", "p.csv"]) == 0
+        assert (read_table("p.csv", columns=[f"{name}_low"]).X.min() < 0.0) == said
+
+
 def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
     assert fit("plain.csv", "--predict", "2,3") == 0
@@ -151,7 +163,8 @@ def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.Cap
 
 
 def test_a_robust_loss_predicts_without_ends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--loss", "huber", "--quiet") == 0
+    assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--loss", "huber") == 0
+    assert "rkhs predict writes no low and high ends with this model" in capsys.readouterr().out
     assert main(["predict", "m.rkhs", "new.csv"]) == 0
     assert capsys.readouterr().out.startswith(",size\n")
     assert main(["predict", "m.rkhs", "new.csv", "--coverage", "0.9"]) == 2

@@ -13,6 +13,7 @@ from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, r
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
+from rkhs.cli.wording import of_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     file = read_model_file(args)
     model, known = file.estimator, file.notes.get("input", {})
     if not hasattr(model, "decode"):
-        raise InputError(f"{args.model}: a {type(model).__name__} cannot decode codes")
+        raise InputError(f"{args.model}: {of_class(model)} cannot decode codes")
     if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
         _write_vectors(args, model, known)
         return 0

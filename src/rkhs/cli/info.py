@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import ModelFileError, brief, shortened
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.wording import few
+from rkhs.cli.wording import few, of_class
 
 if TYPE_CHECKING:
     from rkhs._core.containers import Container
@@ -192,7 +192,7 @@ def _diagnosis(model: KernelEstimator) -> dict[str, Any]:
     from rkhs.reports.findings import MOST_DIAGNOSED
 
     if not hasattr(model, "codes_"):
-        return {"diagnosis": f"none: a {type(model).__name__} has no codes"}
+        return {"diagnosis": f"none: {of_class(model)} has no codes"}
     n = max(len(model.codes_), model.map_.width)
     if n > MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}

@@ -255,6 +255,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "index_column": data.row_title,
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
+        "encoding": args.encoding,
     }
     return {"input": notes | kind_notes(data, args)}
 
@@ -408,6 +409,8 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
     given["missing"] = known.get("missing") if args.missing is None else args.missing
+    if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
+        given["encoding"] = known.get("encoding")
     given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"

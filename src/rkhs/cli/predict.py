@@ -12,7 +12,8 @@ from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
 from rkhs.cli.summaries import add_json_option, print_json, tell
-from rkhs.cli.wording import few
+from rkhs.cli.targets import known_values
+from rkhs.cli.wording import few, of_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,8 @@ For each number the output holds the prediction, the ends of a set that holds th
 --coverage (with several numbers: all of them at once), and its standard deviation. novelty_p says how like the rows of
 the fit a row is: below .05 it is unlike nearly all of them, and its prediction is not to be trusted. A .npy file holds
 the predictions alone, and so does the output of models of other losses or of a Gram matrix.
-For a class the output holds the class of each row and the probabilities of all classes.
+For a class the output holds the class of each row and the probabilities of all classes; in_file is the class that the
+file itself gives, where it has that column: it is known there, and no prediction.
 """
 
 
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     data = read_for_model(args, args.input, file.estimator, file.notes)
     outputs.need("-o", 8 * data.n_samples)
     with user_errors():
-        names, table, found = _numbers(args, file, data) if head is None else _classes(file, data, head)
+        names, table, found = _numbers(args, file, data) if head is None else _classes(args, file, data, head)
     facts = {"model": args.model, "input": args.input, "rows": data.n_samples, "predicts": names}
     if args.output is not None:
         if head is None:
@@ -99,8 +101,7 @@ def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassif
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
     if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
         raise InputError(
-            f"{args.model}: a {type(model).__name__} predicts nothing; fit one that does: rkhs fit FILE --predict "
-            "COLUMN"
+            f"{args.model}: {of_class(model)} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
         )
     if head is not None and args.coverage is not None:
         raise InputError(f"{args.model}: --coverage is for numbers; this model predicts classes; leave it out")
@@ -138,11 +139,14 @@ def _with_sets(
     return ([*titles, _NOVELTY], table.tolist()), found
 
 
-def _classes(file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:
+def _classes(args: argparse.Namespace, file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:
+    """Classes and their probabilities, and what the file says where it has a column of that name."""
     codes = file.estimator.transform(data.items)
     found, shares = head.predict(codes), head.predict_proba(codes)
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
-    rows = [[label, *row] for label, row in zip(found.tolist(), shares.tolist(), strict=True)]
+    known = known_values(args, name, data)
+    said = [] if known is None else [known]
+    rows = [[label, *row] for label, *row in zip(found.tolist(), *said, *shares.T.tolist(), strict=True)]
     probabilities = dict(zip(labels, shares.T, strict=True))
-    titles = [name, *(f"p({label})" for label in labels)]
-    return [name], (titles, rows), {"predictions": found, "probabilities": probabilities}
+    titles = [name, *(["in_file"] if said else []), *(f"p({label})" for label in labels)]
+    return [name], (titles, rows), {"predictions": found, "in file": known, "probabilities": probabilities}

@@ -31,6 +31,7 @@ LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitiv
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10
+_OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 
 
 @dataclass(frozen=True)
@@ -169,11 +170,27 @@ def _facts(
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
+        "ends": list(_ends(model, fitted, names, found)),
         "limit": f"{args.trim or 4.0:g} times the upper quartile" if args.robust else f"{_FAR:g} times the median",
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "said": column_sentences(model, data)},
         "model": args.output,
     }
+
+
+def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious) -> Iterator[str]:
+    """What is to know of the ends that ``rkhs predict`` writes: none for some losses, below zero for skewed numbers."""
+    import numpy as np
+
+    if not model.model_.leaves_out or model.model_.map.kept is None:
+        yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
+    elif len(names) == 1 and (Y > 0.0).all():
+        below = float((Y[:, 0] < np.quantile(found.residuals[found.fitted], 0.9)).mean())
+        if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y):
+            yield (
+                f"all values of {names[0]} are positive and few are large: low ends fall below zero for about "
+                f"{below:.0%} of rows; predict its logarithm, as a column of its own, to avoid that"
+            )
 
 
 def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
@@ -211,6 +228,7 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
         f"held-out error: {facts['held-out error']:.4g} +- {facts['standard error']:.2g} ({facts['measure']}, {folds})"
         f"{explained}; the mean in place of a model: {facts['error of the mean']:.4g}",
     ]
+    lines += facts["ends"]
     lines += _suspicious_rows(facts, counted)
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""

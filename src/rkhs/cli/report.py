@@ -18,6 +18,7 @@ from rkhs.cli.parser import changed, refuse_flags
 from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_column
+from rkhs.cli.wording import of_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,8 +153,8 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     refuse_flags(args, _OF_FITS, f"is for a fit; got it with a model that is fitted, {args.model}; leave it out")
     file = read_model_file(args)
     if not hasattr(file.estimator, "transform"):
-        name = type(file.estimator).__name__
-        raise InputError(f"{args.model}: a report is about codes; got a {name}, which has none; see rkhs predict")
+        got = of_class(file.estimator)
+        raise InputError(f"{args.model}: a report is about codes; got {got}, which has none; see rkhs predict")
     if args.target is None:
         return file.estimator, read_for_model(args, args.input, file.estimator, file.notes), None
     values = read_column_of(changed(args, gram=file.estimator.kernel_.domain == "gram"), args.target, "--target")

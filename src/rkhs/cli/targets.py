@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 __all__ = [
+    "known_values",
     "places_left_out",
     "read_column_of",
     "read_values_file",
@@ -145,6 +146,18 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except InputError as error:
         raise InputError(str(error).replace("`target`", flag)) from error
+
+
+def known_values(args: argparse.Namespace, name: str, data: Dataset) -> list[str] | None:
+    """What a column of this name in the input says of the rows that were read, empty for gaps; None without it."""
+    import numpy as np
+
+    from rkhs.data.readers import column_titles
+
+    if args.header == "no" or name not in column_titles(args.input, **reading_options(changed(args, header=None))):
+        return None
+    values = np.delete(read_column_of(args, name, "--predict"), [bad.row - 1 for bad in data.skipped])
+    return list(map(str, with_gaps(values, "").tolist()))
 
 
 def without_column(args: argparse.Namespace, name: str | int) -> argparse.Namespace:

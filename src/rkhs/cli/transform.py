@@ -14,6 +14,7 @@ from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import write_numbers
+from rkhs.cli.wording import of_class
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
@@ -78,11 +79,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, model: KernelEstimator) -> None:
     if not hasattr(model, "transform"):
-        raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
+        raise InputError(f"{args.model}: {of_class(model)} has no codes; fit one that has, such as KernelPCA")
     if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:
-        raise InputError(
-            f"--layer is for deep autoencoders; got {args.layer} for a {type(model).__name__}; leave it out"
-        )
+        raise InputError(f"--layer is for deep autoencoders; got {args.layer} for {of_class(model)}; leave it out")
 
 
 def _stream(args: argparse.Namespace, model: KernelEstimator) -> int:

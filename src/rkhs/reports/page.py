@@ -122,8 +122,8 @@ def summary(content: Content) -> list[str]:
     if isinstance(content.rebuilt, Rebuilt):
         where = "" if content.rebuilt.space == "input" else " of the features"
         said.append(
-            f"From the codes {percent(content.rebuilt.share)} of the variance{where} of these items is rebuilt. "
-            "100 % is perfect. 0 % is as bad as the mean item. New items are rebuilt less well than those of the fit."
+            f"These items lose {percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % "
+            "is perfect, 100 % as bad as the mean item. New items lose more than those of the fit."
         )
         if many := len(content.rebuilt.apart):
             items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
