@@ -110,12 +110,3 @@ def test_molecules_are_compared_as_smiles(folder: Path, capsys: pytest.CaptureFi
     assert found["novel"][0]["p"] == pytest.approx(expected)
     assert main(["novelty", "known.smi", "new.smi", "--kernel", "tanimoto", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kernel"] == "Tanimoto()"
-
-
-def test_columns_of_a_table_with_texts_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{i % 5},{'red' if i % 3 else 'blue'},{i % 7}" for i in range(40)]
-    Path("known.csv").write_text("a,colour,b\n" + "\n".join(rows) + "\n")
-    Path("new.csv").write_text("a,colour,b\n900,red,3\n")
-    assert main(["novelty", "known.csv", "new.csv", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["novel"]
-    assert found["differs in"] == ["a"]

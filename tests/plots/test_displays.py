@@ -174,7 +174,7 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
     ("wrong", "said"),
     [
         (lambda: plots.CodeMapDisplay(np.ones((3, 4))), "one to three columns"),
-        (lambda: plots.CodeMapDisplay([[np.nan, 0.0]]), "codes must be finite"),
+        (lambda: plots.CodeMapDisplay([[np.nan, 0.0]]), "codes must be a finite array"),
         (lambda: plots.CodeMapDisplay(np.ones((3, 2)), new_codes=np.ones((2, 1))), "must have 2 columns"),
         (lambda: plots.CodeMapDisplay(np.ones((3, 2)), thumbnails=["C"]), "thumbnails must be 3"),
         (lambda: plots.ReconstructionDisplay(X, X[:3]), "rebuilt must have the shape"),

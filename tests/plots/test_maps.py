@@ -102,7 +102,7 @@ def test_one_point_and_many_points_are_drawn():
         ({"codes": np.zeros(4)}, r"codes must have shape \(n, d\).*got \(4,\)"),
         ({"codes": np.zeros((0, 2))}, r"not empty; got \(0, 2\)"),
         ({"codes": [["a", "b"]]}, "codes must be numbers"),
-        ({"codes": [[0.0, np.nan]]}, "codes must be finite.*first in row 0"),
+        ({"codes": [[0.0, np.nan]]}, "codes must be a finite array of shape"),
         ({"values": np.zeros(3)}, r"`values` must have shape \(30,\).*got \(3,\)"),
         ({"values": ["a"] * 30}, "`values` must be numbers.*labels="),
         ({"values": np.full(30, np.nan)}, "`values` must hold a finite number"),

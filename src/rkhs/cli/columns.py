@@ -167,10 +167,11 @@ def _filling_sentence(data: Dataset) -> str:
 
 
 def _molecule_notes(data: Dataset) -> list[str]:
-    from rkhs.data.molecule_files import molecule_remarks, twin_remark
+    from rkhs.data.columns import TWINS, row_copies
+    from rkhs.data.molecule_files import molecule_remarks
 
     assert data.smiles is not None
-    said = [*molecule_remarks(data.smiles, data.skipped), twin_remark(data.X)]
+    said = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
     return [f"note: {text}" for text in said if text]
 
 

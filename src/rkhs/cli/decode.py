@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, reading_options, real, user_errors
-from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
-from rkhs.cli.wording import of_class
 
 if TYPE_CHECKING:
     import numpy as np

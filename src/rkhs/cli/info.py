@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import ModelFileError, brief, shortened
-from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.wording import few, of_class
+from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     from rkhs._core.containers import Container

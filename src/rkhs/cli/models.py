@@ -10,7 +10,7 @@ from rkhs._core.errors import InputError
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
-__all__ = ["add_model_limits", "add_model_options", "read_model_file"]
+__all__ = ["add_model_limits", "add_model_options", "of_class", "read_model_file"]
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
@@ -55,3 +55,9 @@ def _note_columns(file: ModelFile) -> None:
     if names is not None and domain in ("gram", "vectors") and "input" not in file.notes:
         kind = "gram" if domain == "gram" else "table" if getattr(model, "filling_", None) is not None else "vectors"
         file.notes["input"] = {"kind": kind, "column_names": list(names)}
+
+
+def of_class(model: object) -> str:
+    """The class of a model behind its article."""
+    name = type(model).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -110,14 +110,12 @@ def _columns(p: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 def _differing(model: KernelNovelty, data: Dataset, row: int) -> list[str]:
     """The columns of a table that make a row strange, most first."""
-    few = data.kind in ("vectors", "table") and data.X.shape[1] <= _MOST_COLUMNS
+    few = data.kind == "vectors" and data.X.shape[1] <= _MOST_COLUMNS
     if not few or model.kernel_.domain != "vectors" or data.column_names is None:
         return []
-    falls, names = model.differences(data.X[row : row + 1])[0], list(data.column_names)
-    if model.filling_ is not None:  # columns of zeros and ones for texts
-        names = model.filling_.get_feature_names_out(names).tolist()
+    falls = model.differences(data.X[row : row + 1])[0]
     order = falls.argsort(kind="stable")[::-1][:_NAMED_COLUMNS]
-    return [names[j] for j in order if falls[j] > 0.5 * falls.max() > 0.0]
+    return [data.column_names[j] for j in order if falls[j] > 0.5 * falls.max() > 0.0]
 
 
 def _lines(args: argparse.Namespace, facts: dict[str, Any], rows: list[dict[str, Any]], counted: str) -> Any:

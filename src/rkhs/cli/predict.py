@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
-from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import csv_lines, write_lines, write_numbers
 from rkhs.cli.summaries import add_json_option, print_json, tell
 from rkhs.cli.targets import known_values
-from rkhs.cli.wording import few, of_class
+from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     import numpy as np

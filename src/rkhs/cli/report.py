@@ -12,13 +12,12 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import add_fit_options, say_kernel
 from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
-from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.parser import changed, refuse_flags
 from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_column
-from rkhs.cli.wording import of_class
 
 if TYPE_CHECKING:
     import numpy as np

@@ -156,7 +156,9 @@ def known_values(args: argparse.Namespace, name: str, data: Dataset) -> list[str
 
     if args.header == "no" or name not in column_titles(args.input, **reading_options(changed(args, header=None))):
         return None
-    values = np.delete(read_column_of(args, name, "--predict"), [bad.row - 1 for bad in data.skipped])
+    values = np.delete(
+        read_column_of(changed(args, gram=False), name, "--predict"), [bad.row - 1 for bad in data.skipped]
+    )
     return list(map(str, with_gaps(values, "").tolist()))
 
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from rkhs._core.errors import InputError
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
-from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import write_numbers
-from rkhs.cli.wording import of_class
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator

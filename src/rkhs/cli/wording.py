@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
-__all__ = ["FLAGS", "few", "in_flags", "of_class", "one_line"]
+__all__ = ["FLAGS", "few", "in_flags", "one_line"]
 
 FLAGS = {
     "at_most": ("--at-most", "N"),
@@ -114,12 +114,6 @@ def _parameters() -> frozenset[str]:
     found = sys.modules.get("rkhs.estimators")
     classes = [getattr(found, name) for name in getattr(found, "__all__", ())]
     return frozenset(p for cls in classes if hasattr(cls, "get_params") for p in cls._get_param_names())
-
-
-def of_class(model: object) -> str:
-    """The class of a model behind its article."""
-    name = type(model).__name__
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def few(names: Sequence[str], most: int = 6) -> str:

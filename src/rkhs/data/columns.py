@@ -17,6 +17,7 @@ from rkhs._core.dates import are_dates
 
 __all__ = [
     "TENFOLD",
+    "TWINS",
     "Remark",
     "Spreads",
     "as_numbers",
@@ -223,14 +224,10 @@ def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns beside the values of curves, spectra or images are none of them."""
-    said, known = [], set()
-    for j, (values, name) in enumerate(zip(X.T, names, strict=True)):
-        if _is_identifier(values, name):
-            known.add(j)
-            said.append(Remark(f"{name} looks like an identifier: all values differ.", (name,)))
-    for j, (values, name) in enumerate(zip(X.T, names, strict=True)):
-        if j not in known and _CLASS_NAME.search(name) and _are_classes(values):
-            said.append(_may_be_wanted(name, f"looks like a class: {len(np.unique(values))} whole numbers"))
+    columns = [_Column(values, str(name)) for values, name in zip(X.T, names, strict=True)]
+    known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
+    said = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
+    said += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
@@ -239,14 +236,17 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     return said
 
 
-def row_copies(X: np.ndarray) -> str:
-    """A sentence about rows that are copies of earlier ones, if they are at least one in twenty; else nothing."""
+COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
+TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
+
+
+def row_copies(X: np.ndarray, said: tuple[str, str] = COPIES, *, least: float = 0.05) -> str:
+    """A sentence about rows that are copies of earlier ones, if they are this share of all; else nothing."""
     cells = X.tolist() if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
-    if 20 * copies < len(X) or not copies:
+    if copies < max(1.0, least * len(X)):
         return ""
-    found = many(copies, "row is a copy of an earlier one", "rows are copies of earlier ones")
-    return f"{found}: copies on both sides of a split make errors look too small."
+    return f"{many(copies, *said)}: copies on both sides of a split make errors look too small."
 
 
 def _far_out(columns: list[_Column]) -> Iterator[Remark]:

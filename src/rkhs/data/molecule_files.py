@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError, optional
 from rkhs._core.files import text_encoding
 from rkhs.data.columns import listed, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow
 from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
 
-__all__ = ["molecule_dataset", "molecule_remarks", "read_sdf", "read_smi", "smi_rows", "twin_remark"]
+__all__ = ["molecule_dataset", "molecule_remarks", "read_sdf", "read_smi", "smi_rows"]
 
 
 def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
@@ -99,14 +97,3 @@ def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> li
             f"is {listed([first.text])} in row {first.row}."
         )
     return said
-
-
-def twin_remark(bits: np.ndarray) -> str | None:
-    """Say how many molecules have the fingerprint of an earlier one; None if all differ."""
-    extra = len(bits) - len({row.tobytes() for row in np.ascontiguousarray(bits)})
-    if not extra:
-        return None
-    return (
-        f"{many(extra, 'molecule has', 'molecules have')} the fingerprint of an earlier one: copies on both sides of a "
-        "split make errors look too small."
-    )

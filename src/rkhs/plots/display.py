@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, read_numbers
+from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, optional
 
 if TYPE_CHECKING:
@@ -90,25 +91,12 @@ def name_axes(ax: Axes, x: str, y: str | None = None, *, legend: bool = True) ->
 
 def matrix(X: Any, name: str) -> np.ndarray:
     """A finite matrix of numbers."""
-    return _finite(X, name, "(n, d)", 2)
+    return read_numbers(X, name, shape="(n, d)")
 
 
 def vector(x: Any, name: str, n: int | None = None) -> np.ndarray:
     """A vector of finite numbers, of ``n`` entries if that is given."""
-    array = _finite(x, name, "(n,)", 1)
-    if n is not None and len(array) != n:
-        raise InputError(f"{name} must have shape ({n},); got {array.shape}")
-    return array
-
-
-def _finite(x: Any, name: str, shape: str, ndim: int) -> np.ndarray:
-    try:
-        array = np.asarray(as_numpy(x, name), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers of shape {shape}; got {type(x).__name__} ({error})") from error
-    if array.ndim != ndim or not array.size:
-        raise InputError(f"{name} must have shape {shape}, not empty; got {array.shape}")
-    if not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(1))[0])
-        raise InputError(f"{name} must be finite; got NaN or infinity, first in row {row}. Drop such rows first")
+    array = real_array(as_numpy(x, name), name)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all() or (n is not None and len(array) != n):
+        raise InputError(f"{name} must be finite numbers of shape ({n or 'n'},); got shape {array.shape}")
     return array

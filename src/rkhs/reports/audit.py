@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, column_remarks, is_gap, many, rounded, spreads
+from rkhs.data.columns import TENFOLD, TWINS, column_remarks, is_gap, many, rounded, row_copies, spreads
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 
 __all__ = ["audit", "is_class", "target_sentence"]
 
+_COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 _FEW = 20  # more different numbers are a number, not classes
 
 
@@ -97,25 +98,17 @@ def _lengths(items: Items) -> Iterator[str]:
 
 
 def _duplicates(items: Items) -> Iterator[str]:
-    keys: list[Any]
     if items.kind == "table":
-        keys = [tuple(row) for row in np.asarray(items.X, dtype=object)]
+        rows = np.asarray(items.X, dtype=object)
     elif items.numbers is not None:
-        keys = [row.tobytes() for row in np.ascontiguousarray(items.numbers + 0.0)]
+        rows = items.numbers + 0.0
     elif items.kind in ("sequences", "texts"):
-        keys = list(items.X)
+        rows = np.array(list(items.X), dtype=object)[:, None]
     else:
         return
-    one, more, none = "item is a copy", "items are copies", "No item is a copy of another."
-    if items.kind == "molecules":
-        one, more, none = (
-            "molecule has the fingerprint",
-            "molecules have fingerprints",
-            "No two fingerprints are equal.",
-        )
-    extra = len(keys) - len(set(keys))
-    copies = f"{many(extra, one, more)} of an earlier one: copies on both sides of a split make errors look too small."
-    yield copies if extra else none
+    molecules = items.kind == "molecules"
+    none = "No two fingerprints are equal." if molecules else "No item is a copy of another."
+    yield row_copies(rows, TWINS if molecules else _COPIES, least=0.0) or none
 
 
 def _gaps(items: Items) -> Iterator[str]:
