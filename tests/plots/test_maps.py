@@ -99,9 +99,9 @@ def test_one_point_and_many_points_are_drawn():
     ("arguments", "message"),
     [
         ({"codes": np.zeros((3, 5))}, r"`codes` must have shape \(n, 2\).*got \(3, 5\).*choose two columns"),
-        ({"codes": np.zeros(4)}, r"codes must have shape \(n, d\).*got \(4,\)"),
-        ({"codes": np.zeros((0, 2))}, r"not empty; got \(0, 2\)"),
-        ({"codes": [["a", "b"]]}, "codes must be numbers"),
+        ({"codes": np.zeros(4)}, r"codes must be a finite array of shape \(n, d\); got shape \(4,\)"),
+        ({"codes": np.zeros((0, 2))}, "codes must have at least one row"),
+        ({"codes": [["a", "b"]]}, "codes must hold real numbers"),
         ({"codes": [[0.0, np.nan]]}, "codes must be a finite array of shape"),
         ({"values": np.zeros(3)}, r"`values` must have shape \(30,\).*got \(3,\)"),
         ({"values": ["a"] * 30}, "`values` must be numbers.*labels="),

@@ -20,24 +20,14 @@ __all__ = ["parse_kernel", "parse_setting", "parse_value"]
 
 _PACKAGES = ("kernels", "constraints", "losses", "features", "solvers", "augment", "engines")
 _MAX_LENGTH = 2000
-_SPELLINGS = {
-    "rbf": "gaussian",
-    "poly": "polynomial",
-    "wl": "weisfeilerlehman",
-    "sp": "shortestpath",
-    "rw": "randomwalk",
-    "gak": "globalalignment",
-    "dtw": "dynamictimewarping",
-    "sink": "shiftinvariant",
-    "molecules": "moleculekernel",
-}
-_OF_TWO_CLASSES = {"cosine": "cosine", "massspectrum": "mass_spectrum"}
 
 
 @cache
-def _classes(constraint: bool = False) -> dict[str, type]:
-    """Lower-case name to class, for everything that a parameter may be; a ball is a loss, or a constraint."""
-    table: dict[str, type] = {}
+def _classes(constraint: bool = False) -> dict[str, Any]:
+    """Lower-case name to what makes it, for all that a parameter may be; a ball is a loss, or a constraint."""
+    from rkhs.kernels.registry import kernels_by_name
+
+    table: dict[str, Any] = {_key(name): make for name, make in kernels_by_name().items()}
     for package in (*_PACKAGES, *(("constraints",) if constraint else ())):
         try:
             module = importlib.import_module(f"rkhs.{package}")
@@ -51,8 +41,7 @@ def _classes(constraint: bool = False) -> dict[str, type]:
 
 
 def _key(name: str) -> str:
-    plain = name.lower().replace("_", "").replace("-", "")
-    return _SPELLINGS.get(plain, plain)
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def _parse(text: str, what: str) -> ast.expr | None:
@@ -111,8 +100,7 @@ def _build(node: ast.expr, what: str) -> Any:
         return ast.literal_eval(node)
     match node:
         case ast.Name(id=name):
-            known = _OF_TWO_CLASSES.get(_key(name))
-            return _find(name, what)() if known is None else _kernel(known)
+            return _find(name, what)()
         case ast.Call(func=ast.Name(id=name)):
             return _call(node, _find(name, what), what)
         case ast.BinOp(op=ast.Add() | ast.Mult()):
@@ -127,12 +115,6 @@ def _build(node: ast.expr, what: str) -> Any:
     raise InputError(
         f"{what}: {_spelled(node)} is not understood; expected names, numbers, texts, +, * and name(parameter=value)"
     )
-
-
-def _kernel(name: str) -> Any:
-    from rkhs.kernels import kernel_from_name
-
-    return kernel_from_name(name)
 
 
 def _combined(node: ast.BinOp, what: str) -> Any:
@@ -154,14 +136,15 @@ def _spelled(node: ast.expr) -> str:
         return "an expression of too many levels"
 
 
-def _find(name: str, what: str) -> type:
+def _find(name: str, what: str) -> Any:
     from rkhs.kernels import Kernel
 
     known = _classes(what == "--set constraint")
     if _key(name) in known:
         return known[_key(name)]
     is_kernel = what == "--kernel"
-    offered = [key for key, cls in known.items() if issubclass(cls, Kernel)] if is_kernel else sorted(known)
+    kernels = [key for key, make in known.items() if not isinstance(make, type) or issubclass(make, Kernel)]
+    offered = kernels if is_kernel else sorted(known)
     near = difflib.get_close_matches(_key(name), offered, 1)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(offered))}"
     own = ". For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
@@ -169,7 +152,7 @@ def _find(name: str, what: str) -> type:
     raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{own}")
 
 
-def _call(node: ast.Call, cls: type, what: str) -> Any:
+def _call(node: ast.Call, cls: Any, what: str) -> Any:
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
         raise InputError(f"{what}: {_spelled(node)} is not understood; write out each parameter")
     words = cls.__name__ == "FromSklearn"  # its rbf and linear are names of scikit-learn

@@ -140,7 +140,7 @@ def choose_array(path: Path, names: list[str], key: str | None) -> str:
         return names[0]
     curves = ", kind='curves' if they are curves and their times" if {"t", "times"} & set(names) else ""
     raise InputError(
-        f"{path}: expected a file with one array, or key= naming one of several{curves}; got {len(names)} arrays; "
+        f"{path}: expected a file with one array, or key= naming one{curves}; got {len(names)} arrays and no key; "
         f"the arrays are {listed(list(map(shown, names)), 10) or 'none'}"
     )
 

@@ -58,6 +58,11 @@ _BY_NAME = ByName(
 )
 
 
+def kernels_by_name() -> dict[str, Any]:
+    """What makes the kernel of each name, but for the one that reads Gram matrices."""
+    return {name: _BY_NAME[name] for name in _BY_NAME if name != "precomputed"}
+
+
 def kernel_from_name(name: str) -> Kernel:
     """Return the kernel of that name with its default parameters.
 
