@@ -64,13 +64,8 @@ def _cell(value: Any, row: int, column: int, name: bool, reader: str) -> Any:
         return str(value)
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return None
-    if isinstance(value, (datetime.date, np.datetime64)):  # a Timestamp of pandas is a date
-        return day_number(value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value)
-    try:
-        number = math.inf if isinstance(value, (complex, np.complexfloating)) else float(value)
-    except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
-        number = math.inf
-    if isinstance(value, np.timedelta64) or math.isinf(number):
+    number = _number(value)
+    if math.isinf(number):
         raise InputError(
             f"{reader} reads finite numbers, texts, dates and missing values; got {value!r:.40} in row {row}, "
             f"column {column}. Make it a number"
@@ -78,3 +73,15 @@ def _cell(value: Any, row: int, column: int, name: bool, reader: str) -> Any:
     if number != number:
         return None
     return f"{number:.17g}" if name else number
+
+
+def _number(value: Any) -> float:
+    """A number, the days of a date, or infinity for anything else."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("M8[us]").item()
+    if isinstance(value, datetime.date):  # as a Timestamp of pandas is
+        return day_number(value)
+    try:
+        return math.inf if isinstance(value, (complex, np.complexfloating, np.timedelta64)) else float(value)
+    except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
+        return math.inf

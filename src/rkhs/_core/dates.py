@@ -31,7 +31,6 @@ def day_number(moment: datetime.date) -> float:
 
 
 def _day(text: str, form: str) -> float | None:
-    """The day that a text spells in this form."""
     match = _TIME.fullmatch(text.strip())
     assert match is not None
     day, time = _MONTH.sub(r"\1", match[1]).strip(), (match[2] or "0:00").zfill(5)

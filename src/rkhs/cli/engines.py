@@ -41,13 +41,11 @@ def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
     """Return where workers read the rows of a file themselves, if it is one of plain numbers; else the rows."""
     from rkhs.engines import ParquetRows, as_rows
 
-    if data.kind != "vectors" or not isinstance(path, str) or args.columns is not None:
-        return data.items
-    if getattr(args, "drop_columns", None) is not None:
-        return data.items
-    if path.lower().endswith(".npy"):
+    chosen = args.columns is not None or getattr(args, "drop_columns", None) is not None
+    whole = data.kind == "vectors" and isinstance(path, str) and not chosen
+    if whole and path.lower().endswith(".npy"):
         return as_rows(os.path.abspath(path))
-    if path.lower().endswith(".parquet") and data.column_names is not None:
+    if whole and path.lower().endswith(".parquet") and data.column_names is not None:
         return ParquetRows.of(os.path.abspath(path), tuple(data.column_names))
     return data.items
 

@@ -75,7 +75,9 @@ def _facts(container: Container) -> dict[str, Any]:
         "parameters": {name: shortened(_described(params[name])) for name in sorted(params)},
     }
     notes = _plain(content["notes"])
-    facts |= _of_input(notes.get("input", {}))
+    known = notes.get("input", {})
+    facts |= {"input": f"{known.get('source')} ({known.get('kind')})"} if known else {}
+    facts |= {"fingerprint": known["fingerprint"]} if known.get("fingerprint") else {}
     if "codes" in model:
         n, p = _shape(model["codes"], container)
         facts["data"] = f"{n} x {state['n_features_in_']}" if "n_features_in_" in state else f"{n} objects"
@@ -102,12 +104,6 @@ def _of_fit(state: dict[str, Any], compared: dict[str, Any]) -> dict[str, Any]:
         kinds = _plain(compared["kinds"])
         facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in kinds.items()}
     return facts
-
-
-def _of_input(known: dict[str, Any]) -> dict[str, Any]:
-    """What the notes say of the training file."""
-    facts = {"input": f"{known.get('source')} ({known.get('kind')})"} if known else {}
-    return facts | ({"fingerprint": known["fingerprint"]} if known.get("fingerprint") else {})
 
 
 def _of_target(target: dict[str, Any]) -> dict[str, str]:

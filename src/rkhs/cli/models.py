@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["add_model_limits", "add_model_options", "of_class", "read_model_file"]
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
-    """Declare the model file, and what it must be to be read."""
+def add_model_options(parser: argparse.ArgumentParser, *, rows: bool = False) -> argparse.Action:
+    """Declare the model file, what it must be to be read, and a file of rows for it."""
     add_model_limits(parser)
-    return parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    file = parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    if rows:
+        like = "rows like those of the fit; for a Gram model kernel values with the training rows"
+        parser.add_argument("input", metavar="INPUT", help=like)
+    return file
 
 
 def add_model_limits(parser: argparse.ArgumentParser) -> None:

@@ -110,12 +110,12 @@ def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -
 
 
 def _lines(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[str]:
-    """One line an item and neighbour, nearest first."""
     from rkhs.data.text import csv_line
 
-    (names, title), others = beside(data), beside(known)[0]
-    smiles = known.smiles if known.row_names is not None else None
-    yield csv_line([title or "row", "rank", "nearest", *([] if smiles is None else ["nearest_smiles"]), measure])
+    (names, title), others = beside(data), [beside(known)[0]]
+    if known.smiles is not None and known.row_names is not None:
+        others.append(known.smiles)
+    yield csv_line([title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure])
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):
-            yield csv_line([name, rank, others[j], *([] if smiles is None else [smiles[j]]), value])
+            yield csv_line([name, rank, *(column[j] for column in others), value])

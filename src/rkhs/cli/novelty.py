@@ -63,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     """Read, compare, write and say."""
     outputs = Outputs(("FILE", args.input), *([] if args.new is None else [("NEW", args.new)]))
     outputs.add("-o", args.output, TABLES)
+    import numpy as np
+
     from rkhs._core.checks import check_number
 
     if args.input.lower().endswith(".rkhs"):
@@ -83,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             data = read_for_model(changed(args, drop_columns=None), args.new, model, input_notes(known, args))
         p, scores = model.p_values(data.items), -model.score_samples(data.items)
     if args.output is not None:
-        write_numbers(args.output, _columns(p, scores), data, ["p", "score"], numbered=True)
+        write_numbers(args.output, np.column_stack([p, scores]), data, ["p", "score"], numbered=True)
     novel = [int(i) for i in scores.argsort(kind="stable")[::-1] if p[i] <= args.alpha]
     labels = row_labels(data)
     rows = [{"row": labels[i], "p": p[i], "differs in": _differing(model, data, i)} for i in novel]
@@ -100,12 +102,6 @@ def _far(model: KernelNovelty, scores: np.ndarray) -> int:
     """How many rows are far from all others; none where all known rows are, as in many columns."""
     limit = _FAR * (model.train_diag_.max() + model.model_.ridge)
     return int((scores > limit).sum()) if -model.offset_ < limit else 0
-
-
-def _columns(p: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    return np.column_stack([p, scores])
 
 
 def _differing(model: KernelNovelty, data: Dataset, row: int) -> list[str]:

@@ -149,9 +149,7 @@ def _may_be_replaced(path: str) -> bool:
 
 
 def _import_writer(path: str) -> None:
-    """Import what writes a file, so that a missing package is said before the work."""
-    end = path.lower().rpartition(".")[2]
-    optional({"onnx": "onnx.helper", "parquet": "pyarrow"}.get(end, "matplotlib.figure"))
+    optional({"onnx": "onnx.helper", "parquet": "pyarrow"}.get(path.lower().rpartition(".")[2], "matplotlib.figure"))
 
 
 @contextmanager

@@ -48,12 +48,7 @@ file itself gives, where it has that column: it is known there, and no predictio
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EPILOG
-    add_model_options(parser)
-    parser.add_argument(
-        "input",
-        metavar="INPUT",
-        help="rows like those of the fit; for a Gram model kernel values with the training rows",
-    )
+    add_model_options(parser, rows=True)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="a .csv, .parquet or .npy file to write; without it csv is printed"
     )

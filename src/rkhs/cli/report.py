@@ -17,7 +17,7 @@ from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.parser import changed, refuse_flags
 from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
 from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_column
+from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,7 +129,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if args.target is None:
         reading, data = args, read_input(args, args.model, gram=args.gram)
     else:
-        reading = without_column(args, args.target)
+        reading = without_columns(args, args.target)
         data, target = read_with_values(changed(args, input=args.model), args.target, "--target", empty="")
     estimator = build_estimator(args, data)
     if not args.json:
@@ -159,6 +159,6 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     values = read_column_of(changed(args, gram=file.estimator.kernel_.domain == "gram"), args.target, "--target")
     known = file.notes.get("input", {})
     by_position = known.get("kind") in ("vectors", None) and known.get("column_names") is None
-    reading = without_column(args, args.target) if by_position else args
+    reading = without_columns(args, args.target) if by_position else args
     data = read_for_model(reading, args.input, file.estimator, file.notes)
     return file.estimator, data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), "")

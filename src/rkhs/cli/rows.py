@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError, shown
@@ -18,7 +17,6 @@ __all__ = [
     "APART",
     "beside",
     "csv_lines",
-    "keep_rows",
     "named_rows",
     "row_labels",
     "without_rows",
@@ -27,9 +25,6 @@ __all__ = [
 ]
 
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
-
-_COUNTED = "rows count from 1"
-_TITLE = "row_from_1"
 
 
 def row_labels(data: Dataset) -> list[str]:
@@ -40,14 +35,14 @@ def row_labels(data: Dataset) -> list[str]:
 
 def named_rows(data: Dataset) -> str:
     """What to put behind a list of rows: from which number they count, where they have no names."""
-    return "" if data.row_names or data.smiles else f" ({_COUNTED})"
+    return "" if data.row_names or data.smiles else " (rows count from 1)"
 
 
 def beside(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     """What stands beside the rows of a file, and its title: names, else SMILES, else numbers from 1."""
     if data.row_names is not None:
         return data.row_names, data.row_title
-    return (tuple(map(str, data.row_numbers)), _TITLE) if data.smiles is None else (data.smiles, "smiles")
+    return (tuple(map(str, data.row_numbers)), "row_from_1") if data.smiles is None else (data.smiles, "smiles")
 
 
 def write_numbers(
@@ -83,6 +78,8 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
     import numpy as np
 
+    from rkhs.data.dataset import LEFT_OUT, keep_rows
+
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
     wanted = [part.strip() for part in text.split(",")]
@@ -96,23 +93,4 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     if kept.sum() < 2:
         out = data.n_samples - kept.sum()
         raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
-    return keep_rows(data, kept)
-
-
-def keep_rows(data: Dataset, kept: np.ndarray) -> Dataset:
-    """Some rows of a file, with their numbers."""
-    from rkhs.data import SkippedRow
-    from rkhs.data.dataset import LEFT_OUT
-
-    numbers, rows = data.row_numbers, kept.nonzero()[0]
-    gram = data.kind == "gram"
-    X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
-    skipped = [*data.skipped, *(SkippedRow(numbers[i], "", LEFT_OUT) for i in (~kept).nonzero()[0])]
-    names, smiles = (
-        None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles)
-    )
-    skipped.sort(key=lambda bad: bad.row)
-    classes = None if data.classes is None else data.classes[kept]
-    columns = names if gram and data.column_names is not None else data.column_names
-    parts: dict[str, Any] = {"row_names": names, "column_names": columns, "smiles": smiles, "classes": classes}
-    return replace(data, X=X, skipped=tuple(skipped), **parts)
+    return keep_rows(data, kept, LEFT_OUT)

@@ -12,7 +12,6 @@ from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.parser import changed
-from rkhs.cli.rows import keep_rows
 from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ __all__ = [
     "read_with_numbers",
     "read_with_values",
     "with_gaps",
-    "without_column",
+    "without_columns",
 ]
 
 
@@ -36,11 +35,16 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     """Read the items and the columns of ``--predict``, which are taken out of a table of numbers."""
     import numpy as np
 
+    from rkhs.data.dataset import LEFT_OUT, keep_rows
+
     wanted = named_columns(args.predict)
     known = _read_columns(args, wanted)
     Y = np.asarray(known.X, dtype=float)
+    lacking = [str(name) for name, gaps in zip(wanted, np.isnan(Y).all(axis=0), strict=True) if gaps]
+    if lacking:
+        raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
     names = list(known.column_names or (f"column{name}" if isinstance(name, int) else name for name in wanted))
-    data = read_input(_beside(args, wanted), args.input, gram=args.gram)
+    data = read_input(args if args.targets else without_columns(args, *wanted), args.input, gram=args.gram)
     if args.targets is None and args.columns is not None:
         _refuse_in_both(args, wanted, set(names) & set(data.column_names or ()))
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
@@ -49,12 +53,11 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     _refuse_other_order(args, data, known)
     unknown = np.isnan(Y).all(1)
     if unknown.any():
-        data, Y = keep_rows(data, ~unknown), Y[~unknown]
+        data, Y = keep_rows(data, ~unknown, LEFT_OUT), Y[~unknown]
     return as_predictors_read(args, data), Y, names, int(unknown.sum())
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
-    from rkhs.data import read_table
     from rkhs.data.readers import read_numbers
     from rkhs.data.text import MIXED
 
@@ -71,11 +74,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
         options = reading_options(args)
         options |= {} if args.index_column is None else {"index_column": args.index_column}
     try:
-        known = (read_numbers if is_table(source) else read_table)(source, columns=wanted, **options)
-        lacking = [str(name) for name, column in zip(wanted, known.X.T, strict=True) if (column != column).all()]
-        if lacking:
-            raise InputError(f"{source}: expected a number in some cell; got gaps alone in {', '.join(lacking)}")
-        return known
+        return read_numbers(source, columns=wanted, **options)
     except InputError as error:
         said = (
             str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
@@ -101,14 +100,6 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
             )
 
 
-def _beside(args: argparse.Namespace, wanted: list[str | int]) -> argparse.Namespace:
-    """The arguments that read a table without the columns to predict."""
-    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
-    if args.targets is None and (whole or args.drop_columns is not None):
-        return changed(args, drop_columns=[*named_columns(args.drop_columns), *wanted])
-    return args
-
-
 def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
     """Columns without names that the table of a fit had beside those of the model."""
     if data.kind != "vectors" or data.column_names is not None or args.targets is not None or args.columns is not None:
@@ -129,7 +120,7 @@ def read_with_values(
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
     values = read_column_of(args, name, flag)
-    data = read_input(without_column(args, name), args.input)
+    data = read_input(without_columns(args, name), args.input)
     if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
     return data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), empty)
@@ -162,11 +153,11 @@ def known_values(args: argparse.Namespace, name: str, data: Dataset) -> list[str
     return list(map(str, with_gaps(values, "").tolist()))
 
 
-def without_column(args: argparse.Namespace, name: str | int) -> argparse.Namespace:
+def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Namespace:
     """The arguments that read the other columns of a table."""
-    if args.columns is not None or args.smiles is not None or args.kind not in (None, "vectors"):
-        return args
-    return changed(args, drop_columns=[*named_columns(getattr(args, "drop_columns", None)), name])
+    dropped = getattr(args, "drop_columns", None)
+    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
+    return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 
 def with_gaps(values: np.ndarray, empty: str | None) -> np.ndarray:

@@ -23,12 +23,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_model_options(parser)
-    parser.add_argument(
-        "input",
-        metavar="INPUT",
-        help="rows like those of the fit; for a Gram model kernel values with the training rows",
-    )
+    add_model_options(parser, rows=True)
     parser.add_argument(
         "-o",
         "--output",

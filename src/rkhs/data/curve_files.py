@@ -11,8 +11,8 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs.data.arrays import load_arrays
-from rkhs.data.dataset import Dataset, listed, without_unknown
-from rkhs.data.formats import is_table, is_text_table, open_lines
+from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows, listed
+from rkhs.data.formats import is_text_table, open_lines
 from rkhs.data.irregular import curves_on_grid
 from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
@@ -45,7 +45,7 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
             f"{file}: curves need {data.X.shape[1]} finite, increasing times, one a column; got "
             f"{times.tolist()!r:.60}; sort the columns"
         )
-    data = without_unknown(data, np.flatnonzero(np.isnan(data.X).all(axis=1)).tolist())
+    data = keep_rows(data, ~np.isnan(data.X).all(axis=1), NOTHING_KNOWN)
     gaps = np.isnan(data.X)
     if gaps.any():
         _check_ends(data, ~gaps, file)
@@ -54,7 +54,6 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
 
 
 def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
-    """Refuse gaps that have no known values on both sides."""
     bad = np.flatnonzero(~(known[:, 0] & known[:, -1]))
     if not len(bad):
         return
@@ -90,23 +89,26 @@ def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
 def _said_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     """How to read a text file whose first line holds times: numbers in equal steps, or a title and increasing ones."""
     said = {name: value for name, value in options.items() if value is not None}
-    if not is_text_table(file) or set(said) - {"delimiter", "encoding", "header"}:
-        return {}
     asked = said.pop("header", None)
-    titles = [] if asked is False else column_titles(file, **said)
-    with open_lines(file, said.get("encoding", "utf-8-sig"), None) as lines:
-        line = lines.readline().rstrip("\r\n")
-    if titles and line.startswith((",", ";", "\t")):  # the column of names has no title
-        titles = line.split(line[0])
-    times = np.array([number_in(title) for title in titles], dtype=np.float64)  # None, for other texts, is NaN
+    if not is_text_table(file) or set(said) - {"delimiter", "encoding"} or asked is False:
+        return {}
+    times = _first_numbers(file, said)
     if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
         return {"header": True, "index_column": 0}
     return {"header": True} if asked is None and len(times) > 2 and is_grid(times) else {}
 
 
+def _first_numbers(file: Path, options: dict[str, Any]) -> np.ndarray:
+    """Numbers in the first line, NaN for texts, also where the column of names has no title."""
+    with open_lines(file, options.get("encoding", "utf-8-sig"), None) as lines:
+        line = lines.readline().rstrip("\r\n")
+    titles = line.split(line[0]) if line.startswith((",", ";", "\t")) else column_titles(file, **options)
+    return np.array(list(map(number_in, titles)), dtype=np.float64)  # None is NaN
+
+
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
     """A table of numbers with NaN for gaps; a first column of texts holds names of curves."""
-    if not is_table(file) or set(options) - OF_MIXED:
+    if set(options) - OF_MIXED:
         return read_table(file, **options)
     try:
         return read_numbers(file, names_first=True, **options)

@@ -136,14 +136,20 @@ class Dataset:
         return [row for row in range(1, self.n_samples + len(out) + 1) if row not in out]
 
 
-def without_unknown(data: Dataset, empty: Sequence[int]) -> Dataset:
-    """The rows of a table but some, of which nothing can be said."""
-    if len(empty) == len(data.X):
+def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
+    """Some rows of a file, with their numbers; the others are skipped for this reason."""
+    numbers, rows, gram = data.row_numbers, kept.nonzero()[0], data.kind == "gram"
+    if not len(rows):
         raise InputError(f"{data.source}: expected a known cell in some row; got gaps alone; check the file")
-    names = None if data.row_names is None else np.array(data.row_names, dtype=object)
-    lost = tuple(SkippedRow(i + 1, "" if names is None else names[i], NOTHING_KNOWN) for i in empty)
-    kept = None if names is None else tuple(np.delete(names, empty))
-    return replace(data, X=np.delete(data.X, empty, axis=0), row_names=kept, skipped=lost)
+    X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
+    skipped = [*data.skipped, *(SkippedRow(numbers[i], "", reason) for i in (~kept).nonzero()[0])]
+    names, smiles = (
+        None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles)
+    )
+    classes = None if data.classes is None else data.classes[kept]
+    columns = names if gram and data.column_names is not None else data.column_names
+    parts: dict[str, Any] = {"row_names": names, "column_names": columns, "smiles": smiles, "classes": classes}
+    return replace(data, X=X, skipped=tuple(sorted(skipped, key=lambda bad: bad.row)), **parts)
 
 
 @dataclass(frozen=True, eq=False)

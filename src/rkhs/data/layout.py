@@ -491,11 +491,10 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
         return True
     if not (_TEXT in kinds or unnamed or grid):
         return False
-    times = ", kind='curves' if these are the times of curves" if len(cells) > 2 and _increase(values[1:]) else ""
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "
         "pass header=True if these are column names, header=False if they are data, skip_rows= if rows stand above the "
-        f"table{times}"
+        f"table{_times_advice(values[1:])}"
     )
 
 
@@ -504,9 +503,9 @@ def _last_digit(grid: np.ndarray) -> float:
     return next((10.0**-d for d in range(7) if np.allclose(grid, np.round(grid, d), rtol=0.0, atol=1e-9)), 0.0)
 
 
-def _increase(values: Sequence[float | None]) -> bool:
-    """Whether all are numbers, each larger than the one before."""
-    return bool((np.diff(np.array(values, dtype=np.float64)) > 0.0).all())
+def _times_advice(values: Sequence[float | None]) -> str:
+    rise = len(values) > 1 and bool((np.diff(np.array(values, dtype=np.float64)) > 0.0).all())
+    return ", kind='curves' if these are the times of curves" if rise else ""
 
 
 def is_grid(values: Sequence[float | None] | np.ndarray) -> bool:

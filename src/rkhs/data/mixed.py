@@ -12,10 +12,11 @@ import numpy as np
 from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
-from rkhs.data.dataset import Dataset, without_unknown
+from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
 from rkhs.data.layout import TextOptions
 from rkhs.data.readers import checked_options, column_values, open_columns
+from rkhs.data.tables import Columns
 
 __all__ = ["OF_MIXED", "read_mixed"]
 
@@ -48,6 +49,8 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
     InputError
         If the file is missing or damaged, or a cell of a column of numbers is none.
     """
+    import pandas
+
     source = as_path(path)
     if not is_table(source):
         raise InputError(
@@ -66,15 +69,15 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
         found = next(open_columns(file, given, *raw))
     X = np.column_stack([column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)])
     titles, (names, title) = found.titles(positions), found.row_names(index)
-    dated = [i for i, j in enumerate(positions) if found.cells[j].dtype == object and not _holds_texts(X[:, i])]
-    dates = tuple(f"column {i}" if titles is None else titles[i] for i in dated)
-    facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "dates": dates}
-    empty = [i for i, row in enumerate(X.tolist()) if all(cell is None for cell in row)]
-    return without_unknown(Dataset(X, "table", names, titles, str(file), **facts), empty)
+    facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "dates": _dated(found, positions, X, titles)}
+    known_rows = pandas.notna(X).any(axis=1)
+    return keep_rows(Dataset(X, "table", names, titles, str(file), **facts), known_rows, NOTHING_KNOWN)
 
 
-def _holds_texts(cells: np.ndarray) -> bool:
-    return any(isinstance(cell, str) for cell in cells.tolist())
+def _dated(found: Columns, positions: list[int], X: np.ndarray, titles: Sequence[str] | None) -> tuple[str, ...]:
+    texts = [any(isinstance(cell, str) for cell in column.tolist()) for column in X.T]
+    dated = [i for i, j in enumerate(positions) if found.cells[j].dtype == object and not texts[i]]
+    return tuple(f"column {i}" if titles is None else titles[i] for i in dated)
 
 
 def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:

@@ -288,6 +288,8 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
 
 def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
     """A table of numbers, NaN where a cell is missing; whether a first column of texts is one of names at any rate."""
+    if not is_table(as_path(path)):
+        return read_table(path, **options)
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
@@ -362,12 +364,13 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         )
     if found.mostly_numbers(position):
         found.refuse_texts([position])
-    _refuse_hidden_numbers(where, [cell for cell in texts if cell.lower() not in WEAK])
+    _refuse_hidden_numbers(where, texts)
     return cells
 
 
-def _refuse_hidden_numbers(where: str, values: list[str]) -> None:
+def _refuse_hidden_numbers(where: str, texts: list[str]) -> None:
     """Refuse texts that are all numbers in another notation, which would become names."""
+    values = [text for text in texts if text.lower() not in WEAK]
     grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
     if grouped or several:
         what = "a number with separators or a unit" if grouped else "several numbers"

@@ -132,10 +132,7 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        if known is not None:
-            return known
-        differ = could and len(set(texts)) == len(texts)
-        return differ and (titled or not any(map(is_measurement, texts))) and not are_smiles(texts)
+        return could and _tell_rows_apart(texts, titled) if known is None else known
 
     def _refuse_measurements(self, texts: list[Any], titled: bool, known: bool | None) -> None:
         """Refuse a first column of texts that is no column of names."""
@@ -245,6 +242,12 @@ class Columns:
     def texts(self, position: int) -> list[str]:
         """A column that was read as texts; an empty one where a cell is missing."""
         return ["" if cell is None else str(cell) for cell in self.cells[position].tolist()]
+
+
+def _tell_rows_apart(texts: list[str], titled: bool) -> bool:
+    """Whether texts all differ and are no SMILES, and no measurements unless their title is one of names."""
+    measured = not titled and any(map(is_measurement, texts))
+    return len(set(texts)) == len(texts) and not measured and not are_smiles(texts)
 
 
 def open_parquet(path: Path, missing: Collection[str] = ()) -> Columns:

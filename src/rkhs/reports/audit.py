@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, TWINS, column_remarks, is_gap, many, rounded, row_copies, spreads
+from rkhs.data.columns import TENFOLD, TWINS, column_remarks, is_gap, listed, many, rounded, row_copies, spreads
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 
@@ -153,7 +153,7 @@ def target_sentence(name: str, values: np.ndarray) -> str:
         texts = [class_name(value) for value in values.tolist()]
         counts = Counter(text for text in texts if text)
         gaps = len(texts) - sum(counts.values())
-        common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_FEW // 2))
+        common = ", ".join(f"{listed([text])} ({count})" for text, count in counts.most_common(_FEW // 2))
         said = f"{name} has {many(len(counts), 'class', 'classes')}: {common}"
         said += ", and others" if len(counts) > _FEW // 2 else ""
     missing = many(gaps, "value is", "values are") if gaps else "No value is"
@@ -165,7 +165,3 @@ def class_name(value: Any) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:g}"
     return str(value)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
