@@ -60,6 +60,7 @@ def test_the_deep_machine_starts_at_given_codes() -> None:
     short = QuadraticPenalty("adam", max_outer=1, max_iter=1, learning_rate=1e-12)
     kept = DeepRKM((2, 1), init=H, solver=short, canonical=False, center=False, **options)
     codes = np.hstack(kept.fit(X).layer_codes_)
+    assert kept.history_[-1]["infeasibility"] > 1.0
     np.testing.assert_allclose(codes, nearest, atol=1e-6)  # only the last step takes the nearest feasible point
     with pytest.raises(InputError, match=r"finite, of shape \(40, 3\); got \(40, 2\)"):
         DeepRKM((2, 1), init=H[:, :2], **options).fit(X)

@@ -107,3 +107,9 @@ def test_a_bound_may_be_broken_as_often_as_it_says() -> None:
 def test_what_cannot_be_tested_does_not_count_beside_what_can() -> None:
     assert rules.together([rules.cannot("no data")]) == CANNOT
     assert rules.together([rules.cannot("no data"), rules.equal([0.0], tolerance=0.0)]) == HOLDS
+
+
+def test_what_solvers_leave_undone_is_no_effect() -> None:
+    tiny = -1e-7 * np.ones(10) + 1e-9 * _drawn(0.0, k=10)
+    assert rules.direction(tiny, sign=-1).verdict == HOLDS
+    assert rules.direction(tiny, sign=-1, resolution=1e-5).verdict == UNDECIDED

@@ -114,7 +114,12 @@ def _kept(read: Mapping[str, np.ndarray]) -> dict[str, tuple[float, ...]]:
 
 
 def direction(
-    settings: Mapping[str, Values] | Values, *, sign: int, overlap: float | None = None, name: str = "difference"
+    settings: Mapping[str, Values] | Values,
+    *,
+    sign: int,
+    overlap: float | None = None,
+    name: str = "difference",
+    resolution: float = 1e-12,
 ) -> Judged:
     """R1: the mean of paired differences has the claimed sign, by more than two standard errors.
 
@@ -128,9 +133,12 @@ def direction(
         Differences, one a draw of data; ``overlap`` is ``n_test / n_train`` for splits of one set.
     sign : {-1, 1}
         That is claimed.
+    resolution : float
+        Means below it are zero: what solvers leave undone is no effect.
     """
     read = _read(settings)
     means = {key: sign * float(values.mean()) for key, values in read.items()}
+    means = {key: mean if abs(mean) > resolution else 0.0 for key, mean in means.items()}
     errors = {key: _error(values, overlap) for key, values in read.items()}
     clear = [key for key in read if means[key] > 2.0 * errors[key]]
     first = next(iter(read))
