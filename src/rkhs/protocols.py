@@ -252,6 +252,3 @@ class HasFrozenQuadratic(Protocol):
 
     def freeze(self, point: Tensor, fixed: Tensor) -> Any:
         """``value``, ``grad`` and ``maps`` (``(V, fixed(V)) -> F_l V`` for each block), or None without such a form."""
-
-    def surrogate(self, point: Tensor, tolerance: float) -> Any:
-        """A cheaper problem whose objective differs by at most ``tolerance`` relatively near the point, or None."""

@@ -1,7 +1,5 @@
 """The deep restricted kernel machine: gradient, closed forms, laws and start points of docs/papers/constr_drkm.md."""
 
-import math
-
 import pytest
 import torch
 
@@ -10,7 +8,6 @@ from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from rkhs.problems.drkm import ConstrainedDRKM
-from rkhs.problems.drkm_layers import ExactGram, TaylorGram, taylor_degree
 from rkhs.solvers import ProjectedGradient, Subspace
 
 
@@ -179,33 +176,6 @@ def test_rank_deficient_start_is_completed():
 def test_kpca_start_is_better_than_random():
     P = machine((Gaussian(0.5),), (4, 2), (1.0, 1.0))
     assert P.value_and_grad(P.kpca_start())[0] < P.value_and_grad(start(P))[0]
-
-
-@pytest.mark.parametrize("degree", [1, 2, 3])
-def test_taylor_features_keep_their_bound(degree):
-    Z, V, T = 0.3 * normal(20, 3, 0), normal(20, 2, 1), normal(20, 2, 2)
-    exact, short = ExactGram(Gaussian(0.2), Z), TaylorGram(0.2, Z, degree)
-    t = 0.4 * float((Z * Z).sum(1).max())
-    bound = t ** (degree + 1) * math.exp(t) / math.factorial(degree + 1)
-    error = float((short.features @ short.features.mT - exact.K).abs().max())
-    assert 0.0 < error <= bound
-    assert taylor_degree(0.2, Z, bound) == degree
-    assert taylor_degree(0.2, Z, 0.0) is None
-    assert torch.dist(short.times(V), exact.times(V)) <= 20 * bound * V.norm()
-    assert torch.dist(short.pullback(T), exact.pullback(T)) <= 40 * bound * T.norm() ** 2 * Z.norm()
-
-
-def test_surrogate_changes_little_and_only_when_allowed():
-    P = machine((Gaussian(0.02),), (3, 2), n=60)
-    H = start(P)
-    cheap = P.surrogate(H, 1e-8)
-    assert cheap is not None
-    assert cheap.taylor[0] >= 1
-    total = sum(30 / eta for eta in P.eta)
-    assert abs(cheap.value_and_grad(H)[0] - P.value_and_grad(H)[0]) <= 1e-8 * total
-    assert machine((Gaussian(5.0),), (3, 2), n=60, code_scale="sqrt_n").surrogate(H, 1e-8) is None
-    assert machine((Matern(gamma=0.1),), (3, 2), n=60).surrogate(H, 1e-8) is None
-    assert machine((), (3,), n=60).surrogate(H, 1e-8) is None
 
 
 def test_centred_is_the_centred_gram():

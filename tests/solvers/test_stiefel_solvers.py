@@ -119,19 +119,6 @@ def test_end_to_end_is_at_least_as_good_as_layer_wise():
         assert Subspace().solve(P, layer_wise).value < P.value_and_grad(layer_wise)[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [40, 80])
-def test_taylor_route_ends_exact(n):
-    P = problem((3, 2), n=n, inner=Gaussian(0.01), center=False, code_scale="unit")
-    done = Subspace(tol=1e-7).solve(P, P.random_start(torch.Generator().manual_seed(0)))
-    routes = [row["route"] for row in done.history]
-    assert routes[0] == "taylor"
-    assert routes[-1] in ("exact", "riemannian")
-    assert done.value == pytest.approx(P.value_and_grad(done.point)[0], rel=1e-13)
-    other = RiemannianLBFGS(tol=1e-8).solve(P, P.random_start(torch.Generator().manual_seed(0)))
-    assert done.value == pytest.approx(other.value, abs=1e-5 * abs(other.value))
-
-
 def test_small_sum_of_traces():
     rng = np.random.default_rng(0)
     A = [(lambda B: B + B.T)(rng.normal(size=(12, 12))) for _ in range(2)]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _BANDWIDTHS = ("0.25*median", "median")
-_FOLDS = 5
+FOLDS = 5
 _LISTS = {Huber: "kappas", EpsilonInsensitive: "epsilons", SquaredEpsilonInsensitive: "epsilons"}
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 _COARSER, _COARSEST = 1e3, 1e-3  # gaps of compared settings, over that of the last fit, and the largest
@@ -253,7 +253,7 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         return self.cv_errors_ @ (shares / shares.sum())
 
     def _folds(self, y: Any, weights: Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
-        asked = min(_FOLDS, len(weights)) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
+        asked = min(FOLDS, len(weights)) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
         folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state)
         for number, (train, _) in enumerate(folds):
             if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):

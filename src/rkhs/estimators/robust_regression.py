@@ -12,9 +12,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
-from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
-
-_FOLDS = 5
+from rkhs.estimators.operator_regressor_cv import FOLDS, OperatorKernelRegressorCV
 
 
 class RegressorRounds:
@@ -34,8 +32,8 @@ class RegressorRounds:
         n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
         if len(self.y) != n:
             raise InputError(f"y must have one row an item of X, {n}; got {len(self.y)}")
-        if n < 2 * _FOLDS:
-            raise InputError(f"X must hold at least {2 * _FOLDS} items, to predict each from others; got {n}")
+        if n < 2 * FOLDS:
+            raise InputError(f"X must hold at least {2 * FOLDS} items, to predict each from others; got {n}")
         self.near = np.zeros(n, dtype=bool)  # in a fit, bad rows beside each other hide each other
         every = np.ones(n, dtype=bool)
         roots = np.sqrt(self.errors(self.fit(every)[0], every))
@@ -56,7 +54,7 @@ class RegressorRounds:
         chosen = fitted.estimator_ if isinstance(fitted, OperatorKernelRegressorCV) else self.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the last fit says it
-            for train, test in KFold(_FOLDS, shuffle=True, random_state=0).split(inside):
+            for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(inside):
                 one = clone(chosen).fit(*self._rows(inside[train]))
                 errors[inside[test]] = pair_errors(one, *self._rows(inside[test]))
             if len(outside):

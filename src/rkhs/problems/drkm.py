@@ -13,8 +13,8 @@ from rkhs._core.eigen import block_krylov, lanczos, prefers_lanczos, symmetric_p
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram, fix_signs
 from rkhs.constraints import Stiefel
-from rkhs.kernels import Gaussian, Kernel
-from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, TiledGram, growth, taylor_degree, taylor_width
+from rkhs.kernels import Kernel
+from rkhs.problems.drkm_layers import ExactGram, InnerGram, TiledGram, growth
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ class ConstrainedDRKM:
     center: bool = False  # centre every Gram matrix; the paper does not
     code_scale: str = "unit"  # factor ``c``: one (paper) or ``sqrt(n)``
     constraint: Stiefel = field(default_factory=Stiefel)
-    taylor: tuple[int, ...] = ()  # degree of the Taylor features of each inner Gaussian, 0 for the exact matrix
     factored: bool = False
 
     def __post_init__(self) -> None:
@@ -87,9 +86,6 @@ class ConstrainedDRKM:
     def inner(self, layer: int, H_l: Tensor) -> InnerGram:
         """Gram matrix ``K_l`` of the codes of layer ``layer`` (from 1), uncentred."""
         Z, kernel = self.scale * H_l, self.kernels[layer - 1]
-        degree = self.taylor[layer - 1] if self.taylor else 0
-        if degree and isinstance(kernel, Gaussian):
-            return TaylorGram(kernel._gamma, Z, degree)
         return TiledGram(kernel, Z) if self.factored else ExactGram(kernel, Z)
 
     def fixed(self, V: Tensor) -> Tensor:
@@ -131,22 +127,6 @@ class ConstrainedDRKM:
                 grad[:, span] -= pull(H) * factor
             maps.append(self._map(None if layer == 0 else grams[layer - 1], eta, pull, factor))
         return FrozenMachine(value, grad, tuple(maps))
-
-    def surrogate(self, point: Tensor, tolerance: float) -> ConstrainedDRKM | None:
-        """The same machine on Taylor features, if their remainder bound allows it and they are cheaper."""
-        n, degrees = self.gram.shape[0], []
-        total = sum(0.5 * n / eta for eta in self.eta)
-        for kernel, H, width, eta in zip(
-            self.kernels, self.split(point), self.n_components[1:], self.eta[1:], strict=False
-        ):
-            if not isinstance(kernel, Gaussian):
-                return None
-            bound = tolerance * total * 2.0 * eta / (len(self.kernels) * n * width)
-            degree = taylor_degree(kernel._gamma, self.scale * H, bound)
-            if degree is None or taylor_width(H.shape[1], degree) * width > n:
-                return None
-            degrees.append(degree)
-        return replace(self, taylor=tuple(degrees)) if degrees else None
 
     def layer_product(self, layer: int, H: Tensor, V: Tensor) -> Tensor:
         """``K_l V`` with the matrix that layer ``layer + 1`` reads (0: the data), centred if the machine is."""

@@ -1,11 +1,9 @@
-"""Gram matrices of codes inside a deep restricted kernel machine: exact, or by Taylor features of the Gaussian."""
+"""Gram matrices of codes inside a deep restricted kernel machine: dense, or a tile of rows at a time."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 import torch
@@ -96,59 +94,6 @@ class TiledGram(InnerGram):
             return out
 
         return apply
-
-
-class TaylorGram(InnerGram):
-    """The Gaussian Gram matrix by features of the truncated exponential series."""
-
-    # ``exp(-gamma |x - y|^2) = exp(-gamma |x|^2) exp(-gamma |y|^2) sum_k (2 gamma x.y)^k / k!``, cut after ``degree``;
-    # with ``t = 2 gamma max |z|^2`` no entry is off by more than ``t^(degree + 1) e^t / (degree + 1)!``.
-
-    def __init__(self, gamma: float, Z: Tensor, degree: int) -> None:
-        self.gamma = gamma
-        self.Z = Z
-        scaled = Z * math.sqrt(2.0 * gamma)
-        columns = [torch.ones_like(Z[:, :1])]
-        for power in range(1, degree + 1):
-            chosen = list(itertools.combinations_with_replacement(range(Z.shape[1]), power))
-            index = torch.tensor(chosen, device=Z.device)
-            weights = [1.0 / math.prod(math.factorial(m) for m in Counter(c).values()) for c in chosen]
-            block = scaled[:, index[:, 0]]
-            for position in range(1, power):
-                block = block * scaled[:, index[:, position]]
-            columns.append(block * torch.tensor(weights, dtype=Z.dtype, device=Z.device).sqrt())
-        self.features = torch.cat(columns, 1) * torch.exp(-gamma * (Z * Z).sum(1, keepdim=True))
-
-    def times(self, V: Tensor) -> Tensor:
-        """See :class:`InnerGram`."""
-        return self.features @ (self.features.mT @ V)
-
-    def pullback(self, T: Tensor) -> Tensor:
-        """See :class:`InnerGram`."""
-        return self.linear_pullback(T)(self.Z)
-
-    def linear_pullback(self, T: Tensor) -> LinearMap:
-        """See :class:`InnerGram`."""
-        pairs = (self.features[:, :, None] * T[:, None, :]).flatten(1)  # K o (T T^T) = pairs pairs^T
-        degrees = (pairs @ pairs.sum(0))[:, None]
-        factor = -4.0 * self.gamma
-        return lambda V: (degrees * V - pairs @ (pairs.mT @ V)).mul_(factor)
-
-
-def taylor_width(s: int, degree: int) -> int:
-    """Number of Taylor features of ``s`` codes up to a degree."""
-    return math.comb(s + degree, degree)
-
-
-def taylor_degree(gamma: float, Z: Tensor, bound: float, largest: int = 3) -> int | None:
-    """Least degree whose remainder is at most ``bound`` in every entry, or None if it would exceed ``largest``."""
-    t = 2.0 * gamma * float((Z * Z).sum(1).max())
-    if t > 1.0:
-        return None
-    for degree in range(1, largest + 1):
-        if t ** (degree + 1) * math.exp(t) / math.factorial(degree + 1) <= bound:
-            return degree
-    return None
 
 
 def growth(kernel: Kernel, s: int) -> tuple[float, float]:

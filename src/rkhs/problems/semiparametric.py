@@ -34,7 +34,7 @@ from rkhs.problems.initial_codes import kernel_pca_scores
 # interpolate.
 PRICE = 3e-2
 _TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
-_SAMPLE = 2000  # rows that these directions are found on
+SAMPLE = 2000  # rows that say what the leading directions of the data leave
 _MUCH_LEFT = 1e-2  # of the variance; a tenth or all of it measured no better
 _LEAST_LEFT = 1e3  # times the share that rounding makes: what is less is not worth a model
 
@@ -63,7 +63,7 @@ def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
 
 def leading_directions(target: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
     """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
-    T, weights = target[:_SAMPLE], None if weights is None else weights[:_SAMPLE] / weights[:_SAMPLE].sum()
+    T, weights = target[:SAMPLE], None if weights is None else weights[:SAMPLE] / weights[:SAMPLE].sum()
     q = T.shape[1]
     Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
     wide = q > len(Y)

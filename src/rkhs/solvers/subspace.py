@@ -16,8 +16,6 @@ from rkhs.solvers.base import Solver
 from rkhs.solvers.riemannian import RiemannianLBFGS
 from rkhs.solvers.small_stiefel import maximise_traces
 
-_SURROGATE = 1e-8  # relative change of the objective that the remainder bound may allow while far from the optimum
-
 
 class Subspace(Solver):
     """Minimise over the space of the point, its Riemannian gradient and the last step, with the weights frozen.
@@ -25,9 +23,8 @@ class Subspace(Solver):
     Where the gradient has the form ``-F_l(H) H_l``, one step freezes ``F_l``, takes an orthonormal basis ``Q`` of
     ``[H, R, H - H_prev]`` and maximises ``sum_l Tr(Y_l^T Q^T F_l Q Y_l)`` over small ``Y`` with orthonormal columns.
     For one block this is LOBPCG. A step that does not decrease the objective hands over to
-    :class:`RiemannianLBFGS`; so does a problem whose kernels have no frozen form. When a bound on their remainder
-    allows it, Taylor features replace the inner Gram matrices until the last steps, which are always exact. The
-    history names the route of each row.
+    :class:`RiemannianLBFGS`; so does a problem whose kernels have no frozen form. The history names the route of
+    each row.
 
     Parameters
     ----------
@@ -56,23 +53,17 @@ class Subspace(Solver):
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         state = _State(problem.constraint.project(start))
-        if isinstance(problem, HasFrozenQuadratic):
-            cheap = problem.surrogate(state.point, _SURROGATE)
-            if cheap is not None:
-                self._descend(cheap, state, monitor, "taylor")
-            reason = self._descend(problem, state, monitor, "exact")
-        else:
-            reason = None
+        reason = self._descend(problem, state, monitor) if isinstance(problem, HasFrozenQuadratic) else None
         if reason is None:
             return self._hand_over(problem, state, monitor)
         return Solution(
             state.point, state.value, reason, max(1, state.iteration), state.evaluations, history=monitor.finish()
         )
 
-    def _descend(self, problem: Any, state: _State, monitor: Monitor, route: str) -> Reason | None:
+    def _descend(self, problem: Any, state: _State, monitor: Monitor) -> Reason | None:
         """Subspace steps until convergence (a reason) or failure (None)."""
         constraint = problem.constraint
-        H, previous = state.point, state.step
+        H, previous = state.point, None
         fixed = problem.fixed(H)
         model = problem.freeze(H, fixed)
         if model is None:
@@ -85,7 +76,7 @@ class Subspace(Solver):
             facts: dict[str, Any] = {
                 "evaluations": state.evaluations,
                 "infeasibility": constraint.violation(H),
-                "route": route,
+                "route": "exact",
             }
             reason = self._stop(monitor, state.iteration, model.value, measure, max(1.0, abs(model.value)), **facts)
             if reason is not None:
@@ -102,7 +93,7 @@ class Subspace(Solver):
             state.iteration += 1
             if not candidate.value < model.value - 1e-15 * abs(model.value):
                 return None
-            previous = state.step = moved - H
+            previous = moved - H
             H, fixed, model = moved, moved_fixed, candidate
 
     def _hand_over(self, problem: Any, state: _State, monitor: Monitor) -> Solution:
@@ -123,7 +114,6 @@ class Subspace(Solver):
 class _State:
     point: Tensor
     value: float = float("inf")
-    step: Tensor | None = None
     iteration: int = 0
     evaluations: int = 0
 

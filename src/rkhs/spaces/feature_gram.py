@@ -12,9 +12,7 @@ from torch import Tensor
 
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.passes import Data
-from rkhs.spaces.sums import Sweep, block_adjoint, block_features, block_lengths
-
-_STRIP = 1024
+from rkhs.spaces.sums import STRIP, Sweep, block_adjoint, block_features, block_lengths
 
 
 class RowFeatures(Protocol):
@@ -83,9 +81,9 @@ class HeldFeatures:
     def lengths(self, V: Tensor) -> Tensor:
         """Strip by strip: beside the features there is no room for as many numbers again."""
         B, found = self.features.whiten(V).to(self.raw), self.raw.new_empty(len(self.raw))
-        for start in range(0, len(self.raw), _STRIP):
-            Z = self.raw[start : start + _STRIP] @ B
-            found[start : start + _STRIP] = torch.linalg.vecdot(Z, Z)
+        for start in range(0, len(self.raw), STRIP):
+            Z = self.raw[start : start + STRIP] @ B
+            found[start : start + STRIP] = torch.linalg.vecdot(Z, Z)
         return found
 
 

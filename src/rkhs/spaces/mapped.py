@@ -17,12 +17,10 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
 from rkhs.spaces.features import FeatureMap
-from rkhs.spaces.features.base import sample_rows
+from rkhs.spaces.features.base import RESOLVE, sample_rows
 from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.source import Source
 from rkhs.spaces.sums import Sweep, block_moments, block_normal
-
-_RESOLVE = 3000  # codes that a bandwidth is resolved on
 
 
 class MappedSpace(Space):
@@ -50,7 +48,7 @@ class MappedSpace(Space):
 
     def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
         """On 3000 scores at most."""
-        chosen = sample_rows(len(found.scores), _RESOLVE, np.random.RandomState(0))
+        chosen = sample_rows(len(found.scores), RESOLVE, np.random.RandomState(0))
         part = found.scores if chosen is None else found.scores[torch.as_tensor(chosen)]
         w = self.source.weights
         if w is None:
@@ -77,7 +75,7 @@ class MappedSpace(Space):
         if raw is not None:
             return raw @ found.coefficients.to(raw) + found.shift.to(raw)
         rng = np.random.RandomState(0)
-        sample_rows(len(found.scores), _RESOLVE, rng)  # the rows that resolve bandwidths are drawn first
+        sample_rows(len(found.scores), RESOLVE, rng)  # the rows that resolve bandwidths are drawn first
         chosen = sample_rows(self.n, min(self.anchors, self.n), rng)
         scores = found.scores.to(torch.float64)
         return scores if chosen is None else scores[torch.as_tensor(chosen)]

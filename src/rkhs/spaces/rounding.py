@@ -16,7 +16,7 @@ from rkhs.spaces.features.base import thinned
 
 _FEW = 1e-6  # share of a result that rounding may be without a word, in double precision
 _NONE = 1e-2  # share of what tells items apart above which nothing is left to work with
-_ROWS = 256
+_CHECKED = 256
 _PART = 4096  # rows of a stream that are looked at together
 _CENTER = "Subtract the mean of every column first, or choose another bandwidth or scale of the kernel"
 _ADVICE = {
@@ -71,7 +71,7 @@ def warn_of_rounding(
 def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> None:
     """The same on a part of the rows, where no Gram matrix of all is formed; kernels on vectors only."""
     if kernel.domain == "vectors":
-        part = thinned(items, _ROWS)
+        part = thinned(items, _CHECKED)
         K = kernel._gram(part)
         if not bool(torch.isfinite(K).all()):
             raise not_finite(kernel, K, whole=False)

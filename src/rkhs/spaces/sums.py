@@ -22,7 +22,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import OutputSpace
 from rkhs.spaces.features import FeatureMap
 
-_STRIP = 1024  # rows of a block computed at once: their features stay in the cache
+STRIP = 1024  # rows of a block computed at once: their features stay in the cache
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _by_strips(
 ) -> tuple[np.ndarray, ...]:
     """Sum of a function of rows and roots of their weights over strips of a block, in float64 at the end."""
     rows, root = sweep.read(items), sweep.root_weights(block)
-    height = _STRIP if rows.device.type == "cpu" else len(rows)
+    height = STRIP if rows.device.type == "cpu" else len(rows)
     totals: tuple[Tensor, ...] = ()
     for start in range(0, len(rows), height):
         strip = slice(start, start + height)
@@ -175,9 +175,9 @@ def block_features(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
 def block_lengths(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
     """Squared norms of the codes of a block, shape (b,)."""
     rows, found = sweep.read(items), np.empty(block.stop - block.start)
-    for start in range(0, len(rows), _STRIP):
-        Z = sweep.codes(sweep.features.raw(sweep.inputs(rows[start : start + _STRIP])))
-        found[start : start + _STRIP] = torch.linalg.vecdot(Z, Z).cpu().numpy()
+    for start in range(0, len(rows), STRIP):
+        Z = sweep.codes(sweep.features.raw(sweep.inputs(rows[start : start + STRIP])))
+        found[start : start + STRIP] = torch.linalg.vecdot(Z, Z).cpu().numpy()
     return found
 
 

@@ -22,12 +22,11 @@ from rkhs.models import Rebuilt
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
 from rkhs.problems.encoders import MOST
-from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
-from rkhs.spaces.features.base import EvaluatedMap, FeatureMap
+from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
+from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, thinned
 from rkhs.spaces.source import Options, open_source
 
 TILE = STRIP  # rows that are coded at once
-_SAMPLE = 2000  # rows on which it is measured what principal components leave
 
 
 def strips(n: int) -> tuple[Block, ...]:
@@ -149,9 +148,8 @@ def row_outputs(
     factor = variance**0.5 if scale and variance > 0.0 else 1.0
     T /= factor
     if scale and finer:
-        count = min(len(T), _SAMPLE)
-        thin = torch.arange(count) * len(T) // count
-        unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
+        some = thinned(w, SAMPLE)
+        unit = kernel_unit(thinned(T, SAMPLE), p, some / some.sum())
         T, factor = T / unit, factor * unit
     return Euclidean(mean.cpu().numpy(), factor, None), T
 

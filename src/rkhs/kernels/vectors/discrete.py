@@ -8,9 +8,8 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.vectors.distances import TILE, blocks
 from rkhs.kernels.vectors.packed import jaccard
-
-_ROWS = 256
 
 
 class Tanimoto(VectorKernel):
@@ -65,8 +64,7 @@ class Tanimoto(VectorKernel):
             a = (X * X).sum(1)
             b = a if Y is None else (B * B).sum(1)
             K = X.new_empty(X.shape[0], B.shape[0])
-            for start in range(0, X.shape[0], _ROWS):
-                rows = slice(start, min(start + _ROWS, X.shape[0]))
+            for rows in blocks(len(X), TILE):
                 K[rows] = self._parts(X[rows], B, a[rows], b)[0]
         else:
             K = _of_any_size(X, B, s, t)
@@ -80,11 +78,10 @@ class Tanimoto(VectorKernel):
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         G = torch.empty_like(X)
-        for start in range(0, X.shape[0], _ROWS):
-            stop = min(start + _ROWS, X.shape[0])
-            M = symmetric_rows(S, start, stop)
-            M[torch.arange(stop - start), torch.arange(start, stop)] = 0.0  # k(x, x) = 1 does not move
-            G[start:stop] = self._cross_pullback(X[start:stop], X, M)
+        for rows in blocks(len(X), TILE):
+            M = symmetric_rows(S, rows.start, rows.stop)
+            M[torch.arange(len(M)), torch.arange(rows.start, rows.stop)] = 0.0  # k(x, x) = 1 does not move
+            G[rows] = self._cross_pullback(X[rows], X, M)
         return G
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
@@ -108,8 +105,7 @@ def _of_any_size(X: Tensor, Y: Tensor, s: Tensor, t: Tensor) -> Tensor:
     s, t = (torch.where(size > 0.0, size, torch.ones_like(size)) for size in (s, t))
     A, B = X / s[:, None], Y / t[:, None]
     a, b, K = (A * A).sum(1), (B * B).sum(1), A @ B.mT
-    for start in range(0, len(A), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for rows in blocks(len(A), TILE):
         ratio = s[rows, None] / t
         K[rows] /= ratio * a[rows, None] + b / ratio - K[rows]
     K[a == 0.0] = 0.0
@@ -167,9 +163,8 @@ class MinMax(VectorKernel):
     @staticmethod
     def from_distances(D: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """Values from L1 distances ``D`` of shape (n, m), which are overwritten, and sums of rows ``a`` and ``b``."""
-        for start in range(0, len(D), _ROWS):
-            part = D[start : start + _ROWS]
-            total = a[start : start + _ROWS, None] + b
+        for rows in blocks(len(D), TILE):
+            part, total = D[rows], a[rows, None] + b
             top = (total - part).clamp_min_(0.0)
             part.add_(total)
             top[part == 0.0] = part[part == 0.0] = 1.0

@@ -14,9 +14,9 @@ from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.vectors.distances import TILE, blocks
 
 _LARGEST_DEGREE = 10**9  # beyond, powers do not fit into machine integers
-_ROWS = 256
 
 
 class DotProduct(VectorKernel):
@@ -60,9 +60,8 @@ class DotProduct(VectorKernel):
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         G = torch.empty_like(X)
-        for start in range(0, X.shape[0], _ROWS):
-            stop = min(start + _ROWS, X.shape[0])
-            G[start:stop] = self._slope(X[start:stop] @ X.mT).mul_(symmetric_rows(S, start, stop)) @ X
+        for rows in blocks(len(X), TILE):
+            G[rows] = self._slope(X[rows] @ X.mT).mul_(symmetric_rows(S, rows.start, rows.stop)) @ X
         return G
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:

@@ -18,9 +18,8 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.vectors.distances import blocks
+from rkhs.kernels.vectors.distances import TILE, blocks
 
-_ROWS = 256
 _DEEPEST = 10_000  # the time grows with it, and kernels of deeper networks hardly tell directions apart
 
 
@@ -93,7 +92,7 @@ class _Angular(VectorKernel):
         B, b = self._directions(Y)
         K = A.new_empty(A.shape[0], B.shape[0])
         sizes = self._size(b)
-        for rows in blocks(A.shape[0], _ROWS):
+        for rows in blocks(A.shape[0], TILE):
             K[rows] = self._profile(self._cosines(A[rows], B)).mul_(sizes)
         return K.mul_(self._size(a)[:, None])
 
@@ -109,7 +108,7 @@ class _Angular(VectorKernel):
         """Upper blocks only, mirrored: half the transcendental work, and exactly symmetric."""
         n = A.shape[0]
         K = A.new_empty(n, n)
-        for rows in blocks(n, _ROWS):
+        for rows in blocks(n, TILE):
             start, stop = rows.start, rows.stop
             part = self._profile(self._cosines(A[rows], A[start:])).mul_(sizes[start:]).mul_(sizes[rows, None])
             width = stop - start
@@ -126,7 +125,7 @@ class _Angular(VectorKernel):
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A, a = self._directions(X)
         G = torch.empty_like(X)
-        for rows in blocks(X.shape[0], _ROWS):
+        for rows in blocks(X.shape[0], TILE):
             u = self._cosines(A[rows], A)
             u[torch.arange(u.shape[0]), torch.arange(rows.start, rows.stop)] = 1.0
             G[rows] = self._chain(A[rows], A, a, u, symmetric_rows(S, rows.start, rows.stop))[:, : X.shape[1]]
@@ -136,7 +135,7 @@ class _Angular(VectorKernel):
         A, a = self._directions(X)
         B, b = self._directions(Y)
         G = torch.empty_like(X)
-        for rows in blocks(X.shape[0], _ROWS):
+        for rows in blocks(X.shape[0], TILE):
             u = self._cosines(A[rows], B)
             G[rows] = self._chain(A[rows], B, b, u, S[rows])[:, : X.shape[1]]
         return G.mul_((a > 0.0)[:, None])

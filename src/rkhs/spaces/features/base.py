@@ -24,7 +24,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.registry import as_kernel, reads_gram
 
-_RESOLVE = 3000  # bandwidths are resolved on at most this many rows: a median takes all pairs
+RESOLVE = 3000  # bandwidths are resolved on at most this many rows: a median takes all pairs
 _TILE = 4096
 
 
@@ -415,7 +415,7 @@ def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | N
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
-def thinned(items: Tensor, count: int = _RESOLVE) -> Tensor:
+def thinned(items: Tensor, count: int = RESOLVE) -> Tensor:
     """At most ``count`` rows, evenly spaced; by default 3000, to resolve bandwidths on: a median takes all pairs."""
     n = len(items)
     return items if n <= count else items[torch.arange(count) * n // count]
