@@ -310,6 +310,27 @@ class Composite(Kernel):
         return self.with_parts([part.resolve(X, weights) for part in self.parts])
 
 
+class Derived(Composite):
+    """A kernel made of one other.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), section 13.1.
+    """
+
+    base: Kernel
+    of_vectors: ClassVar[bool] = False
+    """Whether the other must be a kernel on vectors."""
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The base kernel, checked."""
+        if not isinstance(self.base, Kernel) or (self.of_vectors and self.base.domain != "vectors"):
+            what = "a kernel on vectors" if self.of_vectors else "a kernel"
+            raise InputError(f"{type(self).__name__}.base must be {what}; got {self.base!r}")
+        return (self.base,)
+
+
 class VectorKernel(Kernel):
     """A kernel on the rows of a real matrix: ``K_ij = k(x_i, y_j)`` for ``x_i`` and ``y_j`` of d numbers.
 

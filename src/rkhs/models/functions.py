@@ -100,13 +100,16 @@ class Layer(Stored):
         """``L``, shape (p + 1, r); None without a free linear part."""
         return self.held_linear() if callable(self.held_linear) else self.held_linear
 
+    def tensors(self, like: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Anchors, coefficients and linear part."""
+        linear = None if self.linear is None else tensor_like(self.linear, like)
+        return tensor_like(self.anchors, like), tensor_like(self.coefficients, like), linear
+
     def of(self, Z: Tensor) -> Tensor:
         """Values at codes of shape (m, p), shape (m, r)."""
-        said = self.kernel._gram(Z, tensor_like(self.anchors, Z)) @ tensor_like(self.coefficients, Z)
-        if self.linear is None:
-            return said
-        linear = tensor_like(self.linear, Z)
-        return said.add_(linear[-1]).addmm_(Z, linear[:-1])
+        A, C, linear = self.tensors(Z)
+        said = self.kernel._gram(Z, A) @ C
+        return said if linear is None else said.add_(linear[-1]).addmm_(Z, linear[:-1])
 
     def along(self, directions: Tensor) -> Layer:
         """The function ``g(z) D`` for directions ``D`` of shape (r, k)."""
@@ -116,14 +119,15 @@ class Layer(Stored):
 
     def pull(self, Z: Tensor, G: Tensor) -> Tensor:
         """Gradient of ``sum_i <g_i, layer(z_i)>`` in the codes, shape (m, p)."""
-        S = G @ tensor_like(self.coefficients, Z).mT
-        pulled = self.kernel.cross_pullback(Z, tensor_like(self.anchors, Z), S)
-        return pulled if self.linear is None else pulled.addmm(G, tensor_like(self.linear, Z)[:-1].mT)
+        A, C, linear = self.tensors(Z)
+        pulled = self.kernel.cross_pullback(Z, A, G @ C.mT)
+        return pulled if linear is None else pulled.addmm(G, linear[:-1].mT)
 
     def jacobian(self, Z: Tensor) -> Tensor:
         """Derivatives at each code, shape (m, p, r)."""
-        J = self.kernel._jacobian(Z, tensor_like(self.anchors, Z), tensor_like(self.coefficients, Z))
-        return J if self.linear is None else J + tensor_like(self.linear, Z)[:-1]
+        A, C, linear = self.tensors(Z)
+        J = self.kernel._jacobian(Z, A, C)
+        return J if linear is None else J + linear[:-1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import divisor
 from rkhs.constraints.sphere import CodeSet, SoftSphere
 from rkhs.kernels.base import Kernel
@@ -49,8 +48,7 @@ class CodeRefinement:
     def of(cls, layers: Sequence[Any], goal: Tensor, start: Tensor, radius: Tensor, n: float, **how: Any) -> Self:
         """Codes that the first of these layers reads."""
         layer, *above = layers
-        A, C = tensor_like(layer.anchors, start), tensor_like(layer.coefficients, start)
-        linear = None if layer.linear is None else tensor_like(layer.linear, start)
+        A, C, linear = layer.tensors(start)
         return cls(layer.kernel, A, C, goal, start, radius, n, linear, above=tuple(above), **how)
 
     def __post_init__(self) -> None:

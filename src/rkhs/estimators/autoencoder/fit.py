@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like, tile_rows, tiles
+from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
@@ -68,8 +68,7 @@ def with_codes(
     """The model with codes of its training items, which are given for every layer, in the metric that was asked for."""
     last, Z = model.last, codes[0]
     if settings.code_power > 0.0:
-        anchors, coefficients = tensor_like(last.anchors, Z), tensor_like(last.coefficients, Z)
-        linear = None if last.linear is None else tensor_like(last.linear, Z)
+        anchors, coefficients, linear = last.tensors(Z)
         M = code_map(Z, anchors, last.kernel, coefficients, linear, settings.code_power, weights)
         model = replace(model, code_map=None if M is None else as_array(M))
     return replace(model, codes=as_array(model.shown(codes[model.narrowest])))

@@ -191,11 +191,12 @@ class Settings:
         """Check what depends on the data: rows against components, outputs against the last operator."""
         if n < 2:
             raise InputError(f"X must have at least 2 rows of positive weight; got n_samples={n}")
-        if weighted and isinstance(self.constraint, Whitened):
-            raise InputError("sample_weight must be equal for constraint='whiten'")
-        if isinstance(self.constraint, Whitened) and self.widths[0] > n:
-            p = self.widths[0]
-            raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
+        if isinstance(self.constraint, Whitened):
+            if weighted:
+                raise InputError("sample_weight must be equal for constraint='whiten'")
+            if self.widths[0] > n:
+                p = self.widths[0]
+                raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
         A = self.operators[-1]
         if A is not None and q is not None:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
@@ -252,9 +253,8 @@ def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, spa
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
-    kernels = estimator.kernel, estimator.decoder_kernel
-    automatic, plain = (isinstance(given, str) and given == "auto" for given in kernels)
-    plain = plain and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
+    automatic = _automatic(estimator.kernel)
+    plain = _automatic(estimator.decoder_kernel) and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     if isinstance(storage, Storage):  # with other losses, sets of codes and depth too
         known = kind_of_solver(estimator.solver) == "lbfgs"
         known = known and estimator.operators is None and (estimator.noise is None or estimator.constraint == "none")
@@ -263,14 +263,18 @@ def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, spa
         else:
             known = known and storage.keeps_items and (automatic or as_kernel(estimator.kernel).domain != "gram")
     else:
-        known = storage == "dense" and _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
-        known = known and automatic and estimator.output_kernel is None
+        known = storage == "dense" and _plain(estimator) and automatic and estimator.output_kernel is None
     return "free" if plain and known else "kernel"
 
 
+def _automatic(*given: Any) -> bool:
+    return all(isinstance(one, str) and one == "auto" for one in given)
+
+
 def _plain(estimator: BaseEstimator) -> bool:
-    """Whether there are no operators, constraint and noise."""
-    return estimator.operators is None and estimator.constraint == "none" and estimator.noise is None
+    """Whether there are no operators, constraint and noise, and the loss is the squared one."""
+    inside = estimator.operators is None and estimator.constraint == "none" and estimator.noise is None
+    return inside and kind_of_loss(estimator.loss) == "squared"
 
 
 def read_settings(
@@ -308,6 +312,8 @@ def read_settings(
     regs = _read_regs(estimator, widths, storage, linear_part, features=not like_vectors, refined=refined)
     asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}
     asked.update(
+        regs,
+        widths=widths,
         kernel=kernel,
         output_kernel=output_kernel,
         operators=_read_operators(estimator.operators, layers, widths, features),
@@ -321,14 +327,11 @@ def read_settings(
         rows=features and like_vectors,
         init=estimator.init if start is None else "codes",
         start=start,
-    )
-    return Settings(
-        widths=widths,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part, shortcut=regs["shortcut"]),
         choice_asked=estimator.reg is not None,
-        kinds=linear_part == "free" and own and not features and estimator.kernel == "auto" == estimator.decoder_kernel,
-        **{**asked, **regs},
+        kinds=linear_part == "free" and own and not features and _automatic(estimator.kernel, estimator.decoder_kernel),
     )
+    return Settings(**asked)
 
 
 def _read_regs(
@@ -342,10 +345,8 @@ def _read_regs(
 ) -> dict[str, Any]:
     """The regulariser of each layer, those that are compared, and whether hidden layers have shortcuts."""
     layers, asked = len(widths) + 1, isinstance(estimator.reg, str)
-    plain = _plain(estimator) and kind_of_loss(estimator.loss) == "squared"
-    descends = kind_of_solver(estimator.solver) == "lbfgs"
-    given = estimator.linear_part, estimator.decoder_kernel
-    defaults = all(isinstance(one, str) and one == "auto" for one in given) and plain and descends
+    plain, descends = _plain(estimator), kind_of_solver(estimator.solver) == "lbfgs"
+    defaults = _automatic(estimator.linear_part, estimator.decoder_kernel) and plain and descends
     shortcut = layers > 2 and (linear_part == "free" or defaults)
     one = (min(widths),) if shortcut else widths
     known = isinstance(storage, Storage) or (plain and len(one) == 1 and features)
@@ -400,9 +401,8 @@ def _decoder_kernels(given: Any, layers: int, linear_part: str, *, shortcut: boo
     kernels = []
     for layer, one in enumerate(many, 2):
         with naming("decoder_kernel"):
-            auto = isinstance(one, str) and one == "auto"
             like = 2 if shortcut and layer == layers else layers  # the last one as that of one hidden layer
-            kernel = default_decoder_kernel(linear_part, like) if auto else as_kernel(one)
+            kernel = default_decoder_kernel(linear_part, like) if _automatic(one) else as_kernel(one)
         if kernel.domain != "vectors" or not kernel.differentiable:
             raise InputError(f"decoder_kernel must be a differentiable kernel on vectors; got {kernel!r}")
         probe = torch.zeros(2, 1, dtype=torch.float64)

@@ -13,20 +13,8 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs._core.linalg import Outer, center_gram
 from rkhs._core.ownership import own
-from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.base import Derived, Kernel
 from rkhs.kernels.vectors.medians import median_bandwidth
-
-
-class _Derived(Composite):
-    of_values = True
-    base: Kernel
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        """The base kernel, checked."""
-        if not isinstance(self.base, Kernel):
-            raise InputError(f"{type(self).__name__}.base must be a kernel; got {self.base!r}")
-        return (self.base,)
 
 
 def _has_size(d: Tensor) -> Tensor:
@@ -34,7 +22,7 @@ def _has_size(d: Tensor) -> Tensor:
     return d >= torch.finfo(d.dtype).tiny
 
 
-class Normalized(_Derived):
+class Normalized(Derived):
     """Cosine of a kernel, ``k(x, y) = base(x, y) / sqrt(base(x, x) base(y, y))``.
 
     An item with ``base(x, x) = 0`` has no direction: its kernel values are zero, with itself included.
@@ -53,6 +41,8 @@ class Normalized(_Derived):
     >>> Normalized(Linear())([[3.0, 4.0]], [[1.0, 0.0]])
     array([[0.6]])
     """
+
+    of_values = True
 
     def __init__(self, base: Kernel) -> None:
         self.base = base
@@ -96,7 +86,7 @@ class Normalized(_Derived):
         return torch.zeros_like(X)
 
 
-class GaussianOf(_Derived):
+class GaussianOf(Derived):
     """Gaussian of the distance that a kernel defines.
 
     ``k(x, y) = exp(-gamma (base(x, x) + base(y, y) - 2 base(x, y)))``, from Gram matrices alone.
@@ -124,6 +114,8 @@ class GaussianOf(_Derived):
     >>> round(float(GaussianOf(Tanimoto(), gamma=0.72)([[1, 0]], [[1, 1]])[0, 0]), 12)
     0.48675225596
     """
+
+    of_values = True
 
     def __init__(self, base: Kernel, gamma: float | str = "median") -> None:
         self.base = base
@@ -194,7 +186,7 @@ def _warn_of_cancelled(base: Kernel, X: Any, gamma: float) -> None:
         )
 
 
-class Centered(_Derived):
+class Centered(Derived):
     """A kernel whose features are centred at the weighted mean of the training items.
 
     ``k(x, y) = base(x, y) - m(x) - m(y) + sum_i w_i m(x_i)`` with ``m(x) = sum_i w_i base(x, x_i)``.
@@ -231,6 +223,8 @@ class Centered(_Derived):
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+
+    of_values = True
 
     def __init__(self, base: Kernel, support: Any = None, weights: Any = None, means: Any = None) -> None:
         self.base = base

@@ -11,11 +11,11 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import naming, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.base import Derived, Kernel
 from rkhs.kernels.vectors.dot_product import Linear
 
 
-class ScaledInputs(Composite):
+class ScaledInputs(Derived):
     """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with a positive ``s_j`` a column.
 
     ``1 / s_j`` is the length over which column j matters; :func:`rkhs.selection.learn_kernel` finds it.
@@ -41,17 +41,12 @@ class ScaledInputs(Composite):
     array([[5.]])
     """
 
+    of_vectors = True
+
     def __init__(self, base: Kernel, scales: Any, offset: Any = None) -> None:
         self.base = base
         self.scales = scales
         self.offset = offset
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        """The base kernel, checked."""
-        if not isinstance(self.base, Kernel) or self.base.domain != "vectors":
-            raise InputError(f"ScaledInputs.base must be a kernel on vectors; got {self.base!r}")
-        return (self.base,)
 
     @property
     def rotation_invariant(self) -> bool:

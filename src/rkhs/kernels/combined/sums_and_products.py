@@ -13,7 +13,7 @@ from torch import Tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.base import Composite, Derived, Kernel
 from rkhs.kernels.vectors.mixture import Mixture
 from rkhs.kernels.vectors.radial import Radial
 
@@ -169,7 +169,7 @@ class Product(_Many):
         return torch.stack(parts).sum(0)
 
 
-class Scaled(Composite):
+class Scaled(Derived):
     """Positive multiple of a kernel, ``k(x, y) = scale base(x, y)``; written ``scale * k``.
 
     Parameters
@@ -194,13 +194,6 @@ class Scaled(Composite):
     def __init__(self, base: Kernel, scale: float) -> None:
         self.base = base
         self.scale = scale
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        """The base kernel, checked."""
-        if not isinstance(self.base, Kernel):
-            raise InputError(f"Scaled.base must be a kernel; got {self.base!r}")
-        return (self.base,)
 
     def _check(self) -> None:
         check_number(self.scale, "Scaled.scale", above=0.0)

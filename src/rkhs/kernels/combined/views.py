@@ -13,7 +13,7 @@ from rkhs._core.arrays import check_items
 from rkhs._core.checks import check_list, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.base import Derived, Kernel
 from rkhs.kernels.combined.alignment import view_weights
 
 
@@ -167,7 +167,7 @@ def _cells(item: Any, i: int, keys: list[Any]) -> list[Any]:
     return cells
 
 
-class OnColumns(Composite):
+class OnColumns(Derived):
     """A kernel that reads some columns of a table, ``k(x, y) = base(x[columns], y[columns])``.
 
     Sums of these are several views of one row: ``OnColumns(Gaussian(), range(5)) + OnColumns(Tanimoto(), range(5,
@@ -191,16 +191,11 @@ class OnColumns(Composite):
     array([[8.]])
     """
 
+    of_vectors = True
+
     def __init__(self, base: Kernel, columns: Any) -> None:
         self.base = base
         self.columns = columns
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        """The base kernel, checked."""
-        if not isinstance(self.base, Kernel) or self.base.domain != "vectors":
-            raise InputError(f"OnColumns.base must be a kernel on vectors; got {self.base!r}")
-        return (self.base,)
 
     @property
     def rotation_invariant(self) -> bool:
