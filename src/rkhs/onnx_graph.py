@@ -16,8 +16,6 @@ from rkhs.kernels.vectors.dot_product import Linear, Polynomial
 from rkhs.kernels.vectors.laplacian import Laplacian
 from rkhs.kernels.vectors.radial import Gaussian, Matern
 
-__all__ = ["Graph", "Value"]
-
 
 class Value:
     """The result of a node of an ONNX graph; arithmetic with it makes further nodes."""

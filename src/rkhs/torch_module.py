@@ -13,8 +13,6 @@ from torch.autograd.function import once_differentiable
 
 from rkhs.kernels.base import Kernel
 
-__all__ = ["FittedModule"]
-
 
 class _Gram(torch.autograd.Function):
     """Kernel values of rows with supports, whose derivative is the pull-back of the kernel."""

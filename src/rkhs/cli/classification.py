@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
     from rkhs.evaluation import SmoothClassifier
 
-__all__ = ["classifier_of", "fit_classifier", "names_classes"]
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
 _MOST_CLASSES = 50

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.evaluation import CodeComparison, Sizes
 
-__all__ = ["add_arguments", "run"]
 
 _EXAMPLES = """\
 examples:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from rkhs.cli.parser import all_flags
 
-__all__ = ["add_arguments", "run"]
-
 _EPILOG = """\
 examples:
   eval "$(rkhs completion bash)"            in ~/.bashrc

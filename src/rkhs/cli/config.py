@@ -10,8 +10,6 @@ from typing import Any
 from rkhs._core.errors import InputError
 from rkhs.cli.parser import nearest
 
-__all__ = ["add_config_options", "as_toml", "config_words"]
-
 _NOT_KEYS = ("help", "config", "print-config", "traceback")
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["add_arguments", "run"]
 
 _OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.engines import Checkpoint
 
-__all__ = ["add_engine_options", "checkpoint_of", "engine_settings", "find_rows", "open_stream"]
-
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

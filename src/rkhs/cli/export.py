@@ -7,8 +7,6 @@ import argparse
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rkhs._core.containers import Container
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["add_arguments", "run"]
 
 _ENDS = ("$numbers", "$texts", "$arrays", "$table", "$rows", "$strings", "$random_state")
 

@@ -20,8 +20,6 @@ from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
 
-__all__ = ["command_parsers", "main"]
-
 # command -> (module with add_arguments(parser) and run(args) -> exit status, one line of help)
 _COMMANDS = {
     "fit": ("rkhs.cli.fit", "fit a model to a table, molecules, graphs or other items, and write it to a file"),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators import KernelNovelty
 
-__all__ = ["add_arguments", "run"]
 
 _EPILOG = """\
 examples:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["PICTURES", "TABLES", "Outputs", "after_writing", "plan_predictor", "write_model"]
 
 TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
 PICTURES = (".png", ".svg", ".pdf")

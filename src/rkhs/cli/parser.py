@@ -9,8 +9,6 @@ from typing import Any
 
 from rkhs._core.errors import InputError
 
-__all__ = ["CommandParser", "all_flags", "changed", "nearest", "refuse_flags"]
-
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say the known name that is nearest to another."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rkhs.evaluation import SmoothClassifier
     from rkhs.persistence import ModelFile
 
-__all__ = ["add_arguments", "run"]
 
 # Names of what is predicted, titles and rows of the table, and facts.
 _Predicted = tuple[list[str], tuple[list[str], list[list[Any]]], dict[str, Any]]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["OF_MODELS", "add_rebuilding_options", "compare_models"]
 
 OF_MODELS = ("space", "diag", "top_k", "errors", "sha256", "max_bytes")  # options that need a model
 

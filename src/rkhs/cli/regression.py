@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators import OperatorKernelRegressorCV
 
-__all__ = ["LOSSES", "fit_predictor"]
 
 LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "auto")
 _FOLDS = 5

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
 
-__all__ = ["add_arguments", "run"]
 
 _EXAMPLES = """\
 examples:

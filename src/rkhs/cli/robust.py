@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
-__all__ = [
-    "Fitted",
-    "add_robust_options",
-    "apart_sentence",
-    "fit_items",
-    "fit_regressor_robustly",
-    "plan_robust",
-    "plan_scores",
-]
 
 _SHOWN, _LARGEST = 30, 5
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))

@@ -12,9 +12,6 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from types import FrameType
 from typing import Any
 
-__all__ = ["Stream", "Terminated", "ended_by_signals", "forgiving_streams"]
-
-
 # What a terminal obeys: control characters except tab and line feed, and marks that turn the direction of writing.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _PROGRESS = re.compile("(\r?)(.*?)((?:\x1b\\[K)?)", re.DOTALL)  # a line that is written over

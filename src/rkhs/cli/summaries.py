@@ -8,8 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["add_json_option", "print_json", "table_lines", "tell"]
-
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     """Declare the option."""

@@ -18,8 +18,6 @@ from rkhs.cli.rows import write_numbers
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -7,8 +7,6 @@ import platform
 import re
 from importlib import metadata
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments: there are none."""

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
-__all__ = ["FLAGS", "few", "in_flags", "one_line"]
-
 FLAGS = {
     "at_most": ("--at-most", "N"),
     "address": ("--scheduler", "ADDRESS"),

@@ -11,8 +11,6 @@ import numpy as np
 
 from rkhs._core.errors import RkhsError
 
-__all__ = ["Molecules", "load_molecules"]
-
 _FIELDS = ("accession", "inchikey1", "formula", "smiles", "licence", "contributor")
 
 

@@ -21,8 +21,6 @@ from rkhs.data.molecule_files import molecule_dataset, smi_rows
 from rkhs.data.readers import Options, RowNames, checked_options, open_columns, read_table, texts_of
 from rkhs.data.tables import Columns
 
-__all__ = ["read_chunks"]
-
 
 def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
     """Read a file in chunks of rows, each a data set as :func:`read_table` returns it.

@@ -19,8 +19,6 @@ from rkhs.data.mixed import OF_MIXED
 from rkhs.data.readers import column_titles, read_numbers, read_table
 from rkhs.data.text import MIXED, number_in
 
-__all__ = ["read_curve_file"]
-
 _TIMES = ("times", "t")
 _FEW = 6  # columns that are named
 _NUMBERS = "correct what is no number: a cell of a curve holds a number or nothing"  # no kernel of mixed tables

@@ -13,8 +13,6 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable, text_encoding
 
-__all__ = ["Curves", "Dataset", "SkippedRow"]
-
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 NOTHING_KNOWN = "no known cell"
 Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"]

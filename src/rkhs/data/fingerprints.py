@@ -13,8 +13,6 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.dataset import SkippedRow, listed
 
-__all__ = ["Fingerprints", "molecular_fingerprints", "read_fingerprints", "refusal"]
-
 RADIUS = 2
 N_BITS = 2048
 

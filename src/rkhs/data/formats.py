@@ -19,8 +19,6 @@ from typing import Any, BinaryIO, TextIO
 from rkhs._core.errors import InputError, optional, shown
 from rkhs.data.text import WEAK, number_in
 
-__all__ = ["TABLES", "TEXT_TABLES", "advice", "extension_of", "is_table", "is_text_table"]
-
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 _SHEET = "import pandas; pandas.read_excel({old!r}).to_csv({new!r}, index=False)"

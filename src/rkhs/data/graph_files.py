@@ -15,8 +15,6 @@ from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import existing, read_text
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, label_nodes, read_graph_file
 
-__all__ = ["Graphs", "read_graphs"]
-
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from rkhs._core.errors import InputError, optional
 from rkhs.data.dataset import read_text
 
-__all__ = ["GRAPH_EXTENSIONS", "label_nodes", "read_graph_file"]
-
 GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
 _LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_type", "kind")
 

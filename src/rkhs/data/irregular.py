@@ -11,8 +11,6 @@ from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError
 from rkhs.data.dataset import Curves
 
-__all__ = ["curves_on_grid"]
-
 _POINTS = 100  # of a grid that nobody gave
 
 

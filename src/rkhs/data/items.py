@@ -21,8 +21,6 @@ from rkhs.data.sequences import sequence_dataset
 from rkhs.data.series_files import read_series
 from rkhs.data.strings import read_strings
 
-__all__ = ["KINDS", "read_items"]
-
 KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
 

@@ -18,8 +18,6 @@ from rkhs.data.layout import TextOptions
 from rkhs.data.readers import checked_options, column_values, open_columns
 from rkhs.data.tables import Columns
 
-__all__ = ["OF_MIXED", "read_mixed"]
-
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *TextOptions._fields})
 """Options of `read_table` that it takes too."""
 

@@ -23,8 +23,6 @@ from rkhs.data.sequences import read_fasta, sequence_dataset
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
 from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
-__all__ = ["EXTENSIONS", "read_table"]
-
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _SOME = frozenset({"columns", "drop_columns"})
 _LISTS = ("columns", "drop_columns", "missing")

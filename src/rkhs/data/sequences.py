@@ -11,8 +11,6 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs.data.dataset import Dataset, Kind, existing, read_text
 
-__all__ = ["Sequences", "read_fasta", "sequence_dataset"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sequences:

@@ -16,8 +16,6 @@ from rkhs.data.arrays import choose_array, load_arrays
 from rkhs.data.dataset import existing, read_text
 from rkhs.data.text import number_in
 
-__all__ = ["SERIES_EXTENSIONS", "Series", "read_series"]
-
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
 
 

@@ -12,8 +12,6 @@ from rkhs.data.readers import Options, check_path, read_texts
 from rkhs.data.sequences import Sequences, read_fasta
 from rkhs.data.text import number_in
 
-__all__ = ["read_strings"]
-
 
 def read_strings(
     path: str | os.PathLike[str],

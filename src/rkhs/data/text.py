@@ -6,19 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "GAPS",
-    "MISSING",
-    "WEAK",
-    "are_smiles",
-    "csv_line",
-    "holds_numbers",
-    "is_id_name",
-    "is_measurement",
-    "number_in",
-    "unescape_formula",
-]
-
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "?", "<na>", "#n/a", "#na", "\\n", "nat", "-nan", "1.#qnan", "-1.#qnan"}

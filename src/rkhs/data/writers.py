@@ -15,8 +15,6 @@ from rkhs._core.files import as_path, atomic_path
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
 from rkhs.data.text import csv_line
 
-__all__ = ["write_codes"]
-
 _EXTENSIONS = (".csv", ".parquet", ".npy")
 
 

@@ -15,8 +15,6 @@ from rkhs.outputs import Euclidean
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["Reconstruction", "reconstruction"]
-
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:

@@ -32,8 +32,6 @@ from rkhs.kernels import as_kernel
 from rkhs.protocols import hide, show
 from rkhs.spaces.features import FilledTable
 
-__all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes"]
-
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 100

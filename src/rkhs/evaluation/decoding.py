@@ -17,8 +17,6 @@ from rkhs.metrics import top_k_accuracy
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["DecodingQuality", "decoding_quality"]
-
 
 class DecodingQuality(NamedTuple):
     """Ranks of the true items among the candidates.

@@ -20,8 +20,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.threads import LimitedThreads
 
-__all__ = ["SmoothClassifier", "SmoothRegressor"]
-
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
 _LOG_SHARPNESS = (-4.0, 6.0)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["CodeMapDisplay"]
-
 
 class CodeMapDisplay(Display):
     """Codes as points: a line for one component, a plane for two, a space for three.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Display", "colour_ends", "matrix", "name_axes", "new_axes", "new_grid", "pyplot", "vector"]
-
 
 class Display(ABC):
     """A picture that can be drawn again: :meth:`plot` draws the numbers that the constructor was given.

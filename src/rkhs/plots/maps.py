@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["code_map", "save_figure"]
 
 # The palette of Okabe and Ito without its yellow, which vanishes on white, then three of Tol's muted scheme: ten
 # colours that stay apart for colour-blind readers.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["OutlierDisplay", "PredictionDisplay", "RankDisplay", "SupportDisplay"]
-
 
 class PredictionDisplay(Display):
     """Predicted against true outputs, or residuals against predictions.

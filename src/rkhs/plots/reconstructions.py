@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["ErrorDisplay", "ReconstructionDisplay", "TraversalDisplay"]
-
 
 class ReconstructionDisplay(Display):
     """Items above what they are rebuilt to: images, curves, or the cells of a table.

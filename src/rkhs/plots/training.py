@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["SelectionDisplay", "SpectrumDisplay", "TrainingDisplay"]
-
 
 class TrainingDisplay(Display):
     """The objective by iteration, and beside it the duality gap or the norm of the gradient.

@@ -20,18 +20,6 @@ from rkhs.reports.items import Items
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = [
-    "MOST_DIAGNOSED",
-    "Rebuilt",
-    "apart",
-    "diagnosis",
-    "percent",
-    "rebuild",
-    "selection",
-    "settings",
-    "spectrum",
-    "versions",
-]
 
 _MUCH = 0.3  # share of the variance; a loss beyond it is explained
 MOST_DIAGNOSED = 5_000

@@ -13,8 +13,6 @@ from rkhs._core.errors import InputError, shown
 from rkhs.data import Dataset, SkippedRow
 from rkhs.data.columns import as_numbers
 
-__all__ = ["Items", "read_items"]
-
 _SMALLEST_IMAGE = 64  # columns; a table of 4, 9 or 49 columns is a table
 _ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
 

@@ -13,8 +13,6 @@ from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import drawing, image_sheet
 
-__all__ = ["colours", "data_block"]
-
 _SHEET = 2_000_000  # characters of all thumbnails together
 _CELLS = 200_000  # numbers of columns beside the codes
 _COLUMNS = 40

@@ -21,7 +21,6 @@ from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map,
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["Content", "page", "summary"]
 
 _ROWS = 6  # best, and worst
 _NAMED = 30  # items to look at

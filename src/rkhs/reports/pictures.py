@@ -13,8 +13,6 @@ import numpy as np
 
 from rkhs._core.errors import optional
 
-__all__ = ["bars", "curve", "drawing", "image_sheet", "png", "sparkline", "static_map", "structure_svg"]
-
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _UNIT = 0.05  # angstrom; a bond is about 1.5
 _MOST_ATOMS = 200

@@ -22,8 +22,6 @@ from rkhs.reports.page import Content, page, summary
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["Report", "make_report"]
-
 
 @dataclass(frozen=True)
 class Report:

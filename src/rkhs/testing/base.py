@@ -13,8 +13,6 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["BrokenPromise", "close", "concerns", "keep", "keeps_parameters", "require", "taylor"]
-
 
 class BrokenPromise(AssertionError):
     """A class does not keep what its contract promises; the message names the class, the promise and what was found."""

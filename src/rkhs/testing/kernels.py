@@ -16,8 +16,6 @@ from rkhs._core.linalg import Outer
 from rkhs.kernels import Kernel
 from rkhs.testing.base import BrokenPromise, close, concerns, keep, keeps_parameters, require, taylor
 
-__all__ = ["check_kernel"]
-
 _FEWEST = 6
 
 

@@ -13,8 +13,6 @@ from rkhs._core.errors import InputError
 from rkhs.losses import Loss
 from rkhs.testing.base import close, keep, keeps_parameters, require
 
-__all__ = ["check_loss"]
-
 
 def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
     """Check that a loss is convex and that gradient, conjugate and proximal map are those of its value.

@@ -16,8 +16,6 @@ from rkhs.protocols import HasConstraint, Monitor, Reason, Solution
 from rkhs.solvers import Solver
 from rkhs.testing.base import close, keep, keeps_parameters, require
 
-__all__ = ["check_solver"]
-
 _FEASIBLE = 1e-6
 
 

@@ -17,8 +17,6 @@ from rkhs.spaces.features import FeatureMap, Storage
 from rkhs.spaces.features.base import sample_rows
 from rkhs.testing.base import close, keep, require
 
-__all__ = ["check_space"]
-
 
 @dataclass(frozen=True)
 class Case:
