@@ -7,20 +7,20 @@ from tools.measure_house import GOALS, measures
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
 # Answers with a promise were given 1,500 lines of code, and took 950 of them.
 CEILINGS = {
-    "lines of code": 35_675,
-    "all lines": 56_185,
+    "lines of code": 35_100,
+    "all lines": 55_700,
     "docstring lines behind no door": 2_435,
     "functions of complexity above 15": 7,
-    "functions of complexity above 10": 77,
+    "functions of complexity above 10": 76,
     "import circles": 0,
-    "modules behind kernel_autoencoder": 134,
+    "modules behind kernel_autoencoder": 130,
     "files that name an option": 22,
-    "constants written twice": 6,
+    "constants written twice": 2,
     "lines run by a session of KernelAutoencoder": 1_840,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 15,
     "check_ calls of a fit": 43,
-    "lines run by a session of KernelPCA": 763,
+    "lines run by a session of KernelPCA": 760,
 }
 
 

@@ -26,18 +26,12 @@ def refined_codes(
     model: AutoencoderLayers, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
 ) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
-    radius, layers, directions = (
-        (_power(model, items, raw) / model.reg[0]).sqrt(),
-        model.layers,
-        model.pricing.directions,
-    )
+    radius, layers = (_power(model, items, raw) / model.reg[0]).sqrt(), model.layers
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
-    goal, decoded = (
-        model.rebuilt.encode(model.own_rows(items, raw)).to(start),
-        tensor_like(model.anchors_decoded, start),
-    )
-    if directions is not None:
-        leading = tensor_like(directions, start)
+    goal = model.rebuilt.encode(model.own_rows(items, raw)).to(start)
+    decoded = tensor_like(model.anchors_decoded, start)
+    if model.pricing.directions is not None:
+        leading = tensor_like(model.pricing.directions, start)
         goal, decoded, layers = goal @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
     how: dict[str, Any] = {"moves": None if model.resting is None else model.moves(start), "onto": model.pricing.onto}
     parts = []

@@ -37,8 +37,7 @@ def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
 
 def goals_of_layers(scores: Tensor, widths: tuple[int, ...], weights: Tensor | None = None) -> list[Tensor]:
     """Leading columns of ``scores`` for every layer, at one scale; zeros where there are too few."""
-    missing = max(widths) - scores.shape[1]
-    padded = torch.cat([scores, scores.new_zeros(len(scores), missing)], 1) if missing > 0 else scores
+    padded = torch.nn.functional.pad(scores, (0, max(0, max(widths) - scores.shape[1])))
     return [normalise_scale(padded[:, :p], weights) for p in widths]
 
 

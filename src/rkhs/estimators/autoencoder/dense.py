@@ -211,8 +211,7 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
     space: Euclidean | RKHS
     if resolved is None:
         columns = grid_weights(kernel, goal.shape[1]) if own else None
-        rotate = settings.loss.isotropic
-        space, U = Euclidean.fit(goal, weights, **options, column_weights=columns, rotate=rotate)
+        space, U = Euclidean.fit(goal, weights, **options, column_weights=columns, rotate=settings.loss.isotropic)
     else:
         settings.loss.check_isotropic()
         resolved = resolved.resolve(goal, weights)
@@ -315,17 +314,12 @@ def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor
 
 
 def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
-    U, weights, space, factor = (
-        opened.target,
-        opened.training.weights,
-        opened.rebuilt.output,
-        opened.priced(settings.reg[0]),
-    )
+    U, weights, space = opened.target, opened.training.weights, opened.rebuilt.output
     kernels, reg, rule = settings.decoder_kernels, settings.reg, _rule(settings, U.dtype)
     operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
-    made = (factor, U, kernels, settings.widths, reg, tuple(operators), weights, rule)
+    made = (opened.priced(settings.reg[0]), U, kernels, settings.widths, reg, tuple(operators), weights, rule)
     # Codes on a set: Esser et al. (2024), theorem 5.
     return items_autoencoder(*made, code_set=settings.constraint, shortcut=settings.shortcut)
 

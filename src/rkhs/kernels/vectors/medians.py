@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import column_means
-from rkhs.kernels.vectors.distances import ROWS, rounding, squared_distances
+from rkhs.kernels.vectors.distances import blocks, rounding, squared_distances
 
 _SAMPLE = 1024  # rows whose pairs bracket the median
 _MARGIN = 0.05  # half of the share of pairs inside the bracket
@@ -86,10 +86,9 @@ def _upper_distances(X: Tensor) -> Iterator[np.ndarray]:
     A = X - column_means(X)
     norms = (A * A).sum(1)
     lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
-    for start in range(0, A.shape[0], ROWS):
-        rows = slice(start, min(start + ROWS, A.shape[0]))
-        block = torch.addmm(norms[None, start:], A[rows], A[start:].mT, alpha=-2.0).add_(lowered[rows, None])
-        array = block.clamp_min_(0.0).cpu().numpy()
+    for rows in blocks(len(A)):
+        products = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
+        array = products.add_(lowered[rows, None]).clamp_min_(0.0).cpu().numpy()
         count = array.shape[0]
         yield array[:, :count][np.triu_indices(count, 1)]
         yield array[:, count:]
