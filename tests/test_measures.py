@@ -13,7 +13,7 @@ CEILINGS = {
     "functions of complexity above 15": 7,
     "functions of complexity above 10": 76,
     "import circles": 0,
-    "modules behind kernel_autoencoder": 130,
+    "modules behind kernel_autoencoder": 131,
     "files that name an option": 22,
     "constants written twice": 2,
     "lines run by a session of KernelAutoencoder": 1_840,

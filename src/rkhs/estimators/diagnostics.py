@@ -14,6 +14,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.linalg import divisor
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
+from rkhs.estimators.autoencoder.settings import is_plain
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.models import lower_start
@@ -158,8 +159,7 @@ def _training_gram(model: KernelEstimator) -> Tensor | None:
 def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
     """What other starts say, where they are known to matter or are asked for."""
     given: Any = getattr(model, "estimator_", model)  # the fit to all rows of a KernelAutoencoderCV
-    plain = given.constraint == "none" and given.operators is None and given.noise is None
-    if not plain or len(model.model_.layers) > 1:
+    if not is_plain(given) or len(model.model_.layers) > 1:
         return None
     if starts is None:
         n, p = model.codes_.shape

@@ -263,7 +263,7 @@ def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, spa
         else:
             known = known and storage.keeps_items and (automatic or as_kernel(estimator.kernel).domain != "gram")
     else:
-        known = storage == "dense" and _plain(estimator) and automatic and estimator.output_kernel is None
+        known = storage == "dense" and is_plain(estimator) and automatic and estimator.output_kernel is None
     return "free" if plain and known else "kernel"
 
 
@@ -271,7 +271,7 @@ def _automatic(*given: Any) -> bool:
     return all(isinstance(one, str) and one == "auto" for one in given)
 
 
-def _plain(estimator: BaseEstimator) -> bool:
+def is_plain(estimator: BaseEstimator) -> bool:
     """Whether there are no operators, constraint and noise, and the loss is the squared one."""
     inside = estimator.operators is None and estimator.constraint == "none" and estimator.noise is None
     return inside and kind_of_loss(estimator.loss) == "squared"
@@ -345,7 +345,7 @@ def _read_regs(
 ) -> dict[str, Any]:
     """The regulariser of each layer, those that are compared, and whether hidden layers have shortcuts."""
     layers, asked = len(widths) + 1, isinstance(estimator.reg, str)
-    plain, descends = _plain(estimator), kind_of_solver(estimator.solver) == "lbfgs"
+    plain, descends = is_plain(estimator), kind_of_solver(estimator.solver) == "lbfgs"
     defaults = _automatic(estimator.linear_part, estimator.decoder_kernel) and plain and descends
     shortcut = layers > 2 and (linear_part == "free" or defaults)
     one = (min(widths),) if shortcut else widths
