@@ -47,6 +47,19 @@ def test_molecules_have_their_names_and_tanimoto_similarities(capsys: pytest.Cap
     np.testing.assert_allclose(got, np.take_along_axis(alike, best, 1).ravel(), rtol=1e-12)
 
 
+def test_the_column_of_smiles_is_that_of_the_table_beside_a_file_of_smiles(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    Path("known.smi").write_text("".join(f"{smiles} n{i}\n" for i, smiles in enumerate(MOLECULES.smiles[:20])))
+    lines = [f"c{i},{smiles}\n" for i, smiles in enumerate(MOLECULES.smiles[20:24])]
+    Path("new.csv").write_text("".join(["id,smiles\n", *lines]))
+    assert len(nearest("known.smi", "new.csv", "--smiles", "smiles", "--top", "1")) == 4
+    assert len(nearest("new.csv", "known.smi", "--smiles", "smiles", "--top", "1")) == 20
+    assert main(["novelty", "known.smi", "new.csv", "--smiles", "smiles"]) == 0
+    capsys.readouterr()
+    assert main(["nearest", "known.smi", "--smiles", "smiles"]) == 2
+    assert "leave it out" in capsys.readouterr().err
+
+
 def test_counts_are_compared_by_minmax() -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")
     Path("bare.smi").write_text("\n".join(MOLECULES.smiles[:12]) + "\n")

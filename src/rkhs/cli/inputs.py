@@ -144,6 +144,15 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
     return data if out is None or out == APART else without_rows(data, out)
 
 
+def of_two(args: argparse.Namespace, *, new: bool) -> argparse.Namespace:
+    """The options as one of two files takes them."""
+    path, given = (args.new, {"drop_columns": None}) if new else (args.input, {})  # a model knows what is left out
+    files = [file.lower().endswith(".smi") for file in (args.input, args.new) if file is not None]
+    if path.lower().endswith(".smi") and not all(files):  # --smiles is the column of the table beside it
+        given["smiles"] = None
+    return changed(args, **given)
+
+
 def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"]) -> Dataset:
     from rkhs.data import read_table
 

@@ -9,10 +9,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import add_kernel_options, column_change
-from rkhs.cli.inputs import add_input_options, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.outputs import Outputs
-from rkhs.cli.parser import changed
 from rkhs.cli.rows import beside, write_lines
 
 if TYPE_CHECKING:
@@ -55,14 +54,14 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.checks import check_count
 
     top = check_count(args.top, "--top")
-    known = read_input(args, args.input)
+    known = read_input(of_two(args, new=False), args.input)
     with user_errors():
         kernel, numbers = _compared(args, known)
         data = known
         if args.new is not None:
             width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}
             reader: Any = SimpleNamespace(kernel_=kernel, **width)
-            data = read_for_model(changed(args, drop_columns=None), args.new, reader, input_notes(known, args))
+            data = read_for_model(of_two(args, new=True), args.new, reader, input_notes(known, args))
         found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
     measure = _SIMILARITIES.get(type(kernel).__name__, "distance")
     lines = _lines(data, known, measure, *found)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import add_kernel_options
-from rkhs.cli.inputs import add_input_options, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.parser import changed
 from rkhs.cli.rows import named_rows, row_labels, write_numbers
 from rkhs.cli.summaries import add_json_option, tell
 
@@ -72,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             "writes novelty_p"
         )
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
-    known = read_input(args, args.input, gram=args.gram)
+    known = read_input(of_two(args, new=False), args.input, gram=args.gram)
     from rkhs.estimators import KernelNovelty  # a wrong file is refused before this
 
     known = as_predictors_read(args, known)
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
         if args.new is not None:
-            data = read_for_model(changed(args, drop_columns=None), args.new, model, input_notes(known, args))
+            data = read_for_model(of_two(args, new=True), args.new, model, input_notes(known, args))
         p, scores = model.p_values(data.items), -model.score_samples(data.items)
     if args.output is not None:
         write_numbers(args.output, np.column_stack([p, scores]), data, ["p", "score"], numbered=True)
