@@ -9,8 +9,6 @@ from contextlib import suppress
 
 from rkhs._core.errors import InputError, shown
 
-__all__ = ["are_dates", "day_number", "day_numbers"]
-
 _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
     *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y"),

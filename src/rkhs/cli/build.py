@@ -15,7 +15,6 @@ from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unkno
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
-__all__ = ["build_estimator"]
 
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
     **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "checkpoint")),

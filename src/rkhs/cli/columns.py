@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rkhs.data.columns import Remark
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["add_kernel_options", "column_change", "column_notes", "column_sentences", "column_setting"]
 
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 

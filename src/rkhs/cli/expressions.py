@@ -16,8 +16,6 @@ from typing import Any
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.errors import InputError, shown
 
-__all__ = ["parse_kernel", "parse_setting", "parse_value"]
-
 _PACKAGES = ("kernels", "constraints", "losses", "features", "solvers", "augment", "engines")
 _MAX_LENGTH = 2000
 

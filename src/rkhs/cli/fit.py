@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
     from rkhs.selection import KernelChoice
 
-__all__ = ["add_arguments", "add_fit_options", "run", "say_kernel"]
 
 _LANDMARKS = 500  # at least, of an automatic storage
 

@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = [
-    "add_input_options",
-    "chunks_for_model",
-    "column",
-    "diag_options",
-    "input_notes",
-    "named_columns",
-    "read_for_model",
-    "read_input",
-    "reading_options",
-    "real",
-    "user_errors",
-]
 
 _FIRST_ROWS = 100  # that show whether columns have names
 

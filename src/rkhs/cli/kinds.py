@@ -16,20 +16,6 @@ if TYPE_CHECKING:
     from rkhs.kernels import Kernel
     from rkhs.selection import KernelChoice
 
-__all__ = [
-    "OBJECTS",
-    "add_kind_options",
-    "as_kernel_reads",
-    "as_predictors_read",
-    "choose_by_classes",
-    "chose_kernel",
-    "default_kernel",
-    "find_estimator",
-    "kind_notes",
-    "kind_options",
-    "print_options",
-    "refuse_unknown",
-]
 
 OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
 _KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")

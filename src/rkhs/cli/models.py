@@ -10,8 +10,6 @@ from rkhs._core.errors import InputError
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
-__all__ = ["add_model_limits", "add_model_options", "of_class", "read_model_file"]
-
 
 def add_model_options(parser: argparse.ArgumentParser, *, rows: bool = False) -> argparse.Action:
     """Declare the model file, what it must be to be read, and a file of rows for it."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.kernels import Kernel
 
-__all__ = ["add_arguments", "run"]
 
 _EPILOG = """\
 examples:

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
 
-__all__ = [
-    "APART",
-    "beside",
-    "csv_lines",
-    "named_rows",
-    "row_labels",
-    "without_rows",
-    "write_lines",
-    "write_numbers",
-]
 
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
 

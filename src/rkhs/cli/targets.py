@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
 
-__all__ = [
-    "known_values",
-    "places_left_out",
-    "read_column_of",
-    "read_values_file",
-    "read_with_numbers",
-    "read_with_values",
-    "with_gaps",
-    "without_columns",
-]
-
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
     """Read the items and the columns of ``--predict``, which are taken out of a table of numbers."""

@@ -15,9 +15,6 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["array_names", "choose_array", "load_arrays", "load_npy", "read_npy", "read_npz"]
-
-
 _OF_SPARSE = {"data", "format", "indices", "indptr", "shape"}  # what scipy.sparse.save_npz writes
 
 

@@ -15,24 +15,6 @@ import numpy as np
 
 from rkhs._core.dates import are_dates
 
-__all__ = [
-    "TENFOLD",
-    "TWINS",
-    "Remark",
-    "Spreads",
-    "as_numbers",
-    "column_remarks",
-    "curve_remarks",
-    "is_gap",
-    "listed",
-    "many",
-    "rounded",
-    "row_copies",
-    "share_a_unit",
-    "spreads",
-    "wants_scaling",
-]
-
 TENFOLD = 10.0
 """Spreads that differ by more are of columns in different units, or may be."""
 

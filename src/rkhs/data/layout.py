@@ -19,10 +19,8 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, listed
-from rkhs.data.formats import extension_of, is_text_table
+from rkhs.data.formats import extension_of
 from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
-
-__all__ = ["Layout", "TextOptions", "find_layout", "is_grid", "is_text_table"]
 
 _LOOKED_AT = 200  # rows that say how the file is laid out
 _CHARACTERS = 2**16

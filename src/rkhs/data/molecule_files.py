@@ -12,8 +12,6 @@ from rkhs.data.columns import listed, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow
 from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
 
-__all__ = ["molecule_dataset", "molecule_remarks", "read_sdf", "read_smi", "smi_rows"]
-
 
 def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
     """Read a smi file: on each line a SMILES and, after white space, an optional name."""

@@ -28,8 +28,6 @@ from rkhs.data.text import (
     unescape_formula,
 )
 
-__all__ = ["Columns", "open_parquet", "parts_of_text", "typed"]
-
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
 

@@ -12,8 +12,6 @@ from rkhs.data.columns import TENFOLD, TWINS, column_remarks, is_gap, listed, ma
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 
-__all__ = ["audit", "is_class", "target_sentence"]
-
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 _FEW = 20  # more different numbers are a number, not classes
 
