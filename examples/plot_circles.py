@@ -16,12 +16,13 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import circles, save, scatter
+from gallery import save, scatter
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian
 from studies.networks import NetworkAutoencoder
+from studies.papers.shapes import circles
 
 GAMMA = 3.0
 

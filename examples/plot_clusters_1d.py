@@ -14,11 +14,12 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import clusters, save
+from gallery import save
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian
+from studies.papers.shapes import clusters
 
 STEPS = (1, 2, 4, 8, 16, 200)
 

@@ -12,10 +12,11 @@ import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import clusters, save, scatter
+from gallery import save, scatter
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian
+from studies.papers.shapes import clusters
 
 CENTRES = {"two": [[0.0, 0.0], [2.0, 2.0]], "three": [[0.0, 0.0], [2.5, 0.0], [1.2, 2.2]]}
 

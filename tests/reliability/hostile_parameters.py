@@ -201,7 +201,7 @@ wrong_ae("reg = '1'", r"reg must be >= 0, one number or one a layer, or 'auto'; 
 wrong_ae("reg of three layers", r"reg must be one number or 2, one a layer, encoder first; got 3", reg=(1.0, 1.0, 1.0))
 wrong_ae("reg empty", r"reg must be one number or 2, one a layer, encoder first; got 0", reg=())
 wrong_ae("solver by a wrong name", r"solver must be .*; got 'sgd'", solver="sgd")
-wrong_ae("init by a wrong name", r"init must be one of 'kpca', 'random'; got 'pca'", init="pca")
+wrong_ae("init by a wrong name", r"init must be one of 'kpca', 'random', 'uniform'; got 'pca'", init="pca")
 wrong_ae("n_init = 0", r"n_init must be an integer >= 1; got 0", n_init=0)
 wrong_ae("max_iter = 0", r"max_iter must be an integer >= 1; got 0", max_iter=0)
 wrong_ae("max_iter = 1.5", r"max_iter must be an integer >= 1; got 1.5", max_iter=1.5)

@@ -190,10 +190,10 @@ def _cells(
     args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
-    from rkhs.data.formats import is_text_table
+    from rkhs.data import formats
     from rkhs.data.layout import TextOptions, find_layout
 
-    tabular = args.candidates is not None and is_text_table(args.candidates)
+    tabular = args.candidates is not None and formats.is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}
     options = {"header": True if known.get("column_names") else None, **reading_options(args)}
