@@ -5,22 +5,22 @@ from __future__ import annotations
 from tools.measure_house import GOALS, measures
 
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
-# Answers with a promise were given 1,500 lines of code, and took 950 of them.
+# Answers with a promise took 950 lines of code, the published configurations and starts of the papers 180.
 CEILINGS = {
-    "lines of code": 35_100,
-    "all lines": 55_700,
-    "docstring lines behind no door": 2_435,
+    "lines of code": 34_881,
+    "all lines": 55_372,
+    "docstring lines behind no door": 2_434,
     "functions of complexity above 15": 7,
-    "functions of complexity above 10": 76,
+    "functions of complexity above 10": 74,
     "import circles": 0,
     "modules behind kernel_autoencoder": 131,
     "files that name an option": 22,
-    "constants written twice": 2,
+    "constants written twice": 1,
     "lines run by a session of KernelAutoencoder": 1_840,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 15,
     "check_ calls of a fit": 43,
-    "lines run by a session of KernelPCA": 760,
+    "lines run by a session of KernelPCA": 759,
 }
 
 
