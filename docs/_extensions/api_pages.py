@@ -1,4 +1,4 @@
-"""The reference: one page a public package, with every name of its ``__all__``, so that none can be forgotten."""
+"""The reference: one page a public package, with every public name, so that none can be forgotten."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ def names(module: ModuleType) -> tuple[list[str], list[str]]:
     """Public names of a module that have pages of its own, and those that have one at the top of the library."""
     at_the_top = {id(getattr(rkhs, other)): other for other in rkhs.__all__} if module is not rkhs else {}
     here, top = [], []
-    for public in module.__all__:
-        if public.startswith("__") or isinstance(value := getattr(module, public), ModuleType | int | str):
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    for public in getattr(module, "__all__", own):
+        if public.startswith("_") or isinstance(value := getattr(module, public), ModuleType | int | str):
             continue
         if id(value) in at_the_top:
             top.append(at_the_top[id(value)])

@@ -30,6 +30,8 @@ from rkhs._core.memory import readable
 from rkhs._core.pipelines import pack_pipeline, unpack_pipeline
 from rkhs._core.stored import Stored
 
+__all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
+
 # Without max_bytes: how much more than its file a model may take. Packed bits become numbers of 64 bits.
 _SMALL, _TIMES = 2**25, 72
 _PIPELINE = "sklearn.pipeline.Pipeline"
