@@ -68,12 +68,14 @@ def _told(row: dict[str, Any] | str) -> str:
 
 
 def _of_paper(paper: str) -> str:
-    rows, waiting = [], []
+    rows, waiting, conditions = [], [], []
     for claim in claims_of(paper):
         found = read_verdict(claim.id)
         if found is None:
             waiting.append(f"* `{claim.id}` ({claim.what}): not run yet; `{claim.how}`, {_minutes(claim.minutes)}.")
             continue
+        printed = f" Printed: {claim.printed}." if claim.printed else ""
+        conditions.append(f"* `{claim.id}`: {claim.conditions}.{printed}" if claim.conditions != "-" else "")
         limit = f" Stand-in: {claim.stand_in}." if claim.stand_in else ""
         for number, (name, part) in enumerate(found["parts"].items()):
             said = f"{part['claim']} ({claim.where})"
@@ -81,6 +83,7 @@ def _of_paper(paper: str) -> str:
             shown = "".join(f"; shown beside it: {_told(one)}" for one in part["shown"])
             rows.append((head, said, _told(part["paper"]) + shown, _told(part["ours"])))
     text = _table(("claim", "what the paper claims", "under its conditions", "with our defaults"), rows)
+    text += "\nWhat was run, and what is printed:\n\n" + "\n".join(filter(None, conditions)) + "\n"
     return text + ("\n" + "\n".join(waiting) + "\n" if waiting else "")
 
 

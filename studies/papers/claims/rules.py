@@ -21,6 +21,7 @@ __all__ = [
 
 HOLDS, PART, FAILS = "holds", "holds in part", "does not hold"
 UNDECIDED, CANNOT = "undecided", "cannot be tested"
+PLACES = ("training rows", "other splits of the same rows", "test rows")
 VERDICTS = (HOLDS, PART, FAILS, UNDECIDED, CANNOT)
 _MOST = 2.0 / 3.0  # of the settings that a paper leaves open
 
@@ -68,9 +69,9 @@ class Judged:
         return self.chosen_on != "test rows"
 
     def chosen(self, where: str) -> Judged:
-        """The same, saying where parameters were chosen: ``"training rows"`` or ``"test rows"``."""
-        if where not in ("training rows", "test rows"):
-            raise ValueError(f"parameters are chosen on 'training rows' or 'test rows'; got {where!r}")
+        """The same, saying where parameters were chosen."""
+        if where not in PLACES:
+            raise ValueError(f"parameters are chosen on one of {', '.join(map(repr, PLACES))}; got {where!r}")
         return replace(self, chosen_on=where)
 
     def saying(self, found: str) -> Judged:

@@ -413,7 +413,7 @@ def _figure_4(corrected: bool) -> dict[str, float]:
         hessians = [_hessian(a, b, lam, lam, corrected) for a in grid for b in grid]
         convex.append(float(np.linalg.eigvalsh(np.array(hessians))[:, 0].min()))
     return {
-        "a": 0.0 if weak > 0.0 else 1.0,
+        "a": max(0.0, -weak),  # where the Hessian is singular the value is at least 1 nearby: see the words
         "b": max(0.0, -min(lines)),
         "c": float(max(convex) >= 0.0),
     }
@@ -428,7 +428,10 @@ def figure_4(fast: bool) -> Answer:
         "b": "curvature along phi is -4 psi > 0 on (0, psi < 0)",
         "c": "the Hessian has a negative eigenvalue somewhere for all four pairs",
     }
-    ours = dict(words, a="Hessian 2 diag(lambda, 0): a minimum in the weak sense, one of a line of value 1")
+    ours = dict(
+        words,
+        a="a local minimum, not a strict one: (0, psi < lambda / 2) has the same value; lambda + mu at (1, 1)",
+    )
     return {
         name: Part(
             equal([printed[name]], tolerance=0.0).saying(words[name]),

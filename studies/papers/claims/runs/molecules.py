@@ -186,7 +186,7 @@ def robust_molecules(fast: bool) -> Answer:
     beside = direction(fair, sign=-1, overlap=0.25, name="the same against the squared loss with its reg chosen:")
     ours = [_robust_split(K, seed, {"n_components": 10, "max_iter": 200}, epsilons) for seed in splits]
     our_gain = direction([row["gain"] for row in ours], sign=-1, overlap=0.25, name="the same with our defaults:")
-    name = "share of rows without weight"
+    name = "share of rows without weight, at the epsilon of least error,"
     return {
         "a": Part(gain, our_gain.chosen("training rows"), (beside.chosen("training rows"),)),
         "b": Part(

@@ -206,7 +206,7 @@ def cubes(fast: bool) -> Answer:
         "test rows"
     )
     exists = direction(gains, sign=1, overlap=overlap, name="accuracy less that of raw features:").chosen(
-        "training rows"
+        "other splits of the same rows"
     )
     exists = exists.saying(f"{exists.found}: " + "; ".join(f"{name} {d.mean():+.3f}" for name, d in gains.items()))
     on_first = on_par(parity[first], margin=0.02, overlap=overlap, name="accuracy less that of kernel PCA:")
