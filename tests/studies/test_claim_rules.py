@@ -60,7 +60,7 @@ def test_parameters_chosen_on_test_rows_are_called_that_and_decide_nothing() -> 
     assert rules.together([shown, bad]) == FAILS
     assert rules.together([shown]) == UNDECIDED
     assert rules.together([good.chosen("training rows"), bad]) == PART
-    with pytest.raises(ValueError, match="'training rows' or 'test rows'"):
+    with pytest.raises(ValueError, match="chosen on one of 'training rows'"):
         good.chosen("validation")
 
 
