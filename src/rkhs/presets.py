@@ -6,7 +6,7 @@ A parameter is ``printed``, ``from the authors' code`` where the text is silent,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rkhs.augment import GaussianNoise
 from rkhs.estimators import (
@@ -19,10 +19,7 @@ from rkhs.estimators import (
 )
 from rkhs.kernels import FunctionalLaplacian, Gaussian, GaussianOf, Kernel, Linear, Tanimoto
 from rkhs.losses import Huber, Loss, SquaredEpsilonInsensitive
-from rkhs.solvers import CayleyAdam, ProjectedGradient, QuadraticPenalty
-
-if TYPE_CHECKING:
-    from rkhs.solvers import Solver
+from rkhs.solvers import CayleyAdam, ProjectedGradient, QuadraticPenalty, Solver
 
 __all__ = [
     "describe", "drkm_2021", "drkm_2021_denoising", "drkm_2021_table1", "dual_2020_autoencoder", "dual_2020_lip",

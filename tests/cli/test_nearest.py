@@ -60,6 +60,13 @@ def test_the_column_of_smiles_is_that_of_the_table_beside_a_file_of_smiles(capsy
     assert "leave it out" in capsys.readouterr().err
 
 
+def test_one_item_alone_is_near_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("one.csv").write_text("a,b\n1,2\n")
+    assert main(["nearest", "one.csv"]) == 2
+    assert "expected at least two items" in capsys.readouterr().err
+    assert len(nearest("one.csv", "one.csv")) == 1
+
+
 def test_counts_are_compared_by_minmax() -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")
     Path("bare.smi").write_text("\n".join(MOLECULES.smiles[:12]) + "\n")

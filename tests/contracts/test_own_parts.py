@@ -172,6 +172,11 @@ def test_two_layers_and_landmarks_take_the_torus() -> None:
     assert rise == pytest.approx(2.0 * float((problem.value_and_grad(point)[1] * step).sum()), rel=1e-4)
 
 
+def test_what_the_sphere_does_not_go_with_the_torus_does_not_either() -> None:
+    with pytest.raises(InputError, match="needs solver='lbfgs'"):
+        KernelAutoencoder(4, constraint=Torus(), solver="adam").fit(IRIS[::5])
+
+
 def test_other_objects_are_no_sets() -> None:
     assert isinstance(as_constraint(Torus()), Torus)
     with pytest.raises(InputError, match="CodeSet of your own"):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.columns import add_kernel_options, column_change
 from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import default_kernel
@@ -54,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
     top = check_count(args.top, "--top")
     known = read_input(of_two(args, new=False), args.input)
+    if args.new is None and known.n_samples == 1:
+        raise InputError(f"{args.input}: expected at least two items, for one is not near itself; give NEW too")
     with user_errors():
         kernel, numbers = _compared(args, known)
         data = known
@@ -62,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
             reader: Any = SimpleNamespace(kernel_=kernel, **width)
             data = read_for_model(of_two(args, new=True), args.new, reader, input_notes(known, args))
         found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
-    measure = _SIMILARITIES.get(type(kernel).__name__, "distance")
-    lines = _lines(data, known, measure, *found)
+    lines = _lines(data, known, _SIMILARITIES.get(type(kernel).__name__, "distance"), *found)
     said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by {kernel!r}"
     if args.output is None:
         sys.stderr.write(f"rkhs: note: {said}\n")

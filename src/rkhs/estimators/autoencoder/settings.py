@@ -161,8 +161,8 @@ class Settings:
     def turns(self, layer: int) -> bool:
         """Whether codes of a layer may be rotated, which changes nothing."""
         free = layer > 0 or self.constraint is None or self.constraint.rotation_invariant
-        same = free and self.operators[layer] is None and not self.shortcut
-        return same and self.decoder_kernels[layer].rotation_invariant
+        free = free and self.operators[layer] is None and not self.shortcut
+        return free and self.decoder_kernels[layer].rotation_invariant
 
     @property
     def feature_storage(self) -> Storage:
