@@ -7,18 +7,18 @@ from tools.measure_house import GOALS, measures
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
 # Answers with a promise took 950 lines of code, the published configurations and starts of the papers 180.
 CEILINGS = {
-    "lines of code": 34_882,
-    "all lines": 55_374,
-    "docstring lines behind no door": 2_434,
+    "lines of code": 34_866,
+    "all lines": 55_330,
+    "docstring lines behind no door": 2_432,
     "functions of complexity above 15": 7,
     "functions of complexity above 10": 74,
     "import circles": 0,
     "modules behind kernel_autoencoder": 131,
     "files that name an option": 22,
     "constants written twice": 1,
-    "lines run by a session of KernelAutoencoder": 1_840,
+    "lines run by a session of KernelAutoencoder": 1_836,
     "deepest own chain of fit": 18,
-    "deepest own chain of transform": 15,
+    "deepest own chain of transform": 13,
     "check_ calls of a fit": 43,
     "lines run by a session of KernelPCA": 759,
 }

@@ -23,7 +23,7 @@ from rkhs.models import other_starts
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
-from rkhs.solvers import RowNewton
+from rkhs.solvers.row_newton import descend
 
 
 def rows(n: int = 30, seed: int = 0) -> np.ndarray:
@@ -66,7 +66,7 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
             refined = CodeRefinement(
                 kernel, Z[kept], decoder.coefficients, T[i : i + 1], code, radius, size, decoder.linear
             )
-            code = refined.codes(RowNewton(200, 1e-10).solve(refined, torch.zeros_like(code)))
+            code = refined.codes(descend(refined, torch.zeros_like(code), 200, 1e-10))
         said = kernel._gram(code, Z[kept]) @ decoder.coefficients
         if decoder.linear is not None:
             said = said + torch.cat([code, code.new_ones(1, 1)], 1) @ decoder.linear
@@ -275,5 +275,5 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
 def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     model = KernelAutoencoder(1, reg=1e-2).fit(rows(20))
     assert diagnose(model).leave_one_out_error is not None
-    monkeypatch.setattr(LeftOutRefinement, "errors", lambda self, U: torch.full((20,), np.inf, dtype=torch.float64))
+    monkeypatch.setattr(LeftOutRefinement, "errors", lambda *_: torch.full((20,), np.inf, dtype=torch.float64))
     assert diagnose(model).leave_one_out_error is None

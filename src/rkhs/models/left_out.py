@@ -117,7 +117,8 @@ def _decoder_facts(
         U = torch.zeros_like(left_out) if refine is None else problem.nearest(fitted)
         if some is not None:
             problem, U, T, w = problem.rows(some), U[some], T[some], w[some]
-        errors = problem.errors(U if refine is None else descend(problem, U, *refine))
+        found = problem.codes(U if refine is None else descend(problem, U, *refine))
+        errors = problem.errors(found, layer.kernel._gram(found, Z))
         share = float(w @ errors) / float(divisor(w @ (T * T).sum(1)))
         facts["leave_one_out_error"] = share if math.isfinite(share) else None  # without a row there may be no machine
     return facts, errors

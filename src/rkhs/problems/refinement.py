@@ -66,21 +66,10 @@ class CodeRefinement:
         """The problems of some rows."""
         return replace(self, goal=self.goal[index], start=self.start[index], radius=self.radius[index])
 
-    def errors(self, U: Tensor) -> Tensor:
-        """Squared distance of each item to what its code decodes to, shape (m,)."""
-        codes = self.codes(U)
-        return ((self.goal - self._decoded(codes, self.kernel._gram(codes, self.supports))) ** 2).sum(1)
-
-    def values(self, U: Tensor) -> Tensor:
-        """Objective of each row, shape (m,)."""
-        lost = self.errors(U)
-        if isinstance(self.onto, SoftSphere):
-            lost += self.onto.misfit(self.codes(U))[:, 0] ** 2
-        return lost / (2.0 * self.n) + 0.5 * (U * U).sum(1)
-
-    def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
-        """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
-        return self._state(U)[:2]
+    def errors(self, codes: Tensor, K: Tensor) -> Tensor:
+        """Squared distance of items to what ``K = k(codes, supports)`` decodes to, and to a soft sphere, shape (m,)."""
+        lost = ((self.goal - self._decoded(codes, K)) ** 2).sum(1)
+        return lost + self.onto.misfit(codes)[:, 0] ** 2 if isinstance(self.onto, SoftSphere) else lost
 
     def nearest(self, decoded: Tensor | None = None) -> Tensor:
         """Steps to start from (m, p): to the best support, where it is better than the encoder's code."""
@@ -96,14 +85,16 @@ class CodeRefinement:
         U = (self.supports[chosen] - self.start) / self.radius[:, None]
         U = U if self.moves is None else U @ self.moves
         zero = torch.zeros_like(U)
-        return torch.where((least < self.values(zero))[:, None] & torch.isfinite(U).all(1, keepdim=True), U, zero)
+        codes = self.codes(zero)
+        stays = self.errors(codes, self.kernel._gram(codes, self.supports)) / (2.0 * self.n)
+        return torch.where((least < stays)[:, None] & torch.isfinite(U).all(1, keepdim=True), U, zero)
 
     def _missed(self, decoded: Tensor) -> Tensor:
         """Squared distance of each item to what each support decodes to, shape (m, n)."""
         return squared_distances(self.goal, decoded)
 
-    def _state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Objective and gradient of each row, and the slopes of a radial kernel, which the curvature needs too."""
+    def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Objective and gradient of each row, and slopes of a radial kernel for the curvature: O(m n (p + r))."""
         codes = self.codes(U)
         if isinstance(self.kernel, Radial):
             K, slopes = self.kernel.gram_and_slopes(codes, self.supports)
@@ -127,7 +118,7 @@ class CodeRefinement:
         rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))
         for part in torch.arange(len(U), device=U.device).split(rows):
             problem = self.rows(part)
-            values, grads, slopes = problem._state(U[part])
+            values, grads, slopes = problem.values_and_grads(U[part])
             codes = problem.codes(U[part])
             J = problem._jacobian(codes, slopes)
             if isinstance(self.onto, SoftSphere):

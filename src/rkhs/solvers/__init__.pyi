@@ -15,5 +15,4 @@ from rkhs.solvers.penalty import QuadraticPenalty as QuadraticPenalty
 from rkhs.solvers.preimage import PreimageDescent as PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient as ProjectedGradient
 from rkhs.solvers.riemannian import RiemannianCG as RiemannianCG, RiemannianLBFGS as RiemannianLBFGS
-from rkhs.solvers.row_newton import RowNewton as RowNewton
 from rkhs.solvers.subspace import Subspace as Subspace

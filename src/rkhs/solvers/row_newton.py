@@ -1,4 +1,10 @@
-"""Quasi-Newton descent on one small problem a row, all rows in one batch."""
+"""Monotone descent on one small problem a row, such as refined codes, all rows in one batch.
+
+The first step is that of Gauss and Newton. Its matrix costs as much as ``p`` gradients, so later steps update the
+inverse of this matrix by the differences of gradients (BFGS). A step that does not lower the value of its row is
+shortened, and a row that finds no lower value stays where it is; see Nocedal and Wright (2006), "Numerical
+optimization", sections 3.5, 6.1 and 10.3.
+"""
 
 from __future__ import annotations
 
@@ -7,49 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.config import Configurable
-from rkhs.solvers.base import check_options
-
 _TRIALS = 8  # of lengths of a step
 
 
-class RowNewton(Configurable):
-    """Monotone descent on one small problem a row, such as refined codes.
-
-    The first step is that of Gauss and Newton. Its matrix costs as much as ``p`` gradients, so later steps update the
-    inverse of this matrix by the differences of gradients (BFGS). A step that does not lower the value of its row is
-    shortened. A row that finds no lower value stays where it is.
-
-    Parameters
-    ----------
-    max_iter : int, default=10
-        Largest number of steps.
-    tol : float, default=1e-4
-        A row is done when its step is at most ``tol`` times ``1 + ||u||``.
-
-    References
-    ----------
-    Nocedal and Wright (2006), "Numerical optimization", sections 3.5, 6.1 and 10.3.
-    """
-
-    def __init__(self, max_iter: int = 10, tol: float = 1e-4) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def solve(self, problem: Any, start: Tensor) -> Tensor:
-        """Descend from ``start``, shape (m, p); returns the steps found, shape (m, p).
-
-        Raises
-        ------
-        InputError
-            If the kernel of the problem has no gradient.
-        """
-        check_options(self)
-        return descend(problem, start, self.max_iter, self.tol)
-
-
 def descend(problem: Any, start: Tensor, max_iter: int, tol: float) -> Tensor:
-    """What :class:`RowNewton` finds with options that are known to be right."""
+    """Steps found from ``start`` (m, p); a row is done when its step is at most ``tol`` times ``1 + ||u||``."""
     U, active = start.clone(), torch.arange(len(start), device=start.device)
     values, grads, inverse = problem.with_curvature(U)
     for number in range(max_iter):
@@ -73,7 +41,7 @@ def _lowered(problem: Any, U: Tensor, step: Tensor, values: Tensor, grads: Tenso
     for _ in range(_TRIALS):
         trial = share[left, None] * step[left]
         part = problem if len(left) == len(U) else problem.rows(left)
-        found, slopes = part.values_and_grads(U[left] + trial)
+        found, slopes = part.values_and_grads(U[left] + trial)[:2]
         lower = found < values[left]
         done = left[lower]
         moved[done], values_there[done], grads_there[done] = trial[lower], found[lower], slopes[lower]

@@ -33,14 +33,12 @@ class Mixture(Radial):
         return _total(D, self.weights, [term._slope for term in self.terms])
 
     def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
-        if self._of_distances:
-            r = D.sqrt_()
-            both = [term._both_at(r) for term in self._of_distances]
-        else:
-            both = [term._profile_and_slope(D.clone()) for term in self.terms]
-        (profile, slope), *rest = both
-        profile, slope = profile.mul_(self.weights[0]), slope.mul_(self.weights[0])
-        for weight, (more, steeper) in zip(self.weights[1:], rest, strict=True):
+        profile, slope, r = torch.zeros_like(D), torch.zeros_like(D), D.sqrt_() if self._of_distances else D
+        for i, weight in enumerate(self.weights):
+            if self._of_distances:
+                more, steeper = self._of_distances[i]._both_at(r)
+            else:
+                more, steeper = self.terms[i]._profile_and_slope(D.clone())
             profile.add_(more, alpha=weight)
             slope.add_(steeper, alpha=weight)
         return profile, slope
