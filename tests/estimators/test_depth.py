@@ -15,7 +15,7 @@ from rkhs.augment import GaussianNoise
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber
-from rkhs.models.refined_codes import refined_codes
+from rkhs.models.autoencoder import refined_codes
 
 
 def waves(n: int, seed: int) -> np.ndarray:

@@ -10,8 +10,8 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, Squared, SquaredEpsilonInsensitive
 from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.decoder import RobustDecoder
 from rkhs.problems.dual import dual_problem
-from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.solvers import ADMM, FISTA
 from tests.problems.networks import Network, network, packed
 from tests.reference.autoencoder import taylor_slope

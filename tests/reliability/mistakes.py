@@ -363,7 +363,7 @@ MISTAKES = (
     ),
     Mistake(
         "an off-by-one: the last end of a path is never open",
-        "selection/edges.py",
+        "selection/path.py",
         "0 < place < len(known) - 1:",
         "0 < place < len(known):",
         ("selection/test_selection.py",),
@@ -464,7 +464,7 @@ MISTAKES = (
     ),
     Mistake(
         "a missing copy: an augmentation of the user writes into the data",
-        "augment/registry.py",
+        "augment/base.py",
         "view = as_augmentation(augment)(own(X), rng)",
         "view = as_augmentation(augment)(X, rng)",
         ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),

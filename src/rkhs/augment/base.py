@@ -1,12 +1,28 @@
-"""What an augmentation is."""
+"""What an augmentation is, and how augmentations are named, joined and drawn."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from rkhs._core.config import Configurable
+from rkhs._core.errors import InputError
+from rkhs._core.lazy import ByName
+from rkhs._core.ownership import own
+
+_NAMES = ByName(
+    "rkhs.augment",
+    gaussian_noise="GaussianNoise",
+    jitter="GaussianNoise",
+    random_crop="RandomCrop",
+    random_shift="RandomShift",
+    random_flip="RandomFlip",
+    time_warp="TimeWarp",
+    bit_dropout="BitDropout",
+)
 
 
 class Augmentation(Configurable):
@@ -26,3 +42,112 @@ class Augmentation(Configurable):
     @abstractmethod
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return changed copies of the rows."""
+
+
+class Compose(Augmentation):
+    """Several augmentations, one after the other.
+
+    Parameters
+    ----------
+    steps : tuple of Augmentation or str
+
+    Raises
+    ------
+    InputError
+        At the first call, if a step is no augmentation.
+
+    References
+    ----------
+    Chen et al. (2020), section 3.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import Compose, GaussianNoise, RandomShift
+    >>> view = Compose((RandomShift(1), GaussianNoise(0.1)))(np.eye(4), np.random.default_rng(0))
+    >>> view.shape
+    (4, 4)
+    """
+
+    def __init__(self, steps: tuple[Any, ...]) -> None:
+        self.steps = steps
+
+    def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Apply every step in turn, shape (n, d)."""
+        if not isinstance(self.steps, (tuple, list)) or not self.steps:
+            raise InputError(f"Compose.steps must be a tuple of at least one augmentation; got {self.steps!r}")
+        for step in self.steps:
+            X = as_augmentation(step)(X, rng)
+        return X
+
+
+def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:
+    """Return an augmentation given by name, as an object or as a function ``f(X, rng)``.
+
+    Parameters
+    ----------
+    augment : str, Augmentation or callable
+        Names: ``"gaussian_noise"``, ``"jitter"`` (the same), ``"random_crop"``, ``"random_shift"``, ``"random_flip"``,
+        ``"time_warp"``, ``"bit_dropout"``.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    InputError
+        For another name or type.
+    """
+    if isinstance(augment, str) and augment in _NAMES:
+        return _NAMES[augment]()
+    if callable(augment):
+        return augment
+    raise InputError(
+        f"augment must be a function f(X, rng), an augmentation, or one of {', '.join(repr(n) for n in _NAMES)}; "
+        f"got {augment!r}"
+    )
+
+
+def augmented(augment: Any, X: Any, seed: int, step: int) -> Any:
+    """View number ``step`` of the items, a pure function of ``(seed, step)``.
+
+    Parameters
+    ----------
+    augment : str, Augmentation or callable
+    X : ndarray of shape (n, d), or list of n items for a function that takes lists
+    seed, step : int
+        Not negative.
+
+    Returns
+    -------
+    ndarray of shape (n, d), or list of n items
+
+    Raises
+    ------
+    InputError
+        If the function returns another shape, or values that are not finite.
+
+    References
+    ----------
+    Salmon et al. (2011), "Parallel random numbers: as easy as 1, 2, 3", for the counter-based generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import augmented
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> a, b = augmented("gaussian_noise", X, 0, 5), augmented("gaussian_noise", X, 0, 5)
+    >>> bool((a == b).all())
+    True
+    """
+    rng = np.random.Generator(np.random.Philox(key=[seed, step]))
+    view = as_augmentation(augment)(own(X), rng)  # a function of the user may write where it should not
+    if isinstance(X, list):
+        if not isinstance(view, list) or len(view) != len(X):
+            raise InputError(f"augment must return a list of {len(X)} items; got {type(view).__name__}")
+        return own(view)
+    view = np.asarray(view, dtype=X.dtype)
+    if view.shape != X.shape or not np.isfinite(view).all():
+        raise InputError(f"augment must return finite values of shape {X.shape}; got shape {view.shape}")
+    return view

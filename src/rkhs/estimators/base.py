@@ -42,7 +42,7 @@ from rkhs.estimators.given_matrices import (
     read_table,
     training_matrix,
 )
-from rkhs.estimators.options.names import check_nested
+from rkhs.estimators.options.arguments import check_nested
 from rkhs.estimators.run import (
     EngineThreads,
     Run,

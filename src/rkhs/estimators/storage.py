@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from functools import partial
 
 import torch
 
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.engines import Threads, count_threads
-from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
@@ -71,14 +69,6 @@ def announce_features(
     n_bytes = tiles + squares + small + n * codes * 24 + 2**25 + (kept if kept <= held else 0)
     advice = "Use fewer landmarks or features, or fewer components"
     run.announce(_estimate(run, storage, n, n_bytes, "tiles, m x m matrices and codes"), advice)
-
-
-def announce_rows(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
-    """Announce a fit in stages, where every row has a code of its own; parameters as of :func:`announce_features`."""
-    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
-    n_bytes = staged_bytes(n, storage.m, m, columns=columns, outputs=outputs, components=components)
-    estimate = _estimate(run, storage, n, n_bytes, "features of the rows, m x m matrices and copies of the data")
-    run.announce(estimate, partial(landmark_advice, storage.m, n, columns, components))
 
 
 def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, width: int | None) -> None:

@@ -27,6 +27,9 @@ class Loss(Configurable, ABC):
     the user gave, which is slower beside an operator.
     """
 
+    of_targets: bool = False
+    """Whether ``f`` depends on the targets too, which :meth:`bind` hands it."""
+
     @abstractmethod
     def value(self, R: Tensor) -> Tensor:
         """``f(r_i)`` of each row, shape (n,)."""

@@ -41,6 +41,7 @@ class MaximumMargin(Loss):
     """
 
     isotropic = True
+    of_targets = True
 
     def __init__(self, targets: Any = None) -> None:
         self.targets = targets

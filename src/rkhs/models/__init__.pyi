@@ -1,4 +1,4 @@
-from rkhs.models.autoencoder import AutoencoderModel as AutoencoderModel
+from rkhs.models.autoencoder import FINE as FINE, ROUGH as ROUGH, AutoencoderModel as AutoencoderModel
 from rkhs.models.calibration import (
     Calibration as Calibration,
     MemberSets as MemberSets,
@@ -26,5 +26,4 @@ from rkhs.models.machine import Certificates as Certificates, MachineModel as Ma
 from rkhs.models.novelty import NoveltyModel as NoveltyModel
 from rkhs.models.other_starts import lower_start as lower_start
 from rkhs.models.rebuilt import Goal as Goal, Rebuilt as Rebuilt
-from rkhs.models.refined_codes import FINE as FINE, ROUGH as ROUGH
 from rkhs.models.stored_autoencoder import with_kept_items as with_kept_items

@@ -29,9 +29,8 @@ from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss, Squared
 from rkhs.problems.coordinates import STRIP
-from rkhs.problems.decoder import Decoder, optimal_decoder
+from rkhs.problems.decoder import Decoder, RobustDecoder, optimal_decoder
 from rkhs.problems.encoders import gram_and_pulls
-from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.spaces.sums import upper_product
 

@@ -1,4 +1,4 @@
-"""A path of candidates: how it is walked, where it ends, and which of them is taken.
+"""A path of candidates: on which rows it is compared, how it is walked, where it ends, and which of them is taken.
 
 With many components a path goes from weak regularisers to strong ones and ends when two in a row were worse than the
 best before; then the strongest of all, which is close to principal components, is tried too, for the error can have two
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.protocols import hide, show
 
@@ -26,7 +28,53 @@ FEW_COMPONENTS = 2
 LEVEL = 1.01
 """Of the least error: held-out rows cannot tell such candidates apart."""
 
+# Below this many rows one held-out part is too small to tell settings apart: three take turns.
+_FEW = 200
+_MANY_TRAINING, _MOST_HELD_OUT = 1600, 300
+# How much worse the neighbour must be: flat ends are ends too, and moving on would gain next to nothing.
+_MARGIN = 0.2
 _WORSE = 2  # candidates in a row after which a path backwards ends
+
+
+def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out row numbers for choosing among a few settings at a bounded cost.
+
+    One part of 20 %, at most 300 rows, is held out; for fewer than 200 rows three parts of a third take turns. The
+    others train, at most 1,600 or half of all rows, whichever is more: the best regularisers depend on the number of
+    rows.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 2.
+    seed : int, default=0
+        Of the permutation.
+    at_most : int, optional
+        Rows that train, where 200 or more are given, in place of 1,600 or half of all.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Training and held-out rows, each in ascending order.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions.
+
+    Examples
+    --------
+    >>> from rkhs.selection import held_out_parts
+    >>> [(len(train), len(test)) for train, test in held_out_parts(1000)]
+    [(800, 200)]
+    """
+    check_count(n, "n", at_least=2)
+    order = np.random.default_rng(check_count(seed, "seed", at_least=0)).permutation(n)
+    if n < _FEW:
+        parts = np.array_split(order, min(3, n))
+        return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
+    cut = n // 5
+    most = max(_MANY_TRAINING, n // 2) if at_most is None else check_count(at_most, "at_most")
+    return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
 
 
 def told(name: str, verbose: int, parts: int = 1) -> Callable[..., None]:
@@ -110,3 +158,51 @@ def gain(errors: np.ndarray, weights: np.ndarray) -> tuple[int, np.ndarray]:
 def weighted_sum(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Sum over the last axis; rows of weight zero count nothing, even where their error is infinite."""
     return np.where(weights > 0.0, errors, 0.0) @ weights
+
+
+def open_end(errors: Sequence[float] | np.ndarray, margin: float = _MARGIN, least: float = 0.0) -> int | None:
+    """The end of a path towards which the error was still falling when the path stopped.
+
+    Parameters
+    ----------
+    errors : sequence of float
+        Errors along a path of settings, in the order of the path. Those that are not finite are left out.
+    margin : float, default=0.2
+        The least error must be this share below that of its neighbour: ``e_end < (1 - margin) e_neighbour``.
+    least : float, default=0
+        And by more than so much.
+
+    Returns
+    -------
+    int or None
+        Index of the first or the last setting if it is the best by that much; None if the best lies inside, or the
+        error is flat at the end. Two settings are no path.
+
+    Raises
+    ------
+    InputError
+        If no error is finite, and for numbers out of range.
+
+    References
+    ----------
+    Hastie, Tibshirani and Friedman (2009), The elements of statistical learning, section 7.10, for error curves.
+
+    Examples
+    --------
+    >>> from rkhs.selection import open_end
+    >>> open_end([0.9, 0.5, 0.2]), open_end([0.9, 0.5, 0.45]), open_end([0.9, 0.5, 0.6])
+    (2, None, None)
+    """
+    values = real_array(as_numpy(errors, "errors"), "errors")
+    if values.ndim != 1:
+        raise InputError(f"errors must be a sequence of numbers along one path; got shape {values.shape}")
+    margin, least = check_number(margin, "margin", at_most=1.0), check_number(least, "least")
+    known = np.flatnonzero(np.isfinite(values))
+    if len(known) == 0:
+        raise InputError("errors must hold at least one finite number; got none")
+    place = int(np.argmin(values[known]))
+    if len(known) < 3 or 0 < place < len(known) - 1:
+        return None
+    neighbour = known[1] if place == 0 else known[-2]
+    end, beside = float(values[known[place]]), float(values[neighbour])
+    return int(known[place]) if end < (1.0 - margin) * beside and beside - end > least else None

@@ -28,11 +28,10 @@ from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Prici
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import Coordinates, JitteredFactor, jittered_factor
-from rkhs.problems.decoder import Decoder, optimal_decoder
+from rkhs.problems.decoder import Decoder, RobustDecoder, optimal_decoder
 from rkhs.problems.encoders import carried
 from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores, widened
 from rkhs.problems.last_layers import ItemsLayer
-from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import (
     LinearFactor,
     PrincipalCoordinates,

@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
+from rkhs._core.memory import Estimate
 from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
@@ -34,7 +35,7 @@ from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.staged_rows import FIRST, RowStages, Stage, stage_sizes
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
-from rkhs.estimators.storage import announce_rows
+from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
 from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, gain, good_enough, measured, told
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.training import Training
     from rkhs.losses import Loss
     from rkhs.outputs import Euclidean
+    from rkhs.spaces.features import Storage
 
 
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
@@ -128,11 +130,20 @@ def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
     columns, outputs = (m, m) if settings.features else (training.items.shape[1], training.goal.shape[1])
     outputs *= 2 if settings.robust else 1  # and residuals
     n = len(training) * settings.n_copies
-    announce_rows(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
+    _announce(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
     engine = run.engine_for(strips(n))
     if not isinstance(engine, (Serial, Threads)):  # a cluster codes rows of files; strips stay on this machine
         engine = replace(run, engine=None).engine_for(strips(n))
     return OpenedRows(settings, training, settings.noisy_copies(training), run, engine)
+
+
+def _announce(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
+    """Announce a fit in stages, where every row has a code of its own."""
+    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
+    n_bytes = staged_bytes(n, storage.m, m, columns=columns, outputs=outputs, components=components)
+    parts = "features of the rows, m x m matrices and copies of the data"
+    estimate = Estimate(f"{run.name} on n={n} rows with storage={storage!r}", int(n_bytes), parts)
+    run.announce(estimate, partial(landmark_advice, storage.m, n, columns, components))
 
 
 def one_thread(run: Run) -> AbstractContextManager[object]:

@@ -19,7 +19,7 @@ from rkhs.estimators.options.combinations import check_combination, kind_of_loss
 from rkhs.estimators.training import Training, read_noise
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
-from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
+from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import FINE, rebuilds_rows
 from rkhs.solvers.registry import DESCENTS, as_solver
 from rkhs.spaces.features import Nystroem, Storage
@@ -419,7 +419,7 @@ def _decoder_kernels(given: Any, layers: int, linear_part: str, *, shortcut: boo
 
 def _read_loss(estimator: BaseEstimator) -> Loss:
     loss = as_loss(estimator.loss)
-    if isinstance(loss, MaximumMargin):
+    if loss.of_targets:
         raise InputError(f"loss must be a function of the residual alone; got {loss!r}. Use Huber(1.0)")
     if not loss.automatic:
         loss.value(torch.zeros(1, 1, dtype=torch.float64))  # checks the parameters of the loss

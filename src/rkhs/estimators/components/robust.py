@@ -10,7 +10,7 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError, warn
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
 from rkhs.estimators.options.arguments import Seed
-from rkhs.losses import Loss, MaximumMargin
+from rkhs.losses import Loss
 from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
 from rkhs.protocols import Solution
@@ -23,7 +23,7 @@ def robust_components(
     space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Seed
 ) -> tuple[Components, RobustFacts, Solution]:
     """Maximise the mean loss of the scores in place of their variance."""
-    if isinstance(loss, MaximumMargin):
+    if loss.of_targets:
         raise InputError(f"loss must be a function of the codes alone; got {loss!r}. Use Huber(1.0)")
     K, weights, mean, width = space.gram.dense(), space.weights, space.mean_weights, len(first.variances)
     if loss.automatic:

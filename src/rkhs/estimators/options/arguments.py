@@ -1,20 +1,24 @@
-"""The types of what users pass to estimators."""
+"""What users pass to estimators: the types, and the objects that names stand for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rkhs._core.errors import InputError, shown
 from rkhs.augment import Augmentation
-from rkhs.constraints.sphere import CodeSet
-from rkhs.engines import Checkpoint, Engine
+from rkhs.constraints.sphere import CodeSet, as_constraint
+from rkhs.engines import Checkpoint, Engine, make_engine
 from rkhs.kernels import Kernel, OperatorKernel
-from rkhs.losses import Loss
+from rkhs.kernels.registry import as_kernel
+from rkhs.losses import Loss, as_loss
 from rkhs.solvers import GapSolver, Solver
+from rkhs.solvers.registry import named_solver
 from rkhs.spaces.features import Storage
 
 KernelName = Literal[
@@ -120,3 +124,25 @@ Device = Literal["cpu", "auto", "cuda", "mps"]
 
 Dtype = Literal["float64", "float32"]
 """Precision of a computation."""
+
+_STANDS_FOR: dict[str, Callable[[Any], object]] = {
+    "constraint": as_constraint,
+    "engine": make_engine,
+    "kernel": as_kernel,
+    "loss": as_loss,
+    "solver": named_solver,
+}
+
+
+def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
+    """Refuse ``solver__tol`` where ``solver`` is a name: only objects have parameters of their own."""
+    for key in asked:
+        name, nested, _ = key.partition("__")
+        if not nested or name not in parameters or hasattr(parameters[name], "get_params"):
+            continue
+        given, example = parameters[name], ""
+        with suppress(InputError, KeyError):  # what is no name stands for no object
+            example = f" (for {given!r}: {_STANDS_FOR[name](given)!r})"
+        raise InputError(
+            f"{key} is a parameter of an object; got {name}={shown(given)}: give {name} an object{example}"
+        )
