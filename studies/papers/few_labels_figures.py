@@ -44,6 +44,7 @@ _NOISE_STD = 0.1**0.5
 _PLAIN = ("raw features", "kernel PCA")
 _KERNELS = ("Gaussian", "Laplacian", "linear", "ReLU")
 _LOSSES = ("simple", "spectral")
+_CONTRASTIVE_NETWORKS = tuple(f"network, {loss}" for loss in _LOSSES)
 _SPHERES = {"Gaussian": Gaussian("median"), "Laplacian": Laplacian("l1", "median"), "ReLU": ArcCosine(1)}
 _DENOISERS = (*(f"sphere autoencoder, {k}" for k in _SPHERES), "autoencoder, default kernels", "linear PCA", "network")
 # Seconds a cell on one core, for the estimate that is printed: (figure, set).
@@ -147,6 +148,29 @@ def panel_data(figure: int, name: str, *, reduced: bool = False) -> tuple[Any, A
     return X / median**0.5, y
 
 
+def image_methods(epochs: int = 300) -> dict[str, Any]:
+    """Kernel methods and networks of figure 2, with shifted and noisy images as positives.
+
+    Parameters
+    ----------
+    epochs : int, default=300
+        Of the contrastive networks; the autoencoder has at most 200.
+
+    Returns
+    -------
+    dict of str to estimator
+    """
+    augment = Compose((RandomShift(1), GaussianNoise(0.1)))
+    methods = few_label_methods(augment=augment)
+    for name, loss in zip(_CONTRASTIVE_NETWORKS, _LOSSES, strict=True):
+        methods[name] = NetworkContrastive(loss=loss, augment=augment, max_epochs=epochs)
+    # Its early stopping on held-out rows has the place of a weight decay.
+    methods["network, autoencoder"] = NetworkAutoencoder(
+        2, (256,), activation="relu", learning_rates=(1e-3, 1e-2), max_epochs=min(200, epochs)
+    )
+    return methods
+
+
 def run_cell(cell: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Accuracies of a cell of figures 1 and 2, or the error of one of figure 3.
 
@@ -166,22 +190,11 @@ def run_cell(cell: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, An
     reduced, method = cell["reduced"], cell["method"]
     if cell["figure"] == 3:
         return {"error": _denoising_error(X, method, cell["split"], reduced)}
+    gammas = (GAMMAS[2:13:5] if cell["figure"] == 1 else GAMMAS[4:11:3]) if reduced else GAMMAS
+    methods = few_label_methods() if cell["figure"] == 1 else image_methods(30 if reduced else 300)
     grids = {}
-    if cell["figure"] == 1:
-        gammas, methods = GAMMAS[2:13:5] if reduced else GAMMAS, few_label_methods()
-    else:
-        augment = Compose((RandomShift(1), GaussianNoise(0.1)))
-        gammas, methods = GAMMAS[4:11:3] if reduced else GAMMAS, few_label_methods(augment=augment)
-        for loss in _LOSSES:
-            methods[f"network, {loss}"] = NetworkContrastive(
-                loss=loss, augment=augment, max_epochs=30 if reduced else 300
-            )
-        # Its early stopping on held-out rows has the place of a weight decay.
-        methods["network, autoencoder"] = NetworkAutoencoder(
-            2, (256,), activation="relu", learning_rates=(1e-3, 1e-2), max_epochs=30 if reduced else 200
-        )
-        if method.startswith("network") and not method.endswith("autoencoder"):
-            grids = {method: ("weight_decay", _WEIGHT_DECAYS[1::2] if reduced else _WEIGHT_DECAYS)}
+    if method in _CONTRASTIVE_NETWORKS:
+        grids = {method: ("weight_decay", _WEIGHT_DECAYS[1::2] if reduced else _WEIGHT_DECAYS)}
     chosen = {} if method == "raw features" else {method: methods[method]}
     kernels = _KERNELS if cell["kernel"] == "none" else (cell["kernel"],)
     row = few_labels(

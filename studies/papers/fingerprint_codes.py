@@ -94,7 +94,7 @@ def run_cell(cell: dict[str, Any], train: np.ndarray, test: np.ndarray) -> dict[
     Parameters
     ----------
     cell : dict
-        From :func:`cells`.
+        From :func:`cells`; ``rates`` of the networks if others are tried.
     train, test : array of shape (n, d) and (m, d)
 
     Returns
@@ -114,7 +114,7 @@ def run_cell(cell: dict[str, Any], train: np.ndarray, test: np.ndarray) -> dict[
             (256,) if deep else (),
             activation=activation,
             code_activation=not deep,
-            learning_rates=_RATES,
+            learning_rates=cell.get("rates", _RATES),
             max_epochs=cell["epochs"],
             batch_size=_BATCH,
         ).fit(train)

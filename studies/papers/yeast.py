@@ -31,6 +31,9 @@ REGS = np.logspace(-8, -1, 20)
 EPSILONS = (1e-5, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5)
 KAPPAS = (1e-3, 1e-2, 0.1, 0.2, 0.4, 0.8, 1.6, 10.0)
 LOSSES = ("ridge", "epsilon-ridge", "epsilon-SVR", "Huber")
+_NAMES: dict[str, Any] = dict(
+    zip(LOSSES, ("squared", "squared_epsilon_insensitive", "epsilon_insensitive", "huber"), strict=True)
+)
 
 
 def load_yeast() -> dict[str, np.ndarray]:
@@ -105,19 +108,25 @@ def _null(loss: Loss, Y: np.ndarray) -> float:
     return float(loss.value(-torch.from_numpy(Y)).mean())
 
 
-def hamming_errors(*, reduced: bool = False) -> dict[str, dict[str, Any]]:
+def hamming_errors(
+    *, reduced: bool = False, names: Sequence[str] = LOSSES, **options: Any
+) -> dict[str, dict[str, Any]]:
     """Test Hamming errors of the standard split, parameters chosen on the training part.
 
     Parameters
     ----------
     reduced : bool, default=False
         300 training rows, one bandwidth, two regularisers, two loss parameters.
+    names : sequence of str, default=LOSSES
+        Ridge first: the others are compared with it.
+    options : dict
+        Of the machines, such as ``center=False``.
 
     Returns
     -------
     dict of str to dict
         ``hamming`` and ``standard_error`` (over test rows), ``difference`` from ridge with its own (paired)
-        ``difference_error``, and the chosen ``gamma``, ``reg``, ``loss``.
+        ``difference_error``, the chosen ``gamma``, ``reg``, ``loss``, and ``rows``: the error of each test row.
     """
     data = load_yeast()
     train = data["train"][:300] if reduced else data["train"]
@@ -127,17 +136,17 @@ def hamming_errors(*, reduced: bool = False) -> dict[str, dict[str, Any]]:
         "gammas": (1.0,) if reduced else (0.5, 1.0, 2.0, 4.0),
         "cv": KFold(3, shuffle=True, random_state=0),
         "tol": 1e-4,
+        **options,
     }
     epsilons = (0.3, 0.6) if reduced else (0.01, 0.1, 0.3, 0.5, 0.8)
     kappas = (0.5, 1.0) if reduced else (0.1, 0.3, 0.6, 1.0, 1.6)
     result: dict[str, dict[str, Any]] = {}
     reference = np.zeros(len(X_test))
-    for name in LOSSES:
-        loss = _losses(name, 1)[0]
+    for name in names:
         values: dict[str, Any] = (
             {} if name == "ridge" else {"kappas": kappas} if name == "Huber" else {"epsilons": epsilons}
         )
-        model = OperatorKernelRegressorCV(Gaussian(1.0), loss=loss, **shared, **values).fit(X, Y)
+        model = OperatorKernelRegressorCV(Gaussian(1.0), loss=_NAMES[name], **shared, **values).fit(X, Y)
         wrong = ((model.predict(X_test) > 0.5) != (Y_test > 0.5)).mean(1)
         if name == "ridge":
             reference = wrong
@@ -150,6 +159,7 @@ def hamming_errors(*, reduced: bool = False) -> dict[str, dict[str, Any]]:
             "gamma": float(model.gamma_ or np.nan),
             "reg": float(model.reg_),
             "loss": repr(model.loss_),
+            "rows": wrong.tolist(),
         }
     return result
 

@@ -125,8 +125,8 @@ def direction(
     """R1: the mean of paired differences has the claimed sign, by more than two standard errors.
 
     It holds if that is so under the first assumption and the sign is right in at least two thirds of the settings; in
-    part if the sign is right by less, or clearly so in some settings only; it does not hold if the sign is clearly the
-    other one and clearly right in none. One draw of data decides nothing.
+    part if it is clearly so in some settings only; it does not hold if the sign is clearly the other one and clearly
+    right in none. A sign within the noise is undecided, as one draw of data is.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def direction(
         verdict = UNDECIDED
     elif first in clear and right >= _MOST:
         verdict = HOLDS
-    elif means[first] > 0.0 or clear:
+    elif clear:
         verdict = PART
     elif -means[first] > 2.0 * errors[first]:
         verdict = FAILS

@@ -1,0 +1,211 @@
+"""Disentanglement by deep machines and beta-VAEs: figures 4 to 8 and the abstract of the paper of 2021."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rkhs import DeepRKM
+from rkhs.kernels import Gaussian
+from rkhs.metrics import irs, mig, sap
+from studies.networks.beta_vae import BetaVAE
+from studies.papers.claims.conditions import DRKM, penalty_adam
+from studies.papers.claims.rules import FAILS, HOLDS, UNDECIDED, Judged, on_par, shows, together
+from studies.papers.claims.verdicts import Answer, Part, run_of
+from studies.papers.disentanglement import DEPTHS, WIDTHS, load_images
+
+_SETS = ("coil20", "dsprites")
+_SCORES = ("IRS", "MIG", "SAP")
+Widths = tuple[int, ...]
+
+
+@cache
+def _images(name: str, n_eval: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All images, and the images that are scored with their factors."""
+    X, factors = load_images(name)
+    judged = np.random.default_rng(0).permutation(len(X))[:n_eval]
+    return X, X[judged], factors[judged]
+
+
+def _scores(name: str, n: int, draw: int, n_eval: int, fitted: Callable[[np.ndarray], Any], layer: Any) -> list[float]:
+    """IRS, MIG and SAP of the codes of a model that was trained on a draw of ``n`` images."""
+    X, judged, factors = _images(name, n_eval)
+    rows = np.random.default_rng(1000 + draw).permutation(len(X))[:n]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fitted(X[rows])
+        Z = model.transform(judged) if layer is None else model.transform(judged.astype(float), **layer)
+        return [irs(Z, factors), mig(Z, factors), sap(Z, factors, scale="unit")]
+
+
+def _machine(name: str, n: int, draw: int, n_eval: int, widths: Widths, ours: bool, gamma: float = 1.0) -> list[float]:
+    """Of a deep machine; the layer of ten codes, or all codes side by side."""
+    paper = {**DRKM, "init": "random", "solver": penalty_adam(n)}
+    options = {"kernel": Gaussian("median")} if ours else paper
+    eta = (gamma, *[1.0] * (len(widths) - 1))
+    layer = {"layer": widths.index(10) + 1 if 10 in widths else None}
+
+    def fitted(X: np.ndarray) -> Any:
+        return DeepRKM(widths, eta=eta, random_state=draw, **options).fit(X.astype(float))
+
+    return _scores(name, n, draw, n_eval, fitted, layer)
+
+
+def _spread(values: np.ndarray) -> float:
+    """Standard deviation over draws (the last axis), pooled over the rest."""
+    return float(np.sqrt(values.var(axis=-1, ddof=1).mean()))
+
+
+# ---------------------------------------------------------------- widths and depth
+
+
+def _widths(ours: bool, fast: bool) -> tuple[Judged, Judged]:
+    n, n_eval, draws = (20, 100, 2) if fast else (100, 500, 3)
+    choices = WIDTHS[:3] if fast else WIDTHS
+    ranges, behind, told = {}, {}, []
+    for name in _SETS:
+        found = np.array([[_machine(name, n, d, n_eval, w, ours) for d in range(draws)] for w in choices])
+        for i, score in enumerate(_SCORES):
+            values = found[:, :, i]
+            medians, spread = np.median(values, axis=1), _spread(values)
+            ranges[f"{name}, {score}"] = [float(np.ptp(medians)) / spread]
+            behind[f"{name}, {score}"] = [float(np.median(medians) - medians[0]) / spread]
+            told.append(f"{name} {score} {medians.min():.3f} to {medians.max():.3f}, (2, 2, 6) {medians[0]:.3f}")
+            print(f"  {told[-1]}, deviation {spread:.3f}", flush=True)
+    matters = shows(ranges, at_least=2.0, name="range of medians over the deviation, first set and score,")
+    each = [shows(values, at_most=1.0) for values in behind.values()]
+    never = shows(behind, at_most=1.0, name="the middle choice less (2, 2, 6), in deviations, first set and score,")
+    never = replace(never, verdict=HOLDS if all(one.verdict == HOLDS for one in each) else FAILS)
+    return matters.saying(f"{matters.found}: {'; '.join(told)}"), never
+
+
+@run_of("drkm-fig4")
+def widths(fast: bool) -> Answer:
+    """Eight choices of widths, three draws of images."""
+    paper, ours = _widths(False, fast), _widths(True, fast)
+    return {"a": Part(paper[0], ours[0]), "c": Part(paper[1], ours[1])}
+
+
+def _depth(ours: bool, fast: bool) -> Judged:
+    sizes, n_eval, draws = ((20,), 100, 2) if fast else ((50, 100), 500, 3)
+    near, told = [], []
+    for name in _SETS:
+        for n in sizes:
+            found = np.array([[_machine(name, n, d, n_eval, w, ours) for d in range(draws)] for w in DEPTHS.values()])
+            for i, score in enumerate(_SCORES):
+                means = found[:, :, i].mean(1)
+                near.append(float(means[1] >= means.max() - _spread(found[:, :, i])))
+                told.append(f"{name} {n} {score} {' '.join(f'{mean:.3f}' for mean in means)}")
+            print(f"  {'; '.join(told[-3:])}", flush=True)
+    judged = shows([float(np.mean(near))], at_least=0.5, name="share of cells,")
+    return judged.saying(
+        f"best or near best in {int(sum(near))} of {len(near)} cells; one, two, three layers: " + "; ".join(told)
+    )
+
+
+@run_of("drkm-fig5")
+def depth(fast: bool) -> Answer:
+    """One, two and three layers at two numbers of images."""
+    return {"d": Part(_depth(False, fast), _depth(True, fast))}
+
+
+# ---------------------------------------------------------------- machines and beta-VAEs
+
+_GAMMAS, _BETAS = (0.01, 1.0, 25.0), (2.0, 6.0)
+
+
+@cache
+def _cells(fast: bool) -> dict[str, np.ndarray]:
+    """Scores by model, each (sets, values of gamma or beta, draws, scores): one set of runs for three claims."""
+    n, n_eval, draws, steps = (20, 100, 2, 4) if fast else (50, 500, 3, 400)
+
+    def network(beta: float, draw: int) -> Callable[[np.ndarray], Any]:
+        return lambda X: BetaVAE(10, beta, max_steps=steps, random_state=draw).fit(X)
+
+    found = {}
+    for model, ours in (("paper", False), ("ours", True)):
+        found[model] = np.array(
+            [
+                [[_machine(name, n, d, n_eval, (10, 5), ours, gamma) for d in range(draws)] for gamma in _GAMMAS]
+                for name in _SETS
+            ]
+        )
+    found["VAE"] = np.array(
+        [
+            [[_scores(name, n, d, n_eval, network(beta, d), None) for d in range(draws)] for beta in _BETAS]
+            for name in _SETS
+        ]
+    )
+    for model, values in found.items():
+        for i, name in enumerate(_SETS):
+            print(f"  {model}, {name}: IRS, MIG, SAP by parameter {values[i].mean(1).round(3).tolist()}", flush=True)
+    return found
+
+
+def _resampled(a: np.ndarray, b: np.ndarray, statistic: Callable[[np.ndarray, np.ndarray], float]) -> list[float]:
+    """The statistic, and the ends of its 95 % interval when draws are drawn again within each parameter."""
+    rng, values = np.random.default_rng(0), []
+    for _ in range(2000):
+        again = [np.take_along_axis(x, rng.integers(0, x.shape[1], x.shape), axis=1) for x in (a, b)]
+        values.append(statistic(*again))
+    return [statistic(a, b), *np.quantile(values, [0.025, 0.975])]
+
+
+def _by_set(
+    model: str, fast: bool, line: float, name: str, statistic: Callable[[np.ndarray, np.ndarray], float]
+) -> Judged:
+    """R5 by the bootstrap on IRS: below the line on both sets."""
+    cells, judged, told = _cells(fast), [], []
+    values: dict[str, tuple[float, ...]] = {}
+    for i, set_name in enumerate(_SETS):
+        value, low, high = _resampled(cells[model][i, :, :, 0], cells["VAE"][i, :, :, 0], statistic)
+        verdict = HOLDS if high < line else FAILS if low > line else UNDECIDED
+        judged.append(Judged("R5", verdict, ""))
+        told.append(f"{set_name} {value:.3g}, from {low:.3g} to {high:.3g} ({verdict})")
+        values[set_name] = (float(value),)
+    return Judged("R5", together(judged), f"{name} {'; '.join(told)}", values, line, next(iter(values.values()))[0])
+
+
+def _part(judge: Callable[[str], Judged]) -> Part:
+    return Part(judge("paper"), judge("ours"))
+
+
+@run_of("drkm-fig6")
+def deviations(fast: bool) -> Answer:
+    """Deviation of IRS over draws and parameters, machine over beta-VAE."""
+
+    def ratio(a: np.ndarray, b: np.ndarray) -> float:
+        return float(a.std() / max(b.std(), 1e-12))
+
+    return {"c": _part(lambda model: _by_set(model, fast, 1.0, "ratio of deviations:", ratio))}
+
+
+@run_of("drkm-fig7-8")
+def sensitivity(fast: bool) -> Answer:
+    """Range of the median IRS over gamma less that over beta."""
+
+    def difference(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.ptp(np.median(a, axis=1)) - np.ptp(np.median(b, axis=1)))
+
+    return {"d": _part(lambda model: _by_set(model, fast, 0.0, "range over gamma less range over beta:", difference))}
+
+
+@run_of("drkm-abstract")
+def ranks(fast: bool) -> Answer:
+    """Mean rank over scores, sets and pairs of parameters, one value a draw of images."""
+
+    def judge(model: str) -> Judged:
+        cells = _cells(fast)
+        a, b = cells[model][:, :, None], cells["VAE"][:, None]
+        ahead = np.sign(a - b).mean(axis=(0, 1, 2))  # (draws, scores): rank of the VAE less rank of the machine
+        judged = on_par(ahead.mean(1), margin=0.25, name="mean rank of the beta-VAE less that of the machine:")
+        return judged.saying(
+            f"{judged.found}; " + ", ".join(f"{s} {v:+.2f}" for s, v in zip(_SCORES, ahead.mean(0), strict=True))
+        )
+
+    return {"a": _part(judge)}
