@@ -215,7 +215,7 @@ def _encoder(graph: Any, model: KernelEstimator, rows: Any) -> Any:
             "model.set_params(refine=False) first, and compare the codes that transform then gives"
         )
     if model._onto is not None:
-        raise InputError(f"this writes the plain encoder; got {model.constraint!r}: use renormalize=False")
+        raise InputError(f"this writes the plain encoder; got {model._onto!r}: use renormalize=False")
     fitted = model.model_
     codes = K @ fitted.encoder.coefficients
     if fitted.linear is not None:

@@ -297,8 +297,8 @@ class FunctionalKernelRegressor(DualRegressor):
             rule=rule,
             center=self._centers,
         )
-        resolved, operator = kernel.resolve(training.items, weights), torch.diag(torch.as_tensor(output.eigenvalues))
-        return Regression.of(self._run, resolved, training, output, U, [operator], one_output)
+        fitted = kernel.resolve(training.items, weights).with_operators([np.diag(output.eigenvalues)])
+        return Regression.of(self._run, fitted, training, output, U, one_output)
 
     def _curve_kernel(self, times: ArrayLike | None, rule: str) -> Any:
         rough = FunctionalLaplacian

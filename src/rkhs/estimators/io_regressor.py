@@ -18,7 +18,7 @@ from rkhs._core.ownership import own
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.regression.base import KernelMachine
-from rkhs.estimators.regression.options import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.sets import LeftOutMachine, read_coverage
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.base import Kernel
@@ -199,9 +199,8 @@ class InputOutputKernelRegressor(KernelMachine):
         output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
         if not U.shape[1] and not isinstance(loss, Canonical):
             raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
-        resolved = kernel.resolve(training.items, weights)
-        operators = operators_in_coordinates(resolved, output, U, weights)
-        regression = Regression.of(self._run, resolved, training, output, U, operators)
+        fitted = in_coordinates(kernel.resolve(training.items, weights), output, U, weights)
+        regression = Regression.of(self._run, fitted, training, output, U)
         self._choose_reg(regression)
         self._solve(regression)
         self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)

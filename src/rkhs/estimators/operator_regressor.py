@@ -10,7 +10,7 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
-from rkhs.estimators.regression.options import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import Regression
 from rkhs.losses import as_loss
@@ -224,5 +224,5 @@ class OperatorKernelRegressor(DualRegressor):
         resolved = kernel.resolve(training.items, weights, Y.shape[1])
         rotate = as_loss(self.loss).isotropic
         output, U = Euclidean.fit(Y, weights, center=self.center, scale=False, rotate=rotate)
-        operators = operators_in_coordinates(resolved, output, U, weights)
-        return Regression.of(self._run, resolved, training, output, U, operators, one_output)
+        fitted = in_coordinates(resolved, output, U, weights)
+        return Regression.of(self._run, fitted, training, output, U, one_output)

@@ -247,10 +247,8 @@ class Calibration:
 
 
 def _first_with(lower: np.ndarray, upper: np.ndarray, needed: int) -> np.ndarray:
-    """The least point of each row that lies in at least so many of its intervals; their ends are sorted.
-
-    At the k-th lower end, k intervals have begun, and those have ended whose upper end lies below it.
-    """
+    """The least point of each row that lies in at least so many of its intervals; their ends are sorted."""
+    # At the k-th lower end, k intervals have begun, and those have ended whose upper end lies below it.
     found = np.empty(len(lower))
     for row, (begins, ends) in enumerate(zip(lower, upper, strict=True)):
         inside = np.arange(1, len(begins) + 1) - np.searchsorted(ends, begins, side="left")

@@ -28,10 +28,8 @@ def check_places_of(places: Any, lengths: list[int]) -> np.ndarray:
 
 
 def label_limit(predicted: np.ndarray, Y: np.ndarray, coverage: float) -> float:
-    """The largest limit (Angelopoulos et al., 2024) at which few true labels are missed, for left-out scores (n, q).
-
-    The mean over rows of the share of true labels below it is at most ``alpha - (1 - alpha) / n``.
-    """
+    """The largest limit (Angelopoulos et al., 2024) at which few true labels are missed, for left-out scores (n, q)."""
+    # The mean over rows of the share of true labels below it is at most ``alpha - (1 - alpha) / n``.
     rows, labels = np.nonzero(Y)
     scores, shares = predicted[rows, labels], 1.0 / Y.astype(bool).sum(1)[rows]
     order = np.argsort(scores)
@@ -46,10 +44,8 @@ def label_limit(predicted: np.ndarray, Y: np.ndarray, coverage: float) -> float:
 def likely_candidates(
     known: list[np.ndarray], places: np.ndarray, scores: list[np.ndarray], coverage: float
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Members and probabilities of lists of candidates by their scores, from lists whose true candidate is known.
-
-    Each list is standardised; one temperature maximises the likelihood of the true candidates.
-    """
+    """Members and probabilities of lists of candidates by their scores, from lists whose true candidate is known."""
+    # Each list is standardised; one temperature maximises the likelihood of the true candidates.
     standard, new = [_standardised(one) for one in known], [_standardised(one) for one in scores]
     _warn_if_unlike(known, scores)
 

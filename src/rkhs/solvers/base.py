@@ -14,8 +14,8 @@ from torch import Tensor
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
-from rkhs.constraints.base import Unconstrained
-from rkhs.protocols import HasValueAndGrad, Monitor, Reason, Solution
+from rkhs.constraints.base import Constraint, Unconstrained
+from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 
 ARMIJO = 1e-4  # share of the decrease that the slope promises, which a step must reach
 
@@ -176,6 +176,24 @@ class Solver(Configurable):
         if stalled:
             return Reason.DECREASE
         return Reason.MAX_ITER if iteration >= self.max_iter else None
+
+
+class OnASet(Solver):
+    """A solver of problems whose points stay on a set, such as a manifold; a subclass says on which sets."""
+
+    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
+    sets: ClassVar[type] = Constraint
+
+    def keeps(self, constraint: object) -> bool:
+        """Whether it is one of the sets."""
+        return isinstance(constraint, self.sets)
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        return self._solve_on(problem.constraint, problem, start, monitor)
+
+    @abstractmethod
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        """Solve a problem that fits, on its set."""
 
 
 def rounding(x: Tensor) -> float:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from rkhs.constraints.stiefel import Stiefel, cayley
-from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.protocols import Monitor, Reason, Solution
+from rkhs.solvers.base import OnASet
 
 
 @dataclass(eq=False, repr=False)
-class CayleyAdam(Solver):
+class CayleyAdam(OnASet):
     """Adam with a scalar second moment and steps along Cayley curves, feasible at every iterate.
 
     The skew direction ``W = P H^T - H P^T`` has rank ``2 S``, so the transform needs a system of that size: exact,
@@ -43,8 +43,6 @@ class CayleyAdam(Solver):
     Li, Li and Todorovic (2020), algorithm 2; Tonin et al. (2021), section 4.1.
     """
 
-    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
-
     limits = (20_000, 1e-8)
 
     learning_rate: float = 5e-5
@@ -57,23 +55,22 @@ class CayleyAdam(Solver):
         """One block of orthonormal columns."""
         return isinstance(constraint, Stiefel) and constraint.blocks is None
 
-    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate = self.learning_rate
-        constraint = problem.constraint
-        H = constraint.project(start)
+        H = manifold.project(start)
         momentum, second = torch.zeros_like(H), 0.0
         best, best_value = H, math.inf
         iteration = 0
         reason: Reason | None = None
         while True:
             value, grad = problem.value_and_grad(H)
-            measure = float(constraint.tangent(H, grad).norm())
+            measure = float(manifold.tangent(H, grad).norm())
             if not (math.isfinite(value) and math.isfinite(measure)):
                 reason = Reason.DIVERGED
                 break
             if value < best_value:
                 best, best_value = H, value
-            facts: dict[str, Any] = {"evaluations": iteration + 1, "infeasibility": constraint.violation(H)}
+            facts: dict[str, Any] = {"evaluations": iteration + 1, "infeasibility": manifold.violation(H)}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
             if reason is Reason.GRADIENT:
                 best, best_value = H, value

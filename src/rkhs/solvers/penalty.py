@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.constraints.stiefel import Stiefel
-from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
+from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.adam import Adam
-from rkhs.solvers.base import Solver
+from rkhs.solvers.base import OnASet, Solver
 from rkhs.solvers.lbfgs import LBFGS
 
 
 @dataclass(eq=False, repr=False)
-class QuadraticPenalty(Solver):
+class QuadraticPenalty(OnASet):
     """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for growing ``mu``, then take the nearest feasible point.
 
     Parameters
@@ -56,7 +56,7 @@ class QuadraticPenalty(Solver):
     Tonin et al. (2021), algorithm 1; Nocedal and Wright (2006), framework 17.1.
     """
 
-    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
+    sets = Stiefel
 
     inner: str = "lbfgs"
     mu: float = 1.0
@@ -67,16 +67,12 @@ class QuadraticPenalty(Solver):
     learning_rate: float = 1e-3
     tol: float = 1e-9
 
-    def keeps(self, constraint: object) -> bool:
-        """Orthonormal columns, together or block by block."""
-        return isinstance(constraint, Stiefel)
-
-    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         mu, tau = self._checked(problem), self.tau
         H, iterations, evaluations, outer = start, 0, 0, 0
         reason = Reason.MAX_ITER
         while outer < self.max_outer:
-            penalised = _Penalised(problem, mu)
+            penalised = _Penalised(problem, mu, manifold.blocks)
             value, grad = penalised.value_and_grad(H)
             outer += 1
             done = self._inner_solver(tau, value).solve(penalised, H, _forward(monitor, problem, iterations, mu))
@@ -85,17 +81,17 @@ class QuadraticPenalty(Solver):
             if done.reason is Reason.TIME or done.reason is Reason.DIVERGED:
                 reason = done.reason
                 break
-            if problem.constraint.violation(H) ** 2 <= self.tol:
+            if manifold.violation(H) ** 2 <= self.tol:
                 reason = Reason.GRADIENT
                 break
             mu, tau = mu * self.growth, 0.5 * tau
-        infeasibility = problem.constraint.violation(H)
-        point = problem.constraint.project(H)
+        infeasibility = manifold.violation(H)
+        point = manifold.project(H)
         value, grad = problem.value_and_grad(point)
         monitor.row(
             iterations,
             value,
-            float(problem.constraint.tangent(point, grad).norm()),
+            float(manifold.tangent(point, grad).norm()),
             evaluations=evaluations + 1,
             infeasibility=infeasibility,
             mu=mu,
@@ -132,10 +128,11 @@ class QuadraticPenalty(Solver):
 class _Penalised:
     problem: Any
     mu: float
+    blocks: tuple[int, ...] | None
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         value, grad = self.problem.value_and_grad(point)
-        blocks = self.problem.constraint.blocks or (point.shape[1],)
+        blocks = self.blocks or (point.shape[1],)
         for H, G in zip(point.split(blocks, 1), grad.split(blocks, 1), strict=True):
             defect = H.mT @ H
             defect.diagonal().sub_(1.0)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
 from rkhs._core.checks import check_number
-from rkhs.constraints.base import Constraint
-from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.protocols import Monitor, Reason, Solution
+from rkhs.solvers.base import OnASet
 
 _MAX_TRIALS = 60
 _LARGEST_STEP = 1e12  # a concave objective passes every test: the step then means "project minus the gradient"
 
 
 @dataclass(eq=False, repr=False)
-class ProjectedGradient(Solver):
+class ProjectedGradient(OnASet):
     """Projected gradient, ``H+ = project(H - g grad J(H))``, the step ``g`` by backtracking.
 
     ``g`` is halved until ``J(H+) <= J(H) + <grad J, H+ - H> + ||H+ - H||^2 / (2 g)``; the next search starts at
@@ -41,8 +40,6 @@ class ProjectedGradient(Solver):
     Tonin et al. (2021), section 4.1.
     """
 
-    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
-
     limits = (2000, 1e-8)
 
     max_iter: Any = None
@@ -50,25 +47,20 @@ class ProjectedGradient(Solver):
     step: float = 1.0
     growth: float = 1.5
 
-    def keeps(self, constraint: object) -> bool:
-        """Any set: every iterate is projected."""
-        return isinstance(constraint, Constraint)
-
-    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        constraint = problem.constraint
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         step = check_number(self.step, "ProjectedGradient.step", above=0.0)
         growth = check_number(self.growth, "ProjectedGradient.growth", at_least=1.0)
-        x = constraint.project(start)
+        x = manifold.project(start)
         value, grad = problem.value_and_grad(x)
         evaluations, iteration = 1, 0
         while True:
-            measure = float(constraint.tangent(x, grad).norm())
-            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": constraint.violation(x), "step": step}
+            measure = float(manifold.tangent(x, grad).norm())
+            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": manifold.violation(x), "step": step}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
             if reason is not None:
                 break
             for _ in range(_MAX_TRIALS):
-                point = constraint.project(x - step * grad)
+                point = manifold.project(x - step * grad)
                 new, new_grad = problem.value_and_grad(point)
                 evaluations += 1
                 moved = point - x

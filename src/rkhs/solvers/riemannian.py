@@ -6,47 +6,39 @@ import math
 from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rkhs.constraints.base import Constraint
-from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
-from rkhs.solvers.base import ARMIJO, Solver, rounding
+from rkhs.protocols import Monitor, Reason, Solution
+from rkhs.solvers.base import ARMIJO, OnASet, rounding
 from rkhs.solvers.lbfgs import two_loop
 
 _MAX_TRIALS = 30
 
 
-class _Riemannian(Solver):
+class _Riemannian(OnASet):
     """Line-search method along tangent directions; a subclass chooses the direction."""
 
-    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
-
-    def keeps(self, constraint: object) -> bool:
-        """Any set: every step is a retraction."""
-        return isinstance(constraint, Constraint)
-
-    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        constraint = problem.constraint
-        x = constraint.project(start)
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        x = manifold.project(start)
         value, grad = problem.value_and_grad(x)
-        riemannian = constraint.tangent(x, grad)
+        riemannian = manifold.tangent(x, grad)
         memory = self._fresh()
         evaluations, stalled, iteration, restarted = 1, 0, 0, False
         while True:
             measure = float(riemannian.norm())
-            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": constraint.violation(x)}
+            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": manifold.violation(x)}
             reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), stalled=stalled >= 5, **facts)
             if reason is not None:
                 break
-            direction = memory.direction(constraint, x, riemannian)
+            direction = memory.direction(manifold, x, riemannian)
             slope = float((riemannian * direction).sum())
             if not slope < -1e-14 * measure * float(direction.norm()):
                 memory = self._fresh()
                 direction, slope = -riemannian, -measure * measure
-            step = _backtrack(problem, x, value, direction, slope, memory.first(measure, slope))
+            step = _backtrack(manifold, problem, x, value, direction, slope, memory.first(measure, slope))
             evaluations += step.trials
             if step.length == 0.0:
                 if restarted or memory.empty:
@@ -56,9 +48,9 @@ class _Riemannian(Solver):
                 memory, restarted = self._fresh(), True
                 continue
             restarted = False
-            new = constraint.tangent(step.point, step.grad)
-            moved = constraint.tangent(step.point, step.length * direction)
-            memory.push(constraint, step.point, moved, riemannian, new, step)
+            new = manifold.tangent(step.point, step.grad)
+            moved = manifold.tangent(step.point, step.length * direction)
+            memory.push(manifold, step.point, moved, riemannian, new, step)
             decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
             stalled = stalled + 1 if decrease <= _rounding(x) else 0
             x, value, riemannian = step.point, step.value, new
@@ -155,12 +147,12 @@ class _Pairs:
     def first(self, measure: float, slope: float) -> float:
         return 1.0 if self.pairs else 1.0 / max(measure, 1e-300)
 
-    def direction(self, constraint: Any, x: Tensor, gradient: Tensor) -> Tensor:
-        return constraint.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
+    def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
+        return manifold.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
 
-    def push(self, constraint: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
-        carried = [(constraint.tangent(x, a), constraint.tangent(x, b)) for a, b, _ in self.pairs]
-        carried.append((s, new - constraint.tangent(x, old)))
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
+        carried = [(manifold.tangent(x, a), manifold.tangent(x, b)) for a, b, _ in self.pairs]
+        carried.append((s, new - manifold.tangent(x, old)))
         self.pairs.clear()
         for a, b in carried:
             curvature = float((a * b).sum())
@@ -182,20 +174,22 @@ class _Conjugate:
     def first(self, measure: float, slope: float) -> float:
         return 1.0 / max(measure, 1e-300) if self.guess is None else 1.5 * self.guess[0] * self.guess[1] / slope
 
-    def direction(self, constraint: Any, x: Tensor, gradient: Tensor) -> Tensor:
+    def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
         return -gradient if self.last is None else self.last[0] * self.last[1] - gradient
 
-    def push(self, constraint: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
-        beta = float((new * (new - constraint.tangent(x, old))).sum()) / max(float((old * old).sum()), 1e-300)
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
+        beta = float((new * (new - manifold.tangent(x, old))).sum()) / max(float((old * old).sum()), 1e-300)
         self.last = (s / step.length, max(beta, 0.0))
         self.guess = (step.length, step.slope)
 
 
-def _backtrack(problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float) -> _Step:
+def _backtrack(
+    manifold: Any, problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float
+) -> _Step:
     """Armijo backtracking by quadratic interpolation; a first trial that is far too short is lengthened."""
     step, best = first, _Step(0.0, x, value, x, slope, 0)
     for trial in range(1, _MAX_TRIALS + 1):
-        point = problem.constraint.retract(x, step * direction)
+        point = manifold.retract(x, step * direction)
         f, grad = problem.value_and_grad(point)
         good = math.isfinite(f) and f <= value + ARMIJO * step * slope + _rounding(x) * abs(value)
         if good and (best.length == 0.0 or f < best.value):

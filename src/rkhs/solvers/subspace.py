@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
 from rkhs.constraints.stiefel import Stiefel
-from rkhs.protocols import HasConstraint, HasFrozenQuadratic, HasValueAndGrad, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.protocols import HasFrozenQuadratic, Monitor, Reason, Solution
+from rkhs.solvers.base import OnASet
 from rkhs.solvers.riemannian import RiemannianLBFGS
 from rkhs.solvers.small_stiefel import maximise_traces
 
 
-class Subspace(Solver):
+class Subspace(OnASet):
     """Minimise over the space of the point, its Riemannian gradient and the last step, with the weights frozen.
 
     Where the gradient has the form ``-F_l(H) H_l``, one step freezes ``F_l``, takes an orthonormal basis ``Q`` of
@@ -39,43 +39,37 @@ class Subspace(Solver):
     Knyazev (2001), for the basis; Tonin et al. (2021), section 4.1, for the problem.
     """
 
-    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
-
     limits = (1000, 1e-8)
+    sets = Stiefel
 
     def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
         self.max_iter = max_iter
         self.tol = tol
 
-    def keeps(self, constraint: object) -> bool:
-        """Orthonormal columns, together or block by block."""
-        return isinstance(constraint, Stiefel)
-
-    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        state = _State(problem.constraint.project(start))
-        reason = self._descend(problem, state, monitor) if isinstance(problem, HasFrozenQuadratic) else None
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        state = _State(manifold.project(start))
+        reason = self._descend(manifold, problem, state, monitor) if isinstance(problem, HasFrozenQuadratic) else None
         if reason is None:
             return self._hand_over(problem, state, monitor)
         return Solution(
             state.point, state.value, reason, max(1, state.iteration), state.evaluations, history=monitor.finish()
         )
 
-    def _descend(self, problem: Any, state: _State, monitor: Monitor) -> Reason | None:
+    def _descend(self, manifold: Any, problem: Any, state: _State, monitor: Monitor) -> Reason | None:
         """Subspace steps until convergence (a reason) or failure (None)."""
-        constraint = problem.constraint
-        H, previous = state.point, None
+        H, previous, joint = state.point, None, manifold.blocks is None
         fixed = problem.fixed(H)
         model = problem.freeze(H, fixed)
         if model is None:
             return None
         state.evaluations += 1
         while True:
-            R = constraint.tangent(H, model.grad)
+            R = manifold.tangent(H, model.grad)
             measure = float(R.norm())
             state.point, state.value = H, model.value
             facts: dict[str, Any] = {
                 "evaluations": state.evaluations,
-                "infeasibility": constraint.violation(H),
+                "infeasibility": manifold.violation(H),
                 "route": "exact",
             }
             reason = self._stop(monitor, state.iteration, model.value, measure, max(1.0, abs(model.value)), **facts)
@@ -83,10 +77,10 @@ class Subspace(Solver):
                 return reason
             if not math.isfinite(measure):
                 return Reason.DIVERGED
-            Q, fixed_Q = _basis(problem, H, fixed, R, previous)
+            Q, fixed_Q = _basis(problem, H, fixed, R, previous, joint)
             small = [(lambda A: (A + A.mT) / 2)(Q.mT @ apply(Q, fixed_Q)) for apply in model.maps]
-            Y = _maximise(small, Q.mT @ H, problem.spans, constraint.blocks is None)
-            moved = constraint.project(Q @ Y)
+            Y = _maximise(small, Q.mT @ H, problem.spans, joint)
+            moved = manifold.project(Q @ Y)
             moved_fixed = fixed_Q @ (Q.mT @ moved)
             candidate = problem.freeze(moved, moved_fixed)
             state.evaluations += 1
@@ -118,10 +112,11 @@ class _State:
     evaluations: int = 0
 
 
-def _basis(problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor | None) -> tuple[Tensor, Tensor]:
+def _basis(
+    problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor | None, joint: bool
+) -> tuple[Tensor, Tensor]:
     """Orthonormal basis of ``[H, R, previous]`` and its image under the fixed map."""
     rest = R if previous is None else torch.cat([R, previous], 1)
-    joint = problem.constraint.blocks is None
     B = rest if joint else torch.cat([H, rest], 1)
     for _ in range(2):
         if joint:

@@ -148,9 +148,9 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     elif settings.init == "kpca":
         scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
     if scores is not None:
-        codes = scores if settings.constraint is None else even_columns(scores)
+        codes = scores if settings.code_set is None else even_columns(scores)
         goals = goals_of_layers(codes, widths, weights)
-    factor = factorize(K) if settings.constraint is None else jittered_factor(K)
+    factor = factorize(K) if settings.code_set is None else jittered_factor(K)
     gram = K if isinstance(settings.solver, _JOINT) else None
     alone = given.own and settings.output_kernel is settings.kernel and settings.noise is None
     cut, largest = K if alone and settings.candidates else None, float(K.diagonal().max())
@@ -286,7 +286,7 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) ->
     kind: Literal["power", "diagonal"] = "diagonal"
     if isinstance(factor, LinearFactor):
         kind, factor = "power", factor.kernel
-    if settings.constraint is not None or not settings.refine:
+    if settings.code_set is not None or not settings.refine:
         return Pricing(kind, total)
     return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
 
@@ -320,7 +320,7 @@ def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
         operators[-1] = space.operator(operators[-1])
     made = (opened.priced(settings.reg[0]), U, kernels, settings.widths, reg, tuple(operators), weights, rule)
     # Codes on a set: Esser et al. (2024), theorem 5.
-    return items_autoencoder(*made, code_set=settings.constraint, shortcut=settings.shortcut)
+    return items_autoencoder(*made, code_set=settings.code_set, shortcut=settings.shortcut)
 
 
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
@@ -372,14 +372,14 @@ def _start(
     if attempt == 0 and settings.init in ("uniform", "codes"):
         return encoder.start([_first_codes(settings, encoder.factor, opened.target, rng)], 1.0)
     if attempt > 0 or goals is None:
-        rows = encoder.factor.dim if settings.constraint is None else len(opened.target)
+        rows = encoder.factor.dim if settings.code_set is None else len(opened.target)
         codes = torch.as_tensor(rng().standard_normal((rows, max(widths)))).to(opened.target)
-        codes = encoder.factor.codes(codes) if settings.constraint is None else codes
+        codes = encoder.factor.codes(codes) if settings.code_set is None else codes
         goals = goals_of_layers(codes, widths, weights)
     if attempt == 0 and previous is not None:  # one hidden layer: what it lacks comes from the goals, at its scale
         scores = max(goals, key=lambda goal: goal.shape[1])
         return encoder.start(widened(carried(previous[0], min(widths)), scores, widths, weights), 1.0)
-    if settings.constraint is not None:
+    if settings.code_set is not None:
         return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
     return best_start(problem.value, partial(encoder.start, goals))
 

@@ -104,7 +104,7 @@ class OpenedRows:
     def own(self) -> bool:
         """Whether rows have codes of their own."""
         free = self.alone and self.settings.linear_part == "free"
-        return free and (bool(self.settings.refine) or self.settings.constraint is not None)
+        return free and (bool(self.settings.refine) or self.settings.code_set is not None)
 
     def stages(self, settings: Settings, part: Tensor | None = None) -> RowStages:
         """How fits in stages are solved, on all rows or a sample."""

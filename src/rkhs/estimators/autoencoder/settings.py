@@ -86,7 +86,7 @@ class Settings:
     steps: tuple[int, float] = FINE  # (int, float): with which codes of new items are refined
     center: bool  # parameters of :class:`~rkhs.KernelAutoencoder` as they were given
     scale: bool
-    constraint: CodeSet | None  # where codes are kept
+    code_set: CodeSet | None  # where codes are kept, from ``constraint``
     noise: Augmentation | None
     solver: Solver
     init: str
@@ -155,12 +155,12 @@ class Settings:
     @property
     def code_power(self) -> float:
         """How far codes have the metric of what they decode to; not at all with depth, on a set or by an operator."""
-        plain = len(self.widths) == 1 and self.constraint is None and self.operators[0] is None
+        plain = len(self.widths) == 1 and self.code_set is None and self.operators[0] is None
         return float(self.code_metric) if plain else 0.0
 
     def turns(self, layer: int) -> bool:
         """Whether codes of a layer may be rotated, which changes nothing."""
-        free = layer > 0 or self.constraint is None or self.constraint.rotation_invariant
+        free = layer > 0 or self.code_set is None or self.code_set.rotation_invariant
         free = free and self.operators[layer] is None and not self.shortcut
         return free and self.decoder_kernels[layer].rotation_invariant
 
@@ -173,17 +173,17 @@ class Settings:
     @property
     def onto(self) -> CodeSet | None:
         """The constraint that codes of new items are put on."""
-        return self.constraint if self.constraint is not None and self.constraint.renormalize else None
+        return self.code_set if self.code_set is not None and self.code_set.renormalize else None
 
     @property
     def of_a_row(self) -> CodeSet | None:
         """The constraint as one row meets it: to be white is no property of one row, so alone it is free."""
-        return None if isinstance(self.constraint, Whitened) else self.constraint
+        return None if isinstance(self.code_set, Whitened) else self.code_set
 
     @property
     def refinement(self) -> tuple[int, float] | None:
         """How codes of new items are refined where the model can; None: they are not."""
-        free = self.constraint is None or isinstance(self.storage, Storage)  # there codes on a set are refined on it
+        free = self.code_set is None or isinstance(self.storage, Storage)  # there codes on a set are refined on it
         plain = free and self.noise is None and self.operators[0] is None
         return self.steps if self.refine and plain else None
 
@@ -191,7 +191,7 @@ class Settings:
         """Check what depends on the data: rows against components, outputs against the last operator."""
         if n < 2:
             raise InputError(f"X must have at least 2 rows of positive weight; got n_samples={n}")
-        if isinstance(self.constraint, Whitened):
+        if isinstance(self.code_set, Whitened):
             if weighted:
                 raise InputError("sample_weight must be equal for constraint='whiten'")
             if self.widths[0] > n:
@@ -323,7 +323,7 @@ def read_settings(
         tol=getattr(solver, "tol", tol),
         linear_part=linear_part,
         noise=None if estimator.noise is None else read_noise(estimator.noise),
-        constraint=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
+        code_set=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
         rows=features and like_vectors,
         init=estimator.init if start is None else "codes",
         start=start,

@@ -116,7 +116,7 @@ class RowStages:
         """Of the first rows."""
         settings, anchors = self.settings, min(self.anchors, size)
         factor = self.rows.coordinates(size, reg[0], settings.widths[0])
-        first, hidden = shallow_encoder(factor, reg[0], settings.constraint, weights), settings.decoder_kernels[:-1]
+        first, hidden = shallow_encoder(factor, reg[0], settings.code_set, weights), settings.decoder_kernels[:-1]
         made = first, hidden, settings.widths, reg[1:-1], anchors
         return DeepCodes(*made, engine=self.engine, shortcut=settings.shortcut) if hidden else first
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_operator
-from rkhs.estimators.regression.options import MachineOptions, operators_in_coordinates
+from rkhs.estimators.regression.options import MachineOptions, in_coordinates
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss
 from rkhs.models import path_values
@@ -56,13 +56,13 @@ class MachineGrid:
         share = weights[a] / weights[a].sum()
         rotate = all(loss.isotropic for loss in self.losses)
         output, U = Euclidean.fit(Y[a], share, center=options.center, scale=False, rotate=rotate)
-        operators = operators_in_coordinates(self.kernel, output, U, share)
-        terms = [(K[a][:, a], A) for K, A in zip(self.grams, operators, strict=True)]
+        fitted = in_coordinates(self.kernel, output, U, share)
+        matrices = [None if term.operator is None else tensor_like(term.operator, U) for term in fitted.pairs]
+        terms = [(K[a][:, a], A) for K, A in zip(self.grams, matrices, strict=True)]
         regs = [reg for reg in self.regs for _ in self.losses]
         problem = dual_problem(terms, U, self.losses * len(self.regs), regs, weights[a])
         batch = options.solver_for(problem).solve_batch(problem)
         coefs = problem.coefficients(batch.points)
-        fitted = self.kernel.with_operators([None if A is None else A.cpu().numpy() for A in operators])
         values = path_values(fitted, [K[b][:, a] for K in self.grams], coefs)
         S, r = values.shape[1:]
         residuals = output.decode(values.view(-1, r)).view(len(b), S, -1) - Y[b][:, None]

@@ -57,24 +57,22 @@ def _sum_of_pairs(pairs: Sequence[Any]) -> OperatorSum:
     return OperatorSum(tuple(Separable(as_kernel(scalar), own(operator)) for scalar, operator in pairs))
 
 
-def operators_in_coordinates(
-    kernel: OperatorKernel, output: OutputSpace, U: Tensor, weights: Tensor | None
-) -> list[Tensor | None]:
-    """Output operators of every term in the coordinates of the targets."""
-    operators: list[Tensor | None] = []
+def in_coordinates(kernel: OperatorKernel, output: OutputSpace, U: Tensor, weights: Tensor | None) -> OperatorKernel:
+    """The kernel with the output operators of all terms in the coordinates of the targets."""
+    found: list[Tensor | None] = []
     for term in kernel.pairs:
         if term.operator is None:
-            operators.append(None)
+            found.append(None)
         elif isinstance(term.operator, str):
             A = covariance_operator(U, weights)  # in units of its largest eigenvalue, so that reg has no unit
-            operators.append(A / torch.linalg.matrix_norm(A, 2).clamp_min(torch.finfo(A.dtype).tiny))
+            found.append(A / torch.linalg.matrix_norm(A, 2).clamp_min(torch.finfo(A.dtype).tiny))
         elif not isinstance(output, Euclidean):
             raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
         else:
             A = torch.as_tensor(check_operator(term.operator, "operator", len(output.mean))).to(U)
             basis = None if output.axes is None else torch.as_tensor(output.axes).to(U)
-            operators.append(restricted_operator(A, basis))
-    return operators
+            found.append(restricted_operator(A, basis))
+    return kernel.with_operators([None if A is None else A.cpu().numpy() for A in found])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from rkhs.estimators.regression.options import MachineOptions, operators_in_coordinates
+from rkhs._core.arrays import tensor_like
+from rkhs.estimators.regression.options import MachineOptions, in_coordinates
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
@@ -76,7 +77,8 @@ class FeatureRows:
 
     def operator(self) -> Tensor | None:
         """``A`` in the coordinates."""
-        return operators_in_coordinates(self.kernel, self.output, self.targets, self.weights)[0]
+        (term,) = in_coordinates(self.kernel, self.output, self.targets, self.weights).pairs
+        return None if term.operator is None else tensor_like(term.operator, self.targets)
 
     def around(self, output: Euclidean) -> Self:
         """With targets in another space; the normal equations stay those of the first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -52,11 +51,9 @@ class Regression:
         training: Training,
         output: OutputSpace,
         targets: Tensor,
-        operators: Sequence[Tensor | None],
         one_output: bool = False,
     ) -> Self:
-        """With the Gram matrices of a resolved kernel, and operators in coordinates."""
-        kernel = kernel.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+        """With the Gram matrices of the kernel."""
         return cls(kernel, training, term_grams(run, kernel, training.items), output, targets, one_output)
 
     @property
