@@ -8,7 +8,6 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
 from rkhs.estimators.regression.options import MachineOptions, in_coordinates
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_features
@@ -78,7 +77,7 @@ class FeatureRows:
     def operator(self) -> Tensor | None:
         """``A`` in the coordinates."""
         (term,) = in_coordinates(self.kernel, self.output, self.targets, self.weights).pairs
-        return None if term.operator is None else tensor_like(term.operator, self.targets)
+        return None if term.operator is None else torch.as_tensor(term.operator)
 
     def around(self, output: Euclidean) -> Self:
         """With targets in another space; the normal equations stay those of the first."""
