@@ -54,6 +54,13 @@ def _share_between(Z: np.ndarray, label: np.ndarray) -> float:
     return float((counts[:, None] * (means - Z.mean(0)) ** 2).sum() / max(total, 1e-300))
 
 
+def _deviation_inside(Z: np.ndarray, label: np.ndarray) -> float:
+    """Root mean square distance of codes from the mean of their group."""
+    return float(
+        np.sqrt(np.mean(np.concatenate([(Z[label == k] - Z[label == k].mean(0)) ** 2 for k in np.unique(label)])))
+    )
+
+
 def _neighbours(Z: np.ndarray, label: np.ndarray) -> float:
     found = cross_val_predict(KNeighborsClassifier(3), Z, label, cv=LeaveOneOut())
     return float((found == label).mean())
@@ -136,18 +143,19 @@ def codes_along_iterations(fast: bool) -> Answer:
         X, label = circles(n, draw)
         options = {"reg": given["reg"], "gamma": given["gamma"]}
         five, twenty = (_rounds(count, given.get("rate", 1.0)) for count in (5, 20))
-        K, found = np.asarray(Gaussian(options["gamma"])(X)), np.zeros(4)
+        K, found = np.asarray(Gaussian(options["gamma"])(X)), np.zeros(6)
         for start in range(starts):
             rng = np.random.default_rng(1000 * draw + start)
             uniform, normal = K @ rng.uniform(size=(n, 1)), K @ rng.normal(size=(n, 1))
-            found += [
-                _share_between(uniform, label),
-                _share_between(_fit(1, X, init=uniform, **five, **options).codes_, label),
-                _share_between(_fit(1, X, init=uniform, **twenty, **options).codes_, label),
-                _share_between(_fit(1, X, init=normal, **five, **options).codes_, label),
-            ]
-        zero, after, later, symmetric = (float(value) for value in found / starts)
-        return {"zero": zero, "five": after, "gain": after - symmetric, "change": later - after}
+            early, late = (_fit(1, X, init=uniform, **rounds, **options).codes_ for rounds in (five, twenty))
+            other = _fit(1, X, init=normal, **five, **options).codes_
+            within = np.log(_deviation_inside(late, label) / _deviation_inside(early, label))
+            size = 0.5 * np.log((late**2).mean() / (early**2).mean())
+            shared = [_share_between(Z, label) for Z in (uniform, early, late, other)]
+            found += [*shared, within, within - size]
+        zero, after, later, symmetric, inside, relative = (float(value) for value in found / starts)
+        changes = {"change": later - after, "inside": inside, "relative": relative}
+        return {"zero": zero, "five": after, "gain": after - symmetric, **changes}
 
     settings = _settings(fast, (1.0, 3.0, 10.0), (1e-3, 1e-4, 1e-2))
     settings["rate .1"] = {**next(iter(settings.values())), "rate": 0.1}
@@ -155,6 +163,11 @@ def codes_along_iterations(fast: bool) -> Answer:
     at_start = np.mean(next(iter(found["zero"].values())))
     apart = shows(found["five"], at_least=0.25, name="share between circles after 5 rounds")
     apart = apart.saying(f"{apart.found}; before the first round {at_start:.2f}: the start shows it")
+    near_end = "does not apply: a start of ours is near its end"
+    inside, beside = (
+        direction(found[key], sign=1, name=f"log of the deviation inside circles{words}, round 20 over round 5:")
+        for key, words in (("inside", ""), ("relative", " over the size of codes"))
+    )
     by_default = [_share_between(_default(1, circles(n, draw)[0]), circles(n, draw)[1]) for draw in range(draws)]
     return {
         "d": Part(apart, shows(by_default, at_least=0.25, name="share between circles, our defaults")),
@@ -164,8 +177,9 @@ def codes_along_iterations(fast: bool) -> Answer:
         ),
         "e": Part(
             direction(found["change"], sign=-1, name="share between circles, from round 5 to 20:"),
-            "does not apply: a start of ours is near its end",
+            near_end,
         ),
+        "inside": Part(inside, near_end, (beside,)),
     }
 
 
