@@ -204,7 +204,7 @@ def _change_description(content: dict[str, Any], arrays: list[str], chance: rand
         holder[key] = _strange_value(arrays, chance)
 
 
-_KEYS = ("", "$array", "$dict", "$rows", "$texts", "$table", "$strings", "transform", "__class__", "kind", "stops")
+_KEYS = ("", "$array", "$dict", "$rows", "$texts", "keys", "$strings", "transform", "__class__", "kind", "stops")
 
 
 def _strange_value(arrays: list[str], chance: random.Random) -> Any:
@@ -231,7 +231,7 @@ def _strange_value(arrays: list[str], chance: random.Random) -> Any:
     described = [
         *({f"${kind}": name} for kind in ("array", "scalar", "strings", "numbers", "texts", "random_state", "float")),
         {"$array": name, "order": "F"},
-        {"$table": [], "rows": 10**9, "kind": "list"},
+        {"$rows": [[1], [2]], "keys": ["a", chance.choice(["a", "b"])], "kind": "list"},
         {"$rows": [{"$numbers": name, "kind": "list"}] * 2, "kind": "list"},
         {"$strings": ["a"], "shape": [1], "dtype": f"<U{10 ** chance.randint(0, 9)}"},
         {"$texts": name, "stops": chance.choice([*arrays, "x"]), "kind": "tuple"},

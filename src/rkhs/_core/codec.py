@@ -33,7 +33,8 @@ _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
 }
 # What CPython takes, at most: a number in a list; a text, tuple or array without its content; a dict; a place in one.
 _NUMBER, _OBJECT, _DICT, _ENTRY = 40, 144, 240, 40
-_SHARED = frozenset({"$array", "$bits", "$strings", "$texts", "$numbers", "$arrays", "$table", "$rows"})
+_SHARED = frozenset({"$array", "$bits", "$strings", "$texts", "$numbers", "$arrays", "$rows"})
+_NUMBERS = {float}, {int}, {bool}  # kinds of lists that are packed as numbers
 _ATTRIBUTE = re.compile(r"(?!__)(_\w+|[^\W\d]\w*_)")
 _TEXT_DTYPE = re.compile(r"\|O|[<>]U\d{1,9}")
 
@@ -114,16 +115,16 @@ class Encoder:
         if packed is not None:
             return {**packed, "kind": kind}
         if _is_table(value):
-            columns = [list(column) for column in zip(*value, strict=True)]
-            rows = [self.encode(c, f"{where}[:, {j}]") for j, c in enumerate(columns)]
-            return {"$rows": rows, "kind": kind}
+            keys = list(value[0]) if isinstance(value[0], dict) else None
+            columns = zip(*(value if keys is None else (one.values() for one in value)), strict=True)
+            rows = [self.encode(list(column), f"{where}[:, {j}]") for j, column in enumerate(columns)]
+            return {"$rows": rows, "kind": kind, **({} if keys is None else {"keys": keys})}
         items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(value)]
         return {"$tuple": items} if kind == "tuple" else items
 
     def _mapping(self, value: dict[str, Any], where: str) -> Any:
         if len(value) >= _LONG and all(type(item) is int and abs(item) < 2**63 for item in value.values()):
-            keys, numbers = _pack(list(value), self.arrays), np.array(list(value.values()), dtype=np.int64)
-            return {"$dict": {"keys": keys, "values": _add(numbers, self.arrays)}}
+            return {"$dict": {"keys": _pack(list(value), self.arrays), "values": _pack([*value.values()], self.arrays)}}
         return {"$dict": [[key, self.encode(item, f"{where}[{key!r}]")] for key, item in value.items()]}
 
 
@@ -198,20 +199,21 @@ def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _is_table(value: Sequence[Any]) -> bool:
-    """Whether many values are tuples of one length."""
-    return len(value) >= _LONG and all(type(one) is tuple and 0 < len(one) == len(value[0]) for one in value)
+    """Whether many values are tuples of one length, or dicts of the same texts."""
+    first = value[0] if len(value) >= _LONG else ()
+    if type(first) is dict and all(isinstance(key, str) for key in first):
+        return bool(first) and all(type(one) is dict and list(one) == list(first) for one in value)
+    return bool(first) and all(type(one) is tuple and len(one) == len(first) for one in value)
 
 
 def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """Long lists of one kind as arrays: numbers, texts, arrays that differ in their first axis, rows of a table."""
+    """Long lists of one kind as arrays: numbers, texts, arrays that differ in their first axis."""
     kinds = {type(item) for item in items}
-    if kinds == {float}:
-        return {"$numbers": _add(np.array(items, dtype=np.float64), arrays)}
+    if kinds in _NUMBERS and (kinds != {int} or all(abs(item) < 2**63 for item in items)):
+        return {"$numbers": _add(np.array(items), arrays)}
     if kinds <= {str, type(None)}:
         return _pack_texts(items, arrays)
-    if kinds == {np.ndarray}:
-        return _pack_arrays(items, arrays)
-    return _pack_table(items, arrays) if kinds == {dict} else None
+    return _pack_arrays(items, arrays) if kinds == {np.ndarray} else None
 
 
 def _pack_texts(items: Sequence[str | None], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -229,43 +231,6 @@ def _pack_arrays(items: Sequence[np.ndarray], arrays: dict[str, np.ndarray]) -> 
         return None
     stops = np.cumsum([len(item) for item in items], dtype=np.int64)
     return {"$arrays": _add(np.concatenate(items), arrays), "stops": _add(stops, arrays)}
-
-
-def _pack_table(items: Sequence[dict[Any, Any]], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    keys = list(items[0])
-    if not all(isinstance(key, str) for key in keys) or any(list(item) != keys for item in items):
-        return None
-    trial: dict[str, np.ndarray] = {}  # so that nothing is left behind if one column cannot be packed
-    columns = [_pack_column([item[key] for item in items], arrays, trial) for key in keys]
-    if any(column is None for column in columns):
-        return None
-    arrays.update(trial)
-    return {"$table": [list(pair) for pair in zip(keys, columns, strict=True)], "rows": len(items)}
-
-
-def _pack_column(values: list[Any], arrays: Mapping[str, np.ndarray], trial: dict[str, np.ndarray]) -> Any:
-    """Name of the array of a column of a table, or for a column of arrays how they are packed."""
-    column = _column(values)
-    shared = {**arrays, **trial}
-    if column is not None:
-        packed: Any = _add(column, shared)
-    elif all(type(value) is np.ndarray for value in values):
-        packed = _pack(values, shared)
-    else:
-        packed = None
-    trial.update({name: array for name, array in shared.items() if name not in arrays})
-    return packed
-
-
-def _column(values: list[Any]) -> np.ndarray | None:
-    kinds = {type(value) for value in values}
-    if kinds == {float}:
-        return np.array(values, dtype=np.float64)
-    if kinds == {bool}:
-        return np.array(values, dtype=np.bool_)
-    if kinds == {int} and all(abs(value) < 2**63 for value in values):
-        return np.array(values, dtype=np.int64)
-    return None
 
 
 def _damaged(what: str = "") -> InputError:
@@ -332,10 +297,10 @@ class Decoder:
     def _named(self, values: dict[str, Any]) -> dict[str, Any]:
         return {key: self.decode(value) for key, value in values.items()}
 
-    def _take(self, name: str, dtype: str | None = None) -> np.ndarray:
+    def _take(self, name: str, *dtypes: str) -> np.ndarray:
         array = self._arrays.pop(name)  # named once: what is named many times could fill any memory
-        if dtype is not None and (array.dtype != dtype or array.ndim != 1):
-            raise _damaged(f"{name} must be a row of {dtype}")
+        if dtypes and (array.dtype.name not in dtypes or array.ndim != 1):
+            raise _damaged(f"{name} must be a row of {' or '.join(dtypes)}")
         return array
 
     def _spend(self, n_bytes: int) -> None:
@@ -368,11 +333,13 @@ class Decoder:
         return tuple(self.decode(item) for item in value["$tuple"])
 
     def _rows(self, value: dict[str, Any]) -> Any:
-        columns = [self.decode(column) for column in value["$rows"]]
-        if not columns or any(type(column) not in (list, tuple) for column in columns):
+        columns, keys = [self.decode(column) for column in value["$rows"]], value.get("keys")
+        named = keys is None or (len(set(keys)) == len(columns) and all(isinstance(key, str) for key in keys))
+        if not columns or not named or any(type(column) not in (list, tuple) for column in columns):
             raise _damaged("rows of columns")
-        self._spend(len(columns[0]) * (_OBJECT + _ENTRY * len(columns)))
-        return _of_kind(list(zip(*columns, strict=True)), value)
+        self._spend(len(columns[0]) * ((_OBJECT if keys is None else _DICT) + _ENTRY * len(columns)))
+        rows: list[Any] = list(zip(*columns, strict=True))
+        return _of_kind(rows if keys is None else [dict(zip(keys, row, strict=True)) for row in rows], value)
 
     def _packed(self, value: dict[str, Any]) -> Any:
         return _of_kind(self._unpack(value), value)
@@ -394,7 +361,7 @@ class Decoder:
         pairs = value["$dict"]
         if isinstance(pairs, list):
             return {key: self.decode(item) for key, item in pairs}
-        keys, numbers = self._unpack(pairs["keys"]), self._listed(self._take(pairs["values"], "int64"))
+        keys, numbers = self._unpack(pairs["keys"]), self._unpack(pairs["values"])
         self._spend(_DICT + _ENTRY * 2 * len(keys))
         return dict(zip(keys, numbers, strict=True))
 
@@ -427,10 +394,8 @@ class Decoder:
         return np.array(flat, dtype=dtype).reshape(shape)
 
     def _unpack(self, value: dict[str, Any]) -> list[Any]:
-        if "$table" in value:
-            return self._table(value["$table"], value["rows"])
         if "$numbers" in value:
-            return self._listed(self._take(value["$numbers"], "float64"))
+            return self._listed(self._take(value["$numbers"], "float64", "int64", "bool"))
         data = self._take(value["$texts"], "uint8") if "$texts" in value else self._take(value["$arrays"])
         stops = self._take(value["stops"], "int64")
         if (np.diff(stops, prepend=0) < 0).any() or (stops[-1] if len(stops) else 0) != len(data):
@@ -451,15 +416,6 @@ class Decoder:
         self._spend(0 if text.isascii() else 4 * len(text))
         return text
 
-    def _table(self, pairs: list[Any], rows: Any) -> list[Any]:
-        columns = {
-            key: self._listed(self._take(name)) if isinstance(name, str) else self._unpack(name) for key, name in pairs
-        }
-        if type(rows) is not int or rows < 0 or any(len(column) != rows for column in columns.values()):
-            raise _damaged("rows of a table")
-        self._spend(rows * (_DICT + _ENTRY * len(columns)))
-        return [{key: column[i] for key, column in columns.items()} for i in range(rows)]
-
     def _listed(self, array: np.ndarray) -> list[Any]:
         """The entries of a row as Python objects."""
         self._spend(array.size * _NUMBER)
@@ -476,7 +432,7 @@ _READERS: dict[str, Callable[[Decoder, dict[str, Any]], Any]] = {
     "$tuple": Decoder._tuple,
     "$strings": Decoder._strings,
     "$rows": Decoder._rows,
-    **dict.fromkeys(("$numbers", "$texts", "$arrays", "$table"), Decoder._packed),
+    **dict.fromkeys(("$numbers", "$texts", "$arrays"), Decoder._packed),
     "$dict": Decoder._mapping,
     "$random_state": Decoder._random_state,
     "$object": Decoder._object,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-_ENDS = ("$numbers", "$texts", "$arrays", "$table", "$rows", "$strings", "$random_state")
+_ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
