@@ -101,12 +101,9 @@ def check_list(values: Any, name: str, of: str = "numbers") -> list[Any]:
     return found
 
 
-def check_numbers(
-    values: Any, name: str, *, above: float | None = None, at_least: float | None = None, at_most: float = math.inf
-) -> list[float]:
+def check_numbers(values: Any, name: str, *, above: float | None = None, at_least: float | None = None) -> list[float]:
     """Return a sequence as a list of finite numbers in a range (see :func:`check_number`), at least one."""
-    limits: dict[str, Any] = {"above": above, "at_least": at_least, "at_most": at_most}
-    return [check_number(value, name, **limits) for value in check_list(values, name)]
+    return [check_number(value, name, above=above, at_least=at_least) for value in check_list(values, name)]
 
 
 def check_methods(value: Any, name: str, methods: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs._core.linalg import divisor, fix_signs
 
 _LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than Lanczos
+_SWEEPS = 60  # largest number of blocks of a Krylov space
 
 
 def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -94,17 +95,15 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     return (root @ root.mT).to(K.dtype)
 
 
-def block_krylov(
-    product: Callable[[Tensor], Tensor], n: int, k: int, like: Tensor, *, tol: float = 1e-10, sweeps: int = 60
-) -> tuple[Tensor, Tensor]:
+def block_krylov(product: Callable[[Tensor], Tensor], n: int, k: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov space that is kept whole."""
     width = min(n, k + 8)
     steps = torch.arange(n, dtype=torch.float64)
     start = torch.stack([torch.cos((j + 1.0) * steps * 0.7390851 + j * j) for j in range(width)], 1).to(like)
     Q, _ = torch.linalg.qr(start)
     basis, images = Q, product(Q)
-    goal = max(tol, 50.0 * torch.finfo(like.dtype).eps)
-    for _ in range(sweeps):
+    goal = max(1e-10, 50.0 * torch.finfo(like.dtype).eps)
+    for _ in range(_SWEEPS):
         H = basis.mT @ images
         values, turns = torch.linalg.eigh((H + H.mT) / 2)
         values, turns = values.flip(0)[:k], turns.flip(1)[:, :k]

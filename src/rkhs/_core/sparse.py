@@ -15,24 +15,24 @@ SparseItem: TypeAlias = tuple[np.ndarray, np.ndarray]
 _WIDEST = 2**31 - 1
 
 
-def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray, name: str = "X") -> scipy.sparse.csr_array:
+def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray) -> scipy.sparse.csr_array:
     """A sparse matrix of any format as compressed rows in memory of their own."""
     if X.ndim != 2 or 0 in X.shape:
-        raise InputError(f"{name} must have rows and columns, at least one of each; got a sparse array {X.shape}")
+        raise InputError(f"X must have rows and columns, at least one of each; got a sparse array {X.shape}")
     if X.dtype.kind not in "biuf":
-        raise InputError(f"{name} must hold real numbers; got a sparse {type(X).__name__} of dtype {X.dtype}")
+        raise InputError(f"X must hold real numbers; got a sparse {type(X).__name__} of dtype {X.dtype}")
     if X.shape[1] > _WIDEST:
-        raise InputError(f"{name} must have at most {_WIDEST} columns; got {X.shape[1]}. Hash the columns into fewer")
+        raise InputError(f"X must have at most {_WIDEST} columns; got {X.shape[1]}. Hash the columns into fewer")
     try:
         made = scipy.sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
         made.check_format(full_check=True)
         made.sum_duplicates()
         made.eliminate_zeros()
     except (ValueError, IndexError, TypeError) as error:
-        raise InputError(f"{name} is a damaged sparse matrix ({error}); make it again") from error
+        raise InputError(f"X is a damaged sparse matrix ({error}); make it again") from error
     if not np.isfinite(made.data).all():
         row = int(np.searchsorted(made.indptr, np.flatnonzero(~np.isfinite(made.data))[0], side="right")) - 1
-        raise InputError(f"{name} must hold finite numbers; got NaN or infinity in row {row}. Fill or drop such rows")
+        raise InputError(f"X must hold finite numbers; got NaN or infinity in row {row}. Fill or drop such rows")
     return made
 
 

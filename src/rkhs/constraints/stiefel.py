@@ -67,10 +67,6 @@ class Stiefel(Constraint):
         """``G - H sym(H^T G)``, shape (n, p)."""
         return self._each(_tangent, H, G)
 
-    def transport(self, H: Tensor, D: Tensor) -> Tensor:
-        """Carry a tangent vector of another point to ``H`` by projection, shape (n, p)."""
-        return self.tangent(H, D)
-
     def retract(self, H: Tensor, D: Tensor) -> Tensor:
         """A matrix with orthonormal columns that agrees with ``H + D`` to first order, shape (n, p)."""
         rule = _RETRACTIONS[check_choice(self.retraction, "Stiefel.retraction", tuple(_RETRACTIONS))]

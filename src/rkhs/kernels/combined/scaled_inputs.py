@@ -97,6 +97,6 @@ class ScaledInputs(Derived):
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return self.base._diag_pullback(self._scaled(X), s) * self._factors(X)
 
-    def scales_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
+    def scales_gradient(self, X: Tensor, S: Tensor | Outer) -> Tensor:
         """Derivative, shape (d,), by the logarithms of the scales of a function of ``k(X, X)``, ``S = dJ/dK``."""
-        return (self.pullback(X, S, K) * Linear._shift(X, self.offset, "ScaledInputs.offset")).sum(0)
+        return (self.pullback(X, S) * Linear._shift(X, self.offset, "ScaledInputs.offset")).sum(0)

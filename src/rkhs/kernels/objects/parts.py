@@ -40,11 +40,10 @@ def mix(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def count_parts(owners: np.ndarray, codes: np.ndarray, n: int, weights: np.ndarray | None = None) -> Counts:
+def count_parts(owners: np.ndarray, codes: np.ndarray, n: int) -> Counts:
     """Count parts by owner."""
     known, columns = np.unique(codes, return_inverse=True)
-    values = np.ones(len(codes)) if weights is None else weights
-    matrix = scipy.sparse.coo_array((values, (owners, columns.ravel())), shape=(n, len(known))).tocsr()
+    matrix = scipy.sparse.coo_array((np.ones(len(codes)), (owners, columns.ravel())), shape=(n, len(known))).tocsr()
     return Counts(known, matrix)
 
 
