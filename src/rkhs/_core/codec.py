@@ -112,15 +112,17 @@ class Encoder:
     def _listed(self, value: Sequence[Any], where: str) -> Any:
         kind = "tuple" if isinstance(value, tuple) else "list"
         packed = _pack(value, self.arrays) if len(value) >= _LONG else None
+        if packed is None and _is_table(value):
+            packed = self._table(value, where)
         if packed is not None:
             return {**packed, "kind": kind}
-        if _is_table(value):
-            keys = list(value[0]) if isinstance(value[0], dict) else None
-            columns = zip(*(value if keys is None else (one.values() for one in value)), strict=True)
-            rows = [self.encode(list(column), f"{where}[:, {j}]") for j, column in enumerate(columns)]
-            return {"$rows": rows, "kind": kind, **({} if keys is None else {"keys": keys})}
         items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(value)]
         return {"$tuple": items} if kind == "tuple" else items
+
+    def _table(self, rows: Sequence[Any], where: str) -> dict[str, Any]:
+        names = {"keys": list(rows[0])} if isinstance(rows[0], dict) else {}
+        columns = zip(*((row.values() for row in rows) if names else rows), strict=True)
+        return {"$rows": [self.encode(list(one), f"{where}[:, {j}]") for j, one in enumerate(columns)], **names}
 
     def _mapping(self, value: dict[str, Any], where: str) -> Any:
         if len(value) >= _LONG and all(type(item) is int and abs(item) < 2**63 for item in value.values()):
@@ -200,10 +202,14 @@ def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
 
 def _is_table(value: Sequence[Any]) -> bool:
     """Whether many values are tuples of one length, or dicts of the same texts."""
-    first = value[0] if len(value) >= _LONG else ()
-    if type(first) is dict and all(isinstance(key, str) for key in first):
-        return bool(first) and all(type(one) is dict and list(one) == list(first) for one in value)
-    return bool(first) and all(type(one) is tuple and len(one) == len(first) for one in value)
+    alike = {_names(one) for one in value} if len(value) >= _LONG else {None}
+    return len(alike) == 1 and bool(*alike)
+
+
+def _names(row: Any) -> tuple[str, ...] | int | None:
+    if type(row) is dict:
+        return tuple(row) if all(isinstance(key, str) for key in row) else None
+    return len(row) if type(row) is tuple else None
 
 
 def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
@@ -334,10 +340,9 @@ class Decoder:
 
     def _rows(self, value: dict[str, Any]) -> Any:
         columns, keys = [self.decode(column) for column in value["$rows"]], value.get("keys")
-        named = keys is None or (len(set(keys)) == len(columns) and all(isinstance(key, str) for key in keys))
-        if not columns or not named or any(type(column) not in (list, tuple) for column in columns):
+        if not columns or any(type(column) not in (list, tuple) for column in columns):
             raise _damaged("rows of columns")
-        self._spend(len(columns[0]) * ((_OBJECT if keys is None else _DICT) + _ENTRY * len(columns)))
+        self._spend(len(columns[0]) * (_DICT + _ENTRY * len(columns)))
         rows: list[Any] = list(zip(*columns, strict=True))
         return _of_kind(rows if keys is None else [dict(zip(keys, row, strict=True)) for row in rows], value)
 
