@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -14,6 +15,14 @@ import pytest
 from threadpoolctl import LibController, ThreadpoolController
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: torch reads it once
+
+
+# What is collected and imported stays until the end, as trees of syntax do: the collector looks at young objects only.
+gc.set_threshold(50_000, 20, 100)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
 
 
 @cache

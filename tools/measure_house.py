@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import importlib
-import io
 import sys
-import tokenize
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -28,21 +27,20 @@ DOORS = (
 )
 OPTIONS = ("constraint", "operators", "noise", "refine", "code_metric", "linear_part")  # words that mean nothing else
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+APART = {*FUNCTIONS, ast.ClassDef, ast.Name, ast.Constant, ast.Load, ast.Store}  # other functions, and what has no parts
 DECISIONS = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension, ast.match_case)
-NO_CODE = (
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
-    tokenize.ENCODING,
-)
 
 
 @cache
 def modules() -> dict[str, tuple[Path, str, ast.Module]]:
     """Path, text and tree of each module, by its name."""
     found = {}
+    gc.disable()  # a tree is many objects, and none of them is garbage
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT.parent).with_suffix("").parts
         text = path.read_text()
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = (path, text, ast.parse(text))
+    gc.enable()
     return found
 
 
@@ -61,11 +59,12 @@ def doc_lines(node: ast.AST) -> set[int]:
 
 
 def code_lines(text: str, tree: ast.Module) -> int:
-    """Lines that are no blank, no comment and no docstring."""
-    found: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in NO_CODE:
-            found.update(range(token.start[0], token.end[0] + 1))
+    """Lines that are no blank, no comment and no docstring; every line of a text of several lines is code."""
+    lines = enumerate(text.splitlines(), 1)
+    found = {number for number, line in lines if line.strip() and not line.lstrip().startswith("#")}
+    for node in nodes(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count("\n") > 1:
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     documented = (
         node
         for node in nodes(tree)
@@ -79,7 +78,7 @@ def complexity(function: ast.AST) -> int:
     total, stack = 1, list(ast.iter_child_nodes(function))
     while stack:
         node = stack.pop()
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        if type(node) in APART:
             continue
         total += isinstance(node, DECISIONS)
         total += len(node.ifs) if isinstance(node, ast.comprehension) else 0

@@ -283,9 +283,9 @@ def test_help_of_a_command_imports_nothing_heavy() -> None:
     assert not {"torch", "sklearn", "scipy", "numpy"} & set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_missing_file_is_said_before_anything_heavy_is_imported(folder: Path) -> None:
+    """One process: nothing of the commands before has imported it either."""
+    lines = [
         "fit no.csv -o m.rkhs",
         "fit no.csv -o m.rkhs --predict 1",
         "map no.csv -o m.png",
@@ -295,17 +295,16 @@ def test_help_of_a_command_imports_nothing_heavy() -> None:
         "decode no.csv no.csv -o z.csv",
         "compare no.csv --model no.csv",
         "export no.csv -o m.onnx",
-    ],
-)
-def test_a_missing_file_is_said_before_anything_heavy_is_imported(folder: Path, line: str) -> None:
-    code = "import sys\ntry: from rkhs.__main__ import main; print(main(sys.argv[1:]))\nfinally: print(*sys.modules)"
+    ]
+    code = "import sys; from rkhs.__main__ import main\nfor a in sys.argv[1:]: print(main(a.split()), *sys.modules)"
     env = {**os.environ, "PYTHONPATH": str(SRC)}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *line.split()], capture_output=True, text=True, env=env, check=False
-    )
-    assert done.stdout.startswith("2\n")
-    assert "must name a file or folder that exists; got 'no.csv'" in done.stderr
-    assert not {"torch", "sklearn", "scipy"} & set(done.stdout.split())
+    done = subprocess.run([sys.executable, "-c", code, *lines], capture_output=True, text=True, env=env, check=False)
+    found = [line.split() for line in done.stdout.splitlines()]
+    assert [number for number, *_ in found] == ["2"] * len(lines), done.stderr
+    assert not [line for line, (_, *names) in zip(lines, found, strict=True) if {"torch", "sklearn", "scipy"} & {*names}]
+    said = done.stderr.splitlines()
+    assert len(said) == len(lines)
+    assert all("must name a file or folder that exists; got 'no.csv'" in line for line in said), said
 
 
 @pytest.mark.slow
@@ -316,7 +315,24 @@ def test_the_program_fits(folder: Path) -> None:
     assert "model: m.rkhs" in out
 
 
-def test_ctrl_c_leaves_no_half_file(folder: Path) -> None:
+def test_ctrl_c_leaves_no_half_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signal comes with the first line of progress of a fit, and when the file is about to get its name."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for place in ("rkhs.protocols.show", "os.replace"):
+            with monkeypatch.context() as patch:
+                patch.setattr(place, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+                assert run("fit", "rows.npy", "-o", "x.rkhs", "--set", "verbose=1", "--set", "reg=0.01") == 130
+            assert capsys.readouterr().err.endswith("rkhs: interrupted; nothing was left half written\n")
+            assert not [name for name in os.listdir() if name.startswith(("x", ".x"))]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_process_that_leaves_no_half_file(folder: Path) -> None:
     np.save("large.npy", np.random.default_rng(0).normal(size=(200, 5)))
     with program(
         "fit", "large.npy", "-o", "x.rkhs", "--set", "tol=0.0", "--set", "n_init=999", "--set", "verbose=1"
