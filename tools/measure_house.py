@@ -27,7 +27,7 @@ DOORS = (
 )
 OPTIONS = ("constraint", "operators", "noise", "refine", "code_metric", "linear_part")  # words that mean nothing else
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-APART = {*FUNCTIONS, ast.ClassDef, ast.Name, ast.Constant, ast.Load, ast.Store}  # other functions, and what has no parts
+APART = {*FUNCTIONS, ast.ClassDef, ast.Name, ast.Constant, ast.Load, ast.Store}  # others, and what has no parts
 DECISIONS = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension, ast.match_case)
 
 

@@ -301,7 +301,8 @@ def test_a_missing_file_is_said_before_anything_heavy_is_imported(folder: Path) 
     done = subprocess.run([sys.executable, "-c", code, *lines], capture_output=True, text=True, env=env, check=False)
     found = [line.split() for line in done.stdout.splitlines()]
     assert [number for number, *_ in found] == ["2"] * len(lines), done.stderr
-    assert not [line for line, (_, *names) in zip(lines, found, strict=True) if {"torch", "sklearn", "scipy"} & {*names}]
+    heavy = {"torch", "sklearn", "scipy"}
+    assert not [line for line, (_, *names) in zip(lines, found, strict=True) if heavy & {*names}]
     said = done.stderr.splitlines()
     assert len(said) == len(lines)
     assert all("must name a file or folder that exists; got 'no.csv'" in line for line in said), said

@@ -349,7 +349,10 @@ _COMMANDS = (
 def test_a_wrong_file_is_refused_before_torch_is_imported() -> None:
     """One process: nothing of the commands before has imported it either."""
     Path("bad.csv").write_text("a,b\n1,2\n3,x\n4,5\n6,7\n")
-    code = "import sys; from rkhs.cli.main import main\nfor a in sys.argv[1:]: print(main(a.split()), 'torch' in sys.modules)"
+    code = (
+        "import sys; from rkhs.cli.main import main\n"
+        "for line in sys.argv[1:]: print(main(line.split()), 'torch' in sys.modules)"
+    )
     lines = [words.replace(" ", " bad.csv ", 1) if " " in words else f"{words} bad.csv" for words in _COMMANDS]
     done = subprocess.run([sys.executable, "-c", code, *lines], capture_output=True, text=True)
     assert done.stdout.splitlines() == ["2 False"] * len(lines), done.stderr

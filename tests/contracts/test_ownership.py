@@ -64,7 +64,7 @@ def estimators() -> list[BaseEstimator]:
 
 def quick(estimator: BaseEstimator) -> BaseEstimator:
     params = estimator.get_params(deep=False)
-    few = {"max_iter": 4} if "max_iter" in params else {}
+    few = {"max_iter": 2} if "max_iter" in params else {}
     return estimator.set_params(**few, **({"reg": 1e-2} if params.get("reg", 1.0) is None else {}))
 
 

@@ -1,4 +1,4 @@
-"""What a default call takes: its threads and its imports, in a process without ``OMP_NUM_THREADS``, as users have it."""
+"""What a default call takes: threads and imports, in a process without ``OMP_NUM_THREADS``, as users have it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = np.random.RandomState(0).randn(30, 3)
 
 
 def test_a_report_needs_few_parts_of_scikit_learn_and_a_default_fit_one_thread() -> None:
-    """In one process of a user who has set no number of threads: imports, processor time, answers of every estimator."""
+    """One process of a user who has set no number of threads: imports, processor time, answers of every estimator."""
     env = {key: value for key, value in os.environ.items() if not key.endswith("NUM_THREADS")}
     env["PYTHONPATH"] = str(SRC)
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT]

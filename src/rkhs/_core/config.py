@@ -5,6 +5,7 @@ A configurable object is nothing but its parameters; ``rkhs._core.codec`` turns 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,28 +25,27 @@ if TYPE_CHECKING:
             """Change constructor parameters."""
             raise AttributeError
 
-        def __sklearn_tags__(self) -> Any:
-            raise AttributeError
-
-        def __getstate__(self) -> dict[str, Any]:
-            raise AttributeError
-
-        def __setstate__(self, state: dict[str, Any]) -> None:
-            raise AttributeError
+        __sklearn_tags__: Any
+        __getstate__: Any
+        __setstate__: Any
+        _get_param_names: Any
 
 else:
     from sklearn.base import BaseEstimator
+
+# The names of the parameters of a class: a fit asks for them many times, and to read a signature takes long.
+known_names: Any = classmethod(cache(BaseEstimator._get_param_names.__func__))  # type: ignore[arg-type]
 
 
 class Configurable(BaseEstimator):
     """An object that is fully described by its constructor parameters."""
 
+    _get_param_names = known_names
+
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, Configurable) or type(self) is not type(other):
             return NotImplemented
-        assert isinstance(other, Configurable)
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
+        return _equal(self.get_params(deep=False), other.get_params(deep=False))
 
     __hash__ = None  # type: ignore[assignment]  # parameters may be changed by set_params
 

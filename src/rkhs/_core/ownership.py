@@ -14,7 +14,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from rkhs._core.config import Configurable
+from rkhs._core.config import Configurable, known_names
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
@@ -82,6 +82,7 @@ def unshared(tensor: Tensor, source: Any) -> Tensor:
 class WholeFits:
     """An estimator whose fits work on a twin, and take its state in one assignment at their end."""
 
+    _get_param_names = known_names
     # A fit that is refused or interrupted leaves all as it was; one that ends well leaves nothing of an earlier one.
 
     def __init_subclass__(cls, **options: Any) -> None:
