@@ -99,7 +99,7 @@ def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(1)
-    rows = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(150, 12))
+    rows = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(100, 12))
     rows[[20, 70], 3] += 2.5
     rows[[5, 90]] = 1e-3 * rows[[5, 90]] + rows.mean(0)
     np.save("rows.npy", rows)
@@ -122,7 +122,7 @@ def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys:
 
 def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(1)
-    rows = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(150, 12))
+    rows = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(100, 12))
     rows[[20, 70], 3] += 2.5
     np.save("rows.npy", rows)
     model = KernelAutoencoder(2, reg=1e-3)

@@ -16,6 +16,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber
 from rkhs.models.autoencoder import refined_codes
+from tests.estimators.unfinished_fits import fit_once
 
 
 def waves(n: int, seed: int) -> np.ndarray:
@@ -42,7 +43,7 @@ def test_where_nothing_can_be_compared_all_layers_but_one_are_the_identity(
     widths: tuple[int, ...], params: dict[str, Any], tmp_path: Path
 ) -> None:
     X, new = waves(14, 0), waves(9, 1)
-    one, deep = quietly(KernelAutoencoder(2, **params), X), quietly(KernelAutoencoder(widths, **params), X)
+    one, deep = fit_once(KernelAutoencoder(2, **params), X), quietly(KernelAutoencoder(widths, **params), X)
     assert deep.reg_ == (one.reg_[0], *(np.inf,) * (len(widths) - 1), one.reg_[-1])
     assert [codes.shape[1] for codes in deep.layer_codes_] == list(widths)
     np.testing.assert_allclose(deep.reconstruction_error(new), one.reconstruction_error(new), rtol=1e-6, atol=1e-9)
@@ -53,7 +54,7 @@ def test_where_nothing_can_be_compared_all_layers_but_one_are_the_identity(
     np.testing.assert_allclose(again.transform(new), deep.transform(new), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "params"), [(220, {"max_iter": 60}), (400, {"storage": Nystroem(100)})], ids=repr)
+@pytest.mark.parametrize(("n", "params"), [(220, {"max_iter": 30}), (400, {"storage": Nystroem(80)})], ids=repr)
 def test_layers_that_held_out_rows_ask_for_have_less_error(n: int, params: dict[str, Any]) -> None:
     X, new = waves(n, 2), waves(300, 3)
     one = quietly(KernelAutoencoder(2, storage=params.get("storage", "dense")), X)
@@ -104,7 +105,7 @@ def test_robust_losses_descend_on_all_layers(solver: Any, widths: Any) -> None:
     X[0] += 20.0
     found = [
         quietly(KernelAutoencoder(widths, loss=Huber(0.2), reg=1e-2, solver=solver, max_iter=steps), X).objective_
-        for steps in (1, 40)
+        for steps in (1, 20)
     ]
     best = quietly(KernelAutoencoder(widths, loss=Huber(0.2), reg=1e-2, linear_part="kernel"), X).objective_
     assert 0.99 * best < found[1] < found[0]
@@ -114,8 +115,8 @@ def test_robust_losses_descend_on_all_layers(solver: Any, widths: Any) -> None:
 def test_robust_losses_keep_codes_on_their_set(constraint: Any) -> None:
     X = waves(30, 6)
     X[0] += 20.0
-    robust = quietly(KernelAutoencoder(2, loss=Huber(0.05), constraint=constraint, reg=1e-3, max_iter=40), X)
-    squared = quietly(KernelAutoencoder(2, constraint=constraint, reg=1e-3, max_iter=40), X)
+    robust = quietly(KernelAutoencoder(2, loss=Huber(0.05), constraint=constraint, reg=1e-3, max_iter=15), X)
+    squared = quietly(KernelAutoencoder(2, constraint=constraint, reg=1e-3, max_iter=15), X)
     lengths = np.linalg.norm(robust.codes_, axis=1)
     if constraint != "soft":
         assert np.abs(lengths - 1.0).max() < 1e-6 if constraint == "sphere" else lengths.max() < 1.0 + 1e-6
@@ -125,7 +126,7 @@ def test_robust_losses_keep_codes_on_their_set(constraint: Any) -> None:
 
 def test_the_first_of_several_layers_lies_on_a_sphere() -> None:
     X = waves(40, 7)
-    model = quietly(KernelAutoencoder((3, 2), constraint="sphere", max_iter=100), X)
+    model = quietly(KernelAutoencoder((3, 2), constraint="sphere", max_iter=30), X)
     np.testing.assert_allclose(np.linalg.norm(model.layer_codes_[0], axis=1), 1.0, rtol=1e-9)
     assert model.objective_ < 0.25
 
@@ -139,7 +140,7 @@ def test_cross_validation_takes_constraints_noise_and_starts() -> None:
         {"loss": Huber(0.3)},
     ]
     for params in made:
-        model = quietly(KernelAutoencoderCV(2, regs=[1e-1, 1e-4], cv=2, max_iter=20, **params), X)
+        model = quietly(KernelAutoencoderCV(2, regs=[1e-1, 1e-4], cv=2, max_iter=6, **params), X)
         assert np.isfinite(model.errors_).all()
         for name, value in params.items():
             assert getattr(model.estimator_, name) is value or getattr(model.estimator_, name) == value

@@ -198,7 +198,7 @@ def test_gram_and_objects_have_what_can_be_known() -> None:
 
 def test_info_prints_the_diagnosis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.rkhs"
-    model = KernelAutoencoder().fit(rows())
+    model = KernelAutoencoder(reg=1e-3).fit(rows())
     save(model, path)
     assert diagnose(load(path)).leave_one_out_error == pytest.approx(diagnose(model).leave_one_out_error, rel=1e-8)
     assert main(["info", str(path), "--diagnosis"]) == 0
@@ -218,7 +218,7 @@ def test_one_row_and_words_in_single_precision_are_diagnosed() -> None:
 PAPER: dict[str, Any] = {"center": False, "scale": False, "linear_part": "kernel", "refine": False, "code_metric": 0.0}
 
 
-def spiral(n: int = 60) -> np.ndarray:
+def spiral(n: int = 40) -> np.ndarray:
     rng = np.random.default_rng(0)
     t = np.sort(rng.uniform(0.0, 3.0 * np.pi, n))
     return np.c_[t * np.cos(t), t * np.sin(t), 0.5 * t] / 4.0 + 0.05 * rng.normal(size=(n, 3))
@@ -236,7 +236,7 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
         options |= {"kernel": "precomputed", "refine": True}  # without it a Gram matrix is not kept
     fits = [
         KernelAutoencoder(1, init="random", random_state=seed, **options).fit(X, sample_weight=weights)
-        for seed in (1, 2, 3, 4, other_starts._SEED)
+        for seed in (1, 2, 3, other_starts._SEED)
     ]
     values = [fit.objective_ for fit in fits]
     poor = fits[int(np.argmax(values))]
@@ -253,14 +253,16 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
 
 def test_other_starts_are_tried_only_where_they_can_be() -> None:
     X = rows()
-    assert diagnose(KernelAutoencoder(1).fit(X)).lower_start is None
-    assert diagnose(KernelAutoencoder(2, reg=1e-3).fit(X)).lower_start is None
-    assert diagnose(KernelAutoencoder(2, reg=1e-3).fit(X), starts=1).lower_start is not None
+    one = KernelAutoencoder(1).fit(X)
+    assert diagnose(one).lower_start is None
+    two = KernelAutoencoder(2, reg=1e-3).fit(X)
+    assert diagnose(two).lower_start is None
+    assert diagnose(two, starts=1).lower_start is not None
     refused: dict[str, Any]
     for refused in ({"loss": "huber"}, {"n_components": (2, 1)}, {"constraint": "sphere", "n_components": 2}):
         model = KernelAutoencoder(**{"n_components": 1, "reg": 1e-3, **refused}).fit(X)
         assert diagnose(model, starts=2).lower_start is None
-    assert diagnose(KernelAutoencoderCV(1, regs=[1e-3, 1e-2]).fit(X), starts=1).lower_start is not None
+    assert diagnose(KernelAutoencoderCV(1, regs=[1e-2], cv=2).fit(X), starts=1).lower_start is not None
     assert diagnose(KernelPCA(2).fit(X), starts=2).lower_start is None
     nothing = KernelAutoencoder(1, kernel=Gaussian(1.0), reg=1e-3, center=False, scale=False)
     with warnings.catch_warnings():
@@ -269,7 +271,7 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
     assert nothing.objective_ == 0.0
     assert diagnose(nothing).lower_start == 0.0
     with pytest.raises(InputError, match="starts"):
-        diagnose(KernelAutoencoder(1).fit(X), starts=0)
+        diagnose(one, starts=0)
 
 
 def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from rkhs import (
 from rkhs.features import Nystroem
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(24, 3))
-Y = np.tanh(X @ RNG.normal(size=(3, 4))) + 0.1 * RNG.normal(size=(24, 4))
+X = RNG.normal(size=(16, 3))
+Y = np.tanh(X @ RNG.normal(size=(3, 3))) + 0.1 * RNG.normal(size=(16, 3))
 Y[:3] *= 10.0
 LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 REGRESSORS = [
@@ -34,10 +34,10 @@ REGRESSORS = [
     FunctionalKernelRegressor("gaussian", trim=None),
 ]
 CODERS = [
-    *(KernelAutoencoder(2, loss=loss, refine=False, max_iter=6) for loss in LOSSES),
-    KernelAutoencoder(2, loss="huber", storage=Nystroem(10), refine=False, max_iter=6),
-    KernelAutoencoder((2, 1), reg=1e-2, max_iter=6),
-    KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2, refine=False, max_iter=6),
+    *(KernelAutoencoder(2, loss=loss, refine=False, max_iter=3) for loss in LOSSES),
+    KernelAutoencoder(2, loss="huber", storage=Nystroem(10), refine=False, max_iter=3),
+    KernelAutoencoder((2, 1), reg=1e-2, max_iter=3),
+    KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2, refine=False, max_iter=3),
     KernelPCA(2),
     KernelPCA(2, loss="huber"),
 ]
@@ -47,7 +47,7 @@ CODERS = [
 @pytest.mark.parametrize("weights", ["equal", "unequal"])
 @pytest.mark.parametrize("model", [*REGRESSORS, *CODERS], ids=repr)
 def test_only_ratios_of_weights_count(model: Any, weights: str) -> None:
-    w = np.ones(24) if weights == "equal" else np.random.default_rng(1).integers(1, 4, 24).astype(float)
+    w = np.ones(16) if weights == "equal" else np.random.default_rng(1).integers(1, 4, 16).astype(float)
     regressor = any(model is one for one in REGRESSORS)
     given = (X, Y) if regressor else (X,)
     one, eight = (clone(model).fit(*given, sample_weight=k * w) for k in (1.0, 8.0))
