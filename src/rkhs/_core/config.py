@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 else:
     from sklearn.base import BaseEstimator
 
-# The names of the parameters of a class: a fit asks for them many times, and to read a signature takes long.
 known_names: Any = classmethod(cache(BaseEstimator._get_param_names.__func__))  # type: ignore[arg-type]
 
 
 class Configurable(BaseEstimator):
     """An object that is fully described by its constructor parameters."""
 
-    _get_param_names = known_names
+    _get_param_names = known_names  # a fit asks for them many times, and to read a signature takes long
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Configurable) or type(self) is not type(other):
