@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 from rkhs import InputOutputKernelRegressor, KernelAutoencoder, OperatorKernelRegressor, fit_robust
 from rkhs._core.errors import GapWarning, InputError
-from rkhs.estimators.robust_regression import pair_errors
+from rkhs.estimators.robust_fit import pair_errors
 from rkhs.kernels import Gaussian, Linear, Spectrum
 
 RNG = np.random.default_rng(0)

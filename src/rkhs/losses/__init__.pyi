@@ -7,8 +7,8 @@ from rkhs.losses.canonical import (
     Norm as Norm,
     Squared as Squared,
     SquaredEpsilonInsensitive as SquaredEpsilonInsensitive,
+    as_loss as as_loss,
 )
 from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
 from rkhs.losses.margin import MaximumMargin as MaximumMargin
 from rkhs.losses.radial import Power as Power, Radial as Radial
-from rkhs.losses.registry import as_loss as as_loss

@@ -1,4 +1,4 @@
-"""The losses whose conjugate is ``c/2 ||a||^2 + epsilon ||a||`` on a ball: one formula, six names.
+"""The losses whose conjugate is ``c/2 ||a||^2 + epsilon ||a||`` on a ball: one formula, six names; and losses by name.
 
 With ``t = (||r|| - epsilon)_+`` the loss is ``t^2 / (2 c)`` while ``t <= c cap`` and ``cap t - c cap^2 / 2`` beyond.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
+from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
+from rkhs.losses.base import Loss
 from rkhs.losses.radial import Radial
 
 _ROUND = 0.05  # of the median norm: where a loss with a corner is rounded so that squared losses lie above it
@@ -305,3 +309,47 @@ class Ball(Canonical):
     def dual_parameters(self) -> tuple[float, float, float]:
         """``(0, radius, infinity)``."""
         return 0.0, check_number(self.radius, "Ball.radius", above=0.0), math.inf
+
+
+_NAMES: dict[str, Callable[[], Loss]] = {
+    "squared": Squared,
+    "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive("auto"),
+    "epsilon_insensitive": lambda: EpsilonInsensitive("auto"),
+    "huber": lambda: Huber("auto"),
+}
+
+
+def as_loss(loss: Any) -> Loss:
+    """Return the loss that a name or a loss object means.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object, which is
+        copied. Parameters of a name are ``"auto"``, which estimators turn into numbers in fit.
+
+    Returns
+    -------
+    Loss
+
+    Raises
+    ------
+    InputError
+        For any other value.
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6.
+
+    Examples
+    --------
+    >>> from rkhs.losses import as_loss
+    >>> as_loss("huber")
+    Huber(kappa='auto')
+    """
+    if isinstance(loss, Loss):
+        return own(loss)
+    if isinstance(loss, str) and loss in _NAMES:
+        return _NAMES[loss]()
+    known = ", ".join(repr(word) for word in _NAMES)
+    raise InputError(f"loss must be one of {known}, or a loss such as Huber(1.0); got {loss!r}")

@@ -1,4 +1,3 @@
-from rkhs.metrics._dci import Disentanglement as Disentanglement, dci as dci
 from rkhs.metrics.bounds import (
     Bound as Bound,
     autoencoder_bound as autoencoder_bound,
@@ -7,6 +6,8 @@ from rkhs.metrics.bounds import (
     sphere_autoencoder_bound as sphere_autoencoder_bound,
 )
 from rkhs.metrics.disentanglement import (
+    Disentanglement as Disentanglement,
+    dci as dci,
     irs as irs,
     latent_report as latent_report,
     mig as mig,

@@ -1,16 +1,16 @@
-"""Disentanglement of codes against known factors: MIG, SAP, IRS, and a report for each factor."""
+"""Disentanglement of codes against known factors: DCI, MIG, SAP, IRS, and a report for each factor."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rkhs._core.arrays import check_items, read_numbers
+from rkhs._core.arrays import check_items, read_numbers, read_values
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
-from rkhs.metrics._factors import centred_columns, halves, in_common_unit, read_pair, varying
 
 _BINS = 20
 _CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries nothing
@@ -18,6 +18,68 @@ _CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries n
 # the smallest one count as zero: its weight of them is zero anyway.
 _LARGEST, _SMALLEST = 1e20, 1e-100
 _MOST_BINS = 2**31  # beyond, rounding would fill them
+
+
+def read_pair(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n, D), and factors (n, F) as numbers of their values from 0."""
+    # Sums round in the order of the numbers in memory.
+    Z = np.ascontiguousarray(read_numbers(codes, "codes", shape="(n, D)"))
+    if len(Z) < 2:
+        raise InputError("codes must have at least two rows; got n_samples=1")
+    V = read_values(factors, "factors")
+    if V.ndim != 2 or V.shape[0] != Z.shape[0] or V.shape[1] < 1:
+        raise InputError(f"factors must have shape ({Z.shape[0]}, F), one row a code; got {V.shape}")
+    return Z, np.stack([_numbered(column) for column in V.T], 1)
+
+
+def _numbered(column: np.ndarray) -> np.ndarray:
+    """Values of a factor as numbers from 0, in their order."""
+    if column.dtype.kind not in "biufUSO":
+        raise InputError(f"factors must hold numbers or names; got dtype {column.dtype}")
+    try:
+        numbers = column.astype(np.float64)
+    except (TypeError, ValueError):  # names
+        numbers = np.zeros(len(column))
+    if not np.isfinite(numbers).all():
+        raise InputError("factors must be finite; got NaN or infinity")
+    try:
+        return np.unique(column, return_inverse=True)[1].reshape(-1)
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in column}))
+        raise InputError(f"factors must hold numbers or names, one kind a column; got {kinds}") from None
+
+
+def in_common_unit(Z: np.ndarray) -> np.ndarray:
+    """The array times a power of two: its largest entry is about one, and no square overflows or vanishes."""
+    return np.ldexp(Z, -int(np.frexp(np.abs(Z).max())[1])) if Z.size else Z
+
+
+def varying(V: np.ndarray) -> list[int]:
+    """Columns with more than one value; the others cannot be scored."""
+    kept = [j for j in range(V.shape[1]) if V[:, j].max() > 0]
+    if not kept:
+        raise InputError("factors must vary: every column has a single value")
+    return kept
+
+
+def centred_columns(Z: np.ndarray) -> np.ndarray:
+    """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
+    A = in_common_unit(Z)
+    A = A - A.min(0)  # exact where all entries are far from zero, as a mean is not
+    A -= A.mean(0)
+    return np.stack([in_common_unit(column) for column in A.T], 1)
+
+
+def halves(v: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """A seeded half split, stratified where every value occurs twice."""
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(len(v))
+    enough = np.bincount(v).min() >= 2 and len(v) // 2 >= v.max() + 1
+    train, test = train_test_split(rows, test_size=0.5, random_state=random_state, stratify=v if enough else None)
+    if len(np.unique(v[train])) < 2:
+        raise InputError("each factor needs at least two values in the training half; give more rows")
+    return train, test
 
 
 def _discretise(z: np.ndarray, bins: int) -> np.ndarray:
@@ -313,3 +375,103 @@ def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = 
             }
         )
     return report
+
+
+@dataclass(frozen=True)
+class Disentanglement:
+    """Scores of one representation by :func:`dci`.
+
+    Parameters
+    ----------
+    disentanglement : float
+        One if each code serves one factor.
+    completeness : float
+        One if each factor is held by one code.
+    informativeness : float
+        Mean test accuracy of predicting the factors.
+    importances : ndarray of shape (D, F)
+        Importance of each code for each factor; each column sums to one.
+
+    Raises
+    ------
+    ValueError
+        Never: it holds what :func:`dci` found.
+
+    References
+    ----------
+    Eastwood and Williams (2018), section 2.
+    """
+
+    disentanglement: float
+    completeness: float
+    informativeness: float
+    importances: np.ndarray
+
+
+@within_limit
+def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 20) -> Disentanglement:
+    """Disentanglement, completeness and informativeness from gradient-boosted classifiers, one a factor.
+
+    Parameters
+    ----------
+    codes : array of shape (n, D)
+    factors : array of shape (n, F)
+        Discrete.
+    random_state : int, default=0
+        Of the half split and of the classifiers.
+    n_estimators : int, default=20
+        Rounds of boosting.
+
+    Returns
+    -------
+    Disentanglement
+
+    Raises
+    ------
+    InputError
+        As :func:`mutual_information`, and if no factor varies.
+
+    References
+    ----------
+    Eastwood and Williams (2018), section 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.metrics import dci
+    >>> grid = np.array([[a, b] for a in range(3) for b in range(3)] * 4)
+    >>> round(dci(grid, grid).disentanglement, 6)
+    1.0
+    """
+    Z, V = read_pair(codes, factors)
+    from sklearn.ensemble import GradientBoostingClassifier  # only where it is used: half a second
+
+    Z = centred_columns(Z)  # trees see the order of codes only, in single precision
+    check_count(n_estimators, "n_estimators")
+    kept = varying(V)
+    importances, accuracies = np.zeros((Z.shape[1], len(kept))), []
+    for column, j in enumerate(kept):
+        train, test = halves(V[:, j], random_state)
+        model = GradientBoostingClassifier(n_estimators=n_estimators, random_state=random_state)
+        model.fit(Z[train], V[train, j])
+        with np.errstate(invalid="ignore"):  # trees that split and gain nothing: 0 / 0 for each code, of no importance
+            importances[:, column] = np.nan_to_num(model.feature_importances_)
+        accuracies.append(model.score(Z[test], V[test, j]))
+    total = max(float(importances.sum()), 1e-300)
+    rows, columns = importances.sum(1), importances.sum(0)
+    return Disentanglement(
+        float((rows / total * _purity(importances, rows)).sum()),
+        float((columns / total * _purity(importances.T, columns)).sum()),
+        float(np.mean(accuracies)),
+        importances,
+    )
+
+
+def _purity(importances: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """One minus the entropy of each row, in the base of its length; one column is pure."""
+    count = importances.shape[1]
+    if count == 1:
+        return np.ones(len(importances))
+    shares = importances / np.where(sums > 0.0, sums, 1.0)[:, None]
+    logs = np.log(np.where(shares > 0.0, shares, 1.0))
+    return 1.0 + (shares * logs).sum(1) / np.log(count)

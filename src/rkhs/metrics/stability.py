@@ -12,7 +12,7 @@ import torch
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.losses import Radial, as_loss
-from rkhs.metrics._bound import Bound, check_delta, check_finite
+from rkhs.metrics.bounds import Bound, check_delta, check_finite
 
 
 class Regressor(Protocol):
