@@ -1,7 +1,6 @@
 from rkhs.spaces.base import Components as Components, Space as Space, Targets as Targets
 from rkhs.spaces.held_items import HeldItems as HeldItems
 from rkhs.spaces.mapped import MappedSpace as MappedSpace, fit_euclidean as fit_euclidean
-from rkhs.spaces.passes import Data as Data, FeatureMoments as FeatureMoments
 from rkhs.spaces.source import (
     BLOCK as BLOCK,
     Source as Source,
@@ -9,4 +8,5 @@ from rkhs.spaces.source import (
     open_source as open_source,
     positive_rows as positive_rows,
 )
+from rkhs.spaces.sums import Data as Data, FeatureMoments as FeatureMoments
 from rkhs.spaces.whole import WholeSpace as WholeSpace, training_gram as training_gram

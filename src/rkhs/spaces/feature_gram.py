@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs.spaces.features import FeatureMap
-from rkhs.spaces.passes import Data
-from rkhs.spaces.sums import STRIP, Sweep, block_adjoint, block_features, block_lengths
+from rkhs.spaces.sums import STRIP, Data, Sweep, block_adjoint, block_features, block_lengths
 
 
 class RowFeatures(Protocol):

@@ -18,9 +18,8 @@ from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import RESOLVE, sample_rows
-from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.source import Source
-from rkhs.spaces.sums import Sweep, block_moments, block_normal
+from rkhs.spaces.sums import Data, FeatureMoments, Sweep, block_moments, block_normal, feature_moments
 
 
 class MappedSpace(Space):

@@ -12,9 +12,8 @@ from rkhs.spaces import BLOCK, Components
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import EvaluatedMap
 from rkhs.spaces.mapped import feature_components, with_signs
-from rkhs.spaces.passes import feature_moments
 from rkhs.spaces.source import Options
-from rkhs.spaces.sums import Sweep, block_moments
+from rkhs.spaces.sums import Sweep, block_moments, feature_moments
 
 RowSums = tuple[np.ndarray, np.ndarray, float]
 """Sums of raw features of shape (w,), of their products of shape (w, w), and of ``k(x, x)``."""
