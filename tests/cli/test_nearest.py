@@ -123,3 +123,35 @@ def test_tables_with_texts_and_curves_with_gaps(capsys: pytest.CaptureFixture[st
     assert nearest("curves.csv", "--kind", "curves", "--top", "1")[0]["row_from_1"] == "1"
     assert main(["nearest", "mixed.csv", "--top", "0"]) == 2
     assert "--top must be" in capsys.readouterr().err
+
+
+def test_an_excel_file_holds_what_a_csv_file_holds() -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra tables")
+    write_codes("wine.csv", WINE[:12], column_names=[f"c{j}" for j in range(13)])
+    rows = nearest("wine.csv", "--top", "2")
+    assert main(["nearest", "wine.csv", "--top", "2", "-o", "near.xlsx"]) == 0
+    titles, *cells = openpyxl.load_workbook("near.xlsx").active.iter_rows(values_only=True)
+    assert list(titles) == list(rows[0])
+    assert [tuple(row.values())[:3] for row in rows] == [tuple(map(str, row))[:3] for row in cells]
+    np.testing.assert_allclose([row[3] for row in cells], [float(row["distance"]) for row in rows], rtol=1e-15)
+
+
+@pytest.mark.parametrize("command", ["nearest", "novelty"])
+@pytest.mark.parametrize("texts", [False, True])
+def test_columns_that_the_new_file_lacks_are_named(
+    capsys: pytest.CaptureFixture[str], command: str, texts: bool
+) -> None:
+    word = "red" if texts else "1"
+    Path("known.csv").write_text("a,b,c\n" + "".join(f"{i},{i % 3},{word}\n" for i in range(20)))
+    Path("new.csv").write_text(f"a,cc,b\n1,{word},3\n2,{word},5\n")
+    assert main([command, "known.csv", "new.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "new.csv: expected the columns of the training file, by their names; 'c' is not there; got 'a', 'cc'" in said
+
+
+def test_a_model_is_no_file_of_items(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("m.rkhs").write_text("")
+    Path("known.csv").write_text("a,b\n1,2\n3,4\n5,7\n")
+    for words in (("m.rkhs",), ("known.csv", "m.rkhs")):
+        assert main(["nearest", *words]) == 2
+        assert "m.rkhs: a model; expected a file of items" in capsys.readouterr().err

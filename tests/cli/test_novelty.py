@@ -81,7 +81,7 @@ def test_wrong_arguments_are_refused_in_the_words_of_the_command(
     assert "missing.csv" in capsys.readouterr().err
     Path("model.rkhs").write_text("")
     assert main(["novelty", "model.rkhs", "new.csv"]) == 2
-    assert "novelty takes the file of the known rows" in capsys.readouterr().err
+    assert "model.rkhs: a model; expected a file of items" in capsys.readouterr().err
 
 
 def test_names_of_compounds_are_no_numbers_and_keep_their_title(

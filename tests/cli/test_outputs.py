@@ -62,7 +62,7 @@ def everything(folder: Path) -> dict[str, Any]:
 
 REFUSED = [
     (("-o", "no/m.rkhs"), "-o: expected a file in an existing folder"),
-    (("-o", "m.rkhs", "--codes", "z.txt"), "--codes must end in .csv, .parquet, .npy"),
+    (("-o", "m.rkhs", "--codes", "z.txt"), "--codes must end in .csv, .xlsx, .parquet, .npy"),
     (("-o", "/dev/null"), "-o: expected the name of a file"),
     (("-o", "/dev/full"), "-o: expected the name of a file"),
     (("--codes", "null.csv"), "--codes: expected the name of a file"),
@@ -110,7 +110,7 @@ def test_a_fit_refuses_outputs_before_it_begins(
     ("words", "message"),
     [
         (("transform", "m.rkhs", "in.csv", "-o", "soft.csv"), "would overwrite INPUT"),
-        (("transform", "m.rkhs", "in.csv", "-o", "z.xlsx"), "-o must end in"),
+        (("transform", "m.rkhs", "in.csv", "-o", "z.xls"), "-o must end in"),
         (("transform", "m.rkhs", "in.csv", "-o", "no/z.npy"), "existing folder"),
         (("transform", "m.rkhs", "in.csv", "--stream", "-o", "z.csv"), "-o must end in .npy"),
         (("transform", "m.rkhs", "in.csv", "-o", "in.csv/"), "would overwrite INPUT"),

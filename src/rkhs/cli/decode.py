@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, reading_options, real, user_errors
 from rkhs.cli.models import add_model_options, of_class, read_model_file
-from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import csv_lines, write_lines, write_numbers
+from rkhs.cli.outputs import SHEETS, TABLES, Outputs
+from rkhs.cli.rows import give_rows, table_rows, write_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +29,10 @@ Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_model_options(parser)
-    parser.add_argument("codes", metavar="CODES", help="a .csv, .parquet or .npy file, as rkhs transform writes")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; rankings are .csv")
+    parser.add_argument("codes", metavar="CODES", help="a file that rkhs transform wrote")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write; rankings are .csv or .xlsx"
+    )
     parser.add_argument(
         "--candidates",
         metavar="FILE",
@@ -70,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
     if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
         _write_vectors(args, model, known)
         return 0
-    if not args.output.lower().endswith(".csv"):
-        raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
+    if not args.output.lower().endswith(SHEETS):
+        raise InputError(f"rankings are written as .csv or .xlsx; got {args.output!r}; change the file name")
     codes = _read_codes(args.codes, model)
     with user_errors():
         found = _ranked(args, model, file.notes, codes.X)
@@ -79,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     columns = {title: c for title, c in (("name", found.names), (text, found.texts)) if c is not None}
     places = _places(found.ranking.indices.ravel().tolist(), found.lost)
     cells = _cells(args, known, places.values())
-    write_lines(args.output, _lines(found.ranking, codes.row_names, columns, places, cells))
+    give_rows(args.output, _rows(found.ranking, codes.row_names, columns, places, cells))
     print(f"{found.ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
@@ -92,11 +94,13 @@ def _write_vectors(args: argparse.Namespace, model: KernelEstimator, known: dict
     titles = known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
     if vectors.dtype != object:
         write_numbers(args.output, vectors, codes, titles)
-    elif args.output.lower().endswith(".csv"):
+    elif args.output.lower().endswith(SHEETS):
         cells = ([("" if cell is None else cell) for cell in row] for row in vectors.tolist())
-        write_lines(args.output, csv_lines(titles, cells, codes))
+        give_rows(args.output, table_rows(titles, cells, codes))
     else:
-        raise InputError(f"rows with texts or gaps are written as .csv; got {args.output!r}; change the file name")
+        raise InputError(
+            f"rows with texts or gaps are written as .csv or .xlsx; got {args.output!r}; change the file name"
+        )
     print(f"{len(vectors)} {'rows' if vectors.dtype == object else 'vectors'}: {args.output}")
 
 
@@ -206,19 +210,17 @@ def _cells(
     return titles, {i: cells for i, cells in enumerate(rows) if i in wanted}
 
 
-def _lines(
+def _rows(
     ranking: Any,
     rows: Sequence[str] | None,
     columns: dict[str, Any],
     in_file: dict[int, int],
     cells: tuple[list[str], dict[int, list[str]]],
-) -> Iterator[str]:
-    """One line a code and candidate, nearest first, with the columns that there are; rows count from 1."""
-    from rkhs.data.text import csv_line
-
-    yield csv_line(["code", "rank", "candidate", *columns, "squared_distance", *cells[0]])
+) -> Iterator[list[Any]]:
+    """One row a code and candidate, nearest first, with the columns that there are; rows count from 1."""
+    yield ["code", "rank", "candidate", *columns, "squared_distance", *cells[0]]
     for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
         for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
             row, found = in_file[j], [column[j] for column in columns.values()]
             code = i + 1 if rows is None else rows[i]
-            yield csv_line([code, place, row + 1, *found, distance, *cells[1].get(row, ())])
+            yield [code, place, row + 1, *found, distance, *cells[1].get(row, ())]

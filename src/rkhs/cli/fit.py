@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="MODEL", help="model file to write, such as model.rkhs; not needed with --codes"
     )
     add_fit_options(parser)
-    parser.add_argument("--codes", metavar="FILE", help="write the codes of the input (.csv, .parquet or .npy)")
+    parser.add_argument("--codes", metavar="FILE", help="write the codes of the input (.csv, .xlsx, .parquet or .npy)")
     parser.add_argument(
         "--stream",
         action="store_true",

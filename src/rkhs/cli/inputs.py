@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -122,6 +122,10 @@ def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
     """Read a file as the options say, without the rows of ``--leave-out``."""
+    if path.lower().endswith(".rkhs"):
+        raise InputError(
+            f"{path}: a model; expected a file of items, as rkhs fit reads them; rkhs info says what it is"
+        )
     data = _read_all(args, path, gram=gram)
     if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
         from rkhs.cli.expressions import parse_kernel
@@ -215,12 +219,16 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
 def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
     """A table of numbers and texts; new files have the columns of the training file."""
     from rkhs.data import read_mixed
+    from rkhs.data.readers import column_titles
 
     options = _given_options(args)
     if getattr(args, "gram", False):
         raise InputError("a mixed table takes no --gram; leave it out")
-    if names is not None:
-        options.setdefault("columns", names)
+    if names is not None and args.columns is None:
+        options["columns"] = names
+        titles = column_titles(path, **_title_options(args))
+        if set(titles) & set(names):
+            _refuse_lacking(path, names, titles)
     return _report_skipped(read_mixed(path, kinds=kinds, **options))
 
 
@@ -294,7 +302,7 @@ def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) 
             return read_input(args, path)
         return _report_skipped(read_items(path, kind=args.kind, **{**_given_options(args), **columns}))
 
-    return _by_names(read, names)
+    return _by_names(path, read, names)
 
 
 def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dataset:
@@ -383,11 +391,11 @@ def _columns_of(
 
     if names is None or args.columns is not None or not is_text_table(path):
         return {}
-    first = _by_names(lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
+    first = _by_names(path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
     return {} if first.column_names is None else {"columns": names}
 
 
-def _by_names(read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Dataset:
+def _by_names(path: str, read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Dataset:
     """The columns of these names; a file without names is taken by position."""
     try:
         return read({"columns": names})
@@ -396,9 +404,23 @@ def _by_names(read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Da
             data = read({})
         except InputError:
             raise error from None
-        if data.column_names is not None:
-            raise  # which says what is missing
-        return data
+        if data.column_names is None:
+            return data
+        _refuse_lacking(path, names, data.column_names)
+        raise
+
+
+def _refuse_lacking(path: str, names: list[str], found: Sequence[str]) -> None:
+    """Say which columns of the training file a file does not have."""
+    from rkhs.data.dataset import listed
+
+    lacking = [shown(name) for name in names if name not in found]
+    if lacking:
+        raise InputError(
+            f"{path}: expected the columns of the training file, by their names; {listed(lacking)} "
+            f"{'is' if len(lacking) == 1 else 'are'} not there; got {listed(list(map(shown, found)), 10)}; correct the "
+            "names in the file"
+        ) from None
 
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:

@@ -12,8 +12,8 @@ from rkhs._core.errors import InputError
 from rkhs.cli.columns import add_kernel_options, column_change
 from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import default_kernel
-from rkhs.cli.outputs import Outputs
-from rkhs.cli.rows import beside, write_lines
+from rkhs.cli.outputs import SHEETS, Outputs
+from rkhs.cli.rows import beside, give_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="KNOWN", help="items to choose from, as rkhs fit reads them")
     parser.add_argument("new", metavar="NEW", nargs="?", help="items to find the nearest of (default: those of KNOWN)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="a .csv file to write; without it csv is printed")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="a .csv or .xlsx file to write; without it csv is printed"
+    )
     parser.add_argument("--top", metavar="K", type=int, default=5, help="how many for each item (default 5)")
     add_kernel_options(parser, None, "kernel on the items; rkhs fit --help lists them")
     add_input_options(parser)
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, compare, write or print."""
     outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
-    outputs.add("-o", args.output, (".csv",))
+    outputs.add("-o", args.output, SHEETS)
     from rkhs._core.checks import check_count
 
     top = check_count(args.top, "--top")
@@ -65,13 +67,12 @@ def run(args: argparse.Namespace) -> int:
             reader: Any = SimpleNamespace(kernel_=kernel, **width)
             data = read_for_model(of_two(args, new=True), args.new, reader, input_notes(known, args))
         found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
-    lines = _lines(data, known, _SIMILARITIES.get(type(kernel).__name__, "distance"), *found)
+    rows = _rows(data, known, _SIMILARITIES.get(type(kernel).__name__, "distance"), *found)
     said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by {kernel!r}"
+    give_rows(args.output, rows)
     if args.output is None:
         sys.stderr.write(f"rkhs: note: {said}\n")
-        print("".join(lines), end="")
     else:
-        write_lines(args.output, lines)
         print(f"{said}: {args.output}")
     return 0
 
@@ -109,13 +110,11 @@ def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -
     return places, -values if similar else np.sqrt(values.clip(0.0))
 
 
-def _lines(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[str]:
-    from rkhs.data.text import csv_line
-
+def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[list[Any]]:
     (names, title), others = beside(data), [beside(known)[0]]
     if known.smiles is not None and known.row_names is not None:
         others.append(known.smiles)
-    yield csv_line([title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure])
+    yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):
-            yield csv_line([name, rank, *(column[j] for column in others), value])
+            yield [name, rank, *(column[j] for column in others), value]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import add_kernel_options
 from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="FILE", help="rows that are known, as rkhs fit reads them")
     parser.add_argument("new", metavar="NEW", nargs="?", help="rows to compare with them (default: those of FILE)")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write p and the score of each row (.csv, .parquet, .npy)"
+        "-o", "--output", metavar="FILE", help="write p and the score of each row (.csv, .xlsx, .parquet, .npy)"
     )
     parser.add_argument(
         "--alpha",
@@ -65,11 +64,6 @@ def run(args: argparse.Namespace) -> int:
 
     from rkhs._core.checks import check_number
 
-    if args.input.lower().endswith(".rkhs"):
-        raise InputError(
-            f"{args.input}: a model; novelty takes the file of the known rows; for a model that predicts, rkhs predict "
-            "writes novelty_p"
-        )
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_input(of_two(args, new=False), args.input, gram=args.gram)
     from rkhs.estimators import KernelNovelty  # a wrong file is refused before this

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
+TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
+SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
 _OF_CODES = ("codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
@@ -54,7 +55,7 @@ class Outputs:
         self._refuse_clashes(flag, path)
         with naming(flag):
             check_writable(path)
-        if path.lower().endswith((".parquet", ".onnx", *PICTURES)):
+        if path.lower().endswith((".xlsx", ".parquet", ".onnx", *PICTURES)):
             _import_writer(path)
         self._planned[flag] = path
 
@@ -148,7 +149,8 @@ def _may_be_replaced(path: str) -> bool:
 
 
 def _import_writer(path: str) -> None:
-    optional({"onnx": "onnx.helper", "parquet": "pyarrow"}.get(path.lower().rpartition(".")[2], "matplotlib.figure"))
+    writers = {"onnx": "onnx.helper", "parquet": "pyarrow", "xlsx": "openpyxl"}
+    optional(writers.get(path.lower().rpartition(".")[2], "matplotlib.figure"))
 
 
 @contextmanager

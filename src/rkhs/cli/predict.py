@@ -9,8 +9,8 @@ from rkhs._core.errors import InputError
 from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, of_class, read_model_file
-from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import csv_lines, write_lines, write_numbers
+from rkhs.cli.outputs import SHEETS, TABLES, Outputs
+from rkhs.cli.rows import give_rows, table_rows, write_numbers
 from rkhs.cli.summaries import add_json_option, print_json, tell
 from rkhs.cli.targets import known_values
 from rkhs.cli.wording import few
@@ -49,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     add_model_options(parser, rows=True)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="a .csv, .parquet or .npy file to write; without it csv is printed"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed",
     )
     parser.add_argument(
         "--coverage", metavar="P", type=float, help="probability that the ends hold the true value (default 0.9)"
@@ -78,12 +81,12 @@ def run(args: argparse.Namespace) -> int:
             values, titles = (found["predictions"], names) if alone else (np.array(table[1]), table[0])
             write_numbers(args.output, values, data, titles, numbered=True)
         else:
-            write_lines(args.output, csv_lines(*table, data, numbered=True))
+            give_rows(args.output, table_rows(*table, data, numbered=True))
         tell(args, facts | {"output": args.output}, [f"{data.n_samples} predictions of {few(names)}: {args.output}"])
     elif args.json:
         print_json(facts | {"row names": data.row_names} | found)
     else:
-        print("".join(csv_lines(*table, data, numbered=True)), end="")
+        give_rows(None, table_rows(*table, data, numbered=True))
     return 0
 
 
@@ -99,8 +102,8 @@ def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassif
         )
     if head is not None and args.coverage is not None:
         raise InputError(f"{args.model}: --coverage is for numbers; this model predicts classes; leave it out")
-    if head is not None and args.output is not None and not args.output.lower().endswith(".csv"):
-        raise InputError(f"classes are written as .csv; got -o {args.output}; change the file name")
+    if head is not None and args.output is not None and not args.output.lower().endswith(SHEETS):
+        raise InputError(f"classes are written as .csv or .xlsx; got -o {args.output}; change the file name")
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, data: Dataset) -> _Predicted:

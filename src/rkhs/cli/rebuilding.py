@@ -40,7 +40,7 @@ def add_rebuilding_options(parser: argparse.ArgumentParser) -> None:
         help="also how often decoding the code of a row ranks the row among the best K rows of the file",
     )
     group.add_argument(
-        "--errors", metavar="FILE", help="write the errors, one column for each model (.csv, .parquet or .npy)"
+        "--errors", metavar="FILE", help="write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"
     )
     add_model_limits(parser)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import atomic_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,22 +45,25 @@ def write_numbers(
     write_codes(path, X, **({} if path.lower().endswith(".npy") else said))
 
 
-def csv_lines(
+def table_rows(
     titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset, *, numbered: bool = False
-) -> Iterator[str]:
-    """Lines of a csv file, with the names of the rows in front, or with what numbers them."""
-    from rkhs.data.text import csv_line
-
+) -> Iterator[Sequence[Any]]:
+    """Rows of a table to write, titles first, with the names of the rows in front, or with what numbers them."""
     names, title = beside(data) if numbered else (data.row_names, data.row_title)
-    yield csv_line(titles if names is None else [title or "", *titles])
+    yield titles if names is None else [title or "", *titles]
     for i, row in enumerate(rows):
-        yield csv_line(row if names is None else [names[i], *row])
+        yield row if names is None else [names[i], *row]
 
 
-def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write a text file: complete, or not at all."""
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        handle.writelines(lines)
+def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table, or print it as csv where no file is named."""
+    from rkhs.data.text import csv_line
+    from rkhs.data.writers import write_rows
+
+    if path is None:
+        print("".join(map(csv_line, rows)), end="")
+    else:
+        write_rows(path, rows)
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="a .csv, .parquet or .npy file to write; FOLDER/ for parquet files written block by block",
+        help="a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files written block by block",
     )
     parser.add_argument("--layer", type=int, metavar="L", help="hidden layer of a deep autoencoder, from 1")
     parser.add_argument(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, optional, shown
 from rkhs._core.files import as_path, atomic_path
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
-from rkhs.data.text import csv_line
+from rkhs.data.text import csv_line, escape_formula
 
-_EXTENSIONS = (".csv", ".parquet", ".npy")
+WRITTEN = (".csv", ".xlsx", ".parquet", ".npy")
+_SHEET = 1_048_576, 16_384  # rows and columns of an Excel sheet
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # control characters that it does not hold
 
 
 def write_codes(
@@ -25,9 +28,9 @@ def write_codes(
     column_names: Sequence[str] | None = None,
     row_title: str | None = None,
 ) -> None:
-    """Write codes to a csv, parquet or npy file; :func:`read_table` gives back the same numbers and names.
+    """Write codes to a csv, xlsx, parquet or npy file; :func:`read_table` gives back the same numbers and names.
 
-    With `row_title`, names that are numbers are read back with ``index_column=0``.
+    In xlsx numbers have 16 digits. With `row_title`, names that are numbers are read back with ``index_column=0``.
 
     The file is written under another name in the same folder and then moved into place, so a crash leaves the old file
     or none.
@@ -35,13 +38,13 @@ def write_codes(
     Parameters
     ----------
     path : str or path
-        Ends in ``.csv``, ``.parquet`` or ``.npy``.
+        Ends in ``.csv``, ``.xlsx``, ``.parquet`` or ``.npy``.
     codes : array-like of shape (n, p)
         Finite numbers.
     row_names : sequence of str, default=None
-        n names; written as a first column without a header in csv and as the index in parquet. In csv a name that
-        begins like a formula of a spreadsheet (``=``, ``+``, ``-``, ``@``, tabulator, carriage return) has a quote
-        ``'`` before it, unless it is a number; :func:`read_table` takes that quote away.
+        n names; written as a first column without a header in csv and xlsx and as the index in parquet. In csv and xlsx
+        a name that begins like a formula of a spreadsheet (``=``, ``+``, ``-``, ``@``, tabulator, carriage return) has
+        a quote ``'`` before it, unless it is a number; :func:`read_table` takes that quote away.
     column_names : sequence of str, default=None
         p names; None writes ``code0``, ``code1``, ... (nothing in npy).
     row_title : str, default=None
@@ -51,14 +54,14 @@ def write_codes(
     ------
     InputError
         For another extension, codes that are not finite numbers of shape (n, p), names that do not fit, names for npy,
-        which cannot hold them, and a folder that does not exist.
+        which cannot hold them, more rows or columns than a sheet of xlsx has, and a folder that does not exist.
     MissingExtraError
-        If parquet is asked for without the extra ``tables``.
+        If parquet or xlsx is asked for without the extra ``tables``.
     """
     target = as_path(path)
     extension = target.suffix.lower()
-    if extension not in _EXTENSIONS:
-        raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
+    if extension not in WRITTEN:
+        raise InputError(f"`path` must end in {', '.join(WRITTEN)}; got {target.name!r}; change the file name")
     values = _check_codes(codes)
     rows = _names(row_names, values.shape[0], "row_names")
     columns = _names(column_names, values.shape[1], "column_names")
@@ -74,8 +77,46 @@ def write_codes(
     if "" in columns:
         raise InputError(f"`column_names` must not be empty; got {shown(columns)}; name every column")
     check_unique_names(columns, "column_names")
-    title = row_title if rows is not None and row_title not in columns else None
-    _WRITERS[extension](target, values, rows, columns, title)
+    title = row_title if row_title not in columns else None
+    if extension == ".parquet":
+        _write_parquet(target, values, rows, columns, title)
+    else:
+        _write_named(target, values, rows, columns, title)
+
+
+def _write_named(path: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None) -> None:
+    lines = [columns, *values.tolist()]  # Python floats, whose text form reads back to the same bits, for float32 too
+    if rows is not None:
+        lines = [[name, *line] for name, line in zip([title or "", *rows], lines, strict=True)]
+    write_rows(path, lines)
+
+
+def write_rows(path: str | os.PathLike[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write rows of texts and numbers, titles first, as .xlsx or else as .csv: complete, or not at all."""
+    with atomic_path(path) as temporary:
+        if os.fspath(path).lower().endswith(".xlsx"):
+            _write_sheet(temporary, [list(map(_in_sheet, row)) for row in rows])
+        else:
+            with open(temporary, "w", encoding="utf-8", newline="") as handle:
+                handle.writelines(map(csv_line, rows))
+
+
+def _write_sheet(path: Path, rows: list[list[object]]) -> None:
+    if len(rows) > _SHEET[0] or len(rows[0]) > _SHEET[1]:
+        raise InputError(f"a sheet of .xlsx has {_SHEET[0]} rows and {_SHEET[1]} columns at most; write .csv")
+    book = optional("openpyxl").Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    book.save(path)
+
+
+def _in_sheet(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    if _UNSEEN.search(cell):
+        raise InputError(f"a sheet of .xlsx holds no control characters; got {shown(cell)}; write .csv")
+    return escape_formula(cell)
 
 
 def _check_codes(codes: Any) -> np.ndarray:
@@ -105,14 +146,6 @@ def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[st
     return texts
 
 
-def _write_csv(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None) -> None:
-    with atomic_path(target) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        handle.write(csv_line(columns if rows is None else [title or "", *columns]))
-        # tolist() gives Python floats, whose text form reads back to the same bits, for float32 too.
-        for i, numbers in enumerate(values.tolist()):
-            handle.write(csv_line(numbers if rows is None else [rows[i], *numbers]))
-
-
 def _write_parquet(
     target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None
 ) -> None:
@@ -123,6 +156,3 @@ def _write_parquet(
     frame = pandas.DataFrame(values, columns=columns, index=index)
     with atomic_path(target) as temporary:
         frame.to_parquet(temporary, engine="pyarrow")
-
-
-_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
