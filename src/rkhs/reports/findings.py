@@ -146,8 +146,8 @@ def _expected(estimates: list[float | None], width: int) -> str:
     said = f"Expect new items to lose about {percent(most)} of the variance."
     if most > _MUCH:
         short = "one number" if width == 1 else f"{width} numbers"
-        said += f" So much is lost because a code has only {short}, or because columns have little to do with each"
-        said += " other. It is no fault of the fit. Codes of more components usually lose less."
+        said += f" So much is lost because a code has only {short}, or because the items have little in common."
+        said += " It is no fault of the fit. Codes of more components usually lose less."
     return said
 
 
