@@ -105,6 +105,16 @@ class MemberSets:
     members: list[np.ndarray]
     probabilities: list[np.ndarray] | None = None
 
+    @classmethod
+    def nearest(
+        cls, indices: np.ndarray, distances: np.ndarray, scores: np.ndarray, coverage: float, promise: str
+    ) -> MemberSets:
+        """Of candidates ranked by distances (m, c), those within the conformal quantile of known distances (k,)."""
+        limit = np.append(np.sort(scores), np.inf)[conformal_rank(coverage, len(scores)) - 1]
+        inside = np.zeros(indices.shape, dtype=bool)
+        np.put_along_axis(inside, indices, distances <= limit, 1)
+        return cls(coverage, promise, list(inside))
+
     @property
     def sizes(self) -> np.ndarray:
         """Number of members of each set, shape (m,)."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import Items, give_back, to_tensor
-from rkhs._core.checks import check_count
+from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.fitted import Fitted, FittedKernel
@@ -18,7 +18,7 @@ from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models import FINE, AutoencoderModel, Goal, left_out_facts
+from rkhs.models import FINE, AutoencoderModel, Goal, MemberSets, left_out_facts
 from rkhs.outputs import OutputSpace
 
 if TYPE_CHECKING:
@@ -137,6 +137,24 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
             return rank_by_codes(self, codes, candidates, n_best, self._shown_codes)
         U = self.model_.decode(self._read_codes(codes))
         return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
+
+    def decode_set(
+        self,
+        codes: ArrayLike,
+        candidates: Items | None,
+        held_out: Any,
+        coverage: float = 0.9,
+        *,
+        diag: ArrayLike | None = None,
+    ) -> MemberSets:
+        """Sets of candidates that hold the item of each code with probability ``coverage``, if it is among them.
+
+        A set holds the candidates within the conformal quantile of the reconstruction errors of items that the fit did
+        not see: with fewer than ``1 / (1 - coverage) - 1`` of these it holds all. Vovk, Gammerman and Shafer (2005).
+        """
+        check_number(coverage, "coverage", above=0.0, at_most=1.0)
+        ranking = self.decode(codes, candidates, by="features", diag=diag)
+        return MemberSets.nearest(*ranking, self.reconstruction_error(held_out, diag=diag), coverage, "at least")
 
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
