@@ -22,6 +22,7 @@ from rkhs.evaluation import (
     SmoothClassifier,
     SmoothRegressor,
     decoding_quality,
+    loadings,
     reconstruction,
 )
 from rkhs.features import Nystroem
@@ -251,6 +252,7 @@ def evaluations(w: Wrap) -> Any:
     return (
         decoding_quality(model, w(NEW), w(X), w(np.arange(4))).ranks,
         reconstruction(model, w(NEW)).errors,
+        *loadings(model, w(X)),
         SmoothRegressor().fit(w(X), w(Y)).predict(w(NEW)),
         SmoothClassifier().fit(w(X), w(CLASSES)).predict(w(NEW)),
         rkhs.diagnose(autoencoder().fit(w(X)), w(NEW)).held_out_error,

@@ -10,6 +10,7 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, fit_robust
 from rkhs._core.errors import InputError
+from rkhs.evaluation import Loadings, loadings
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
 matplotlib.use("Agg")
@@ -46,7 +47,7 @@ def test_every_display_is_public_and_draws() -> None:
     found = [cls for cls in vars(plots).values() if inspect.isclass(cls) and issubclass(cls, plots.Display)]
     found.remove(plots.Display)
     assert {cls.__name__ for cls in found} <= set(plots.__all__)
-    assert len(found) == 11
+    assert len(found) == 12
 
 
 def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
@@ -170,6 +171,16 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
     assert [text.get_text() for text in outliers.ax_.get_legend().get_texts()][1].startswith("left out: ")
 
 
+def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA) -> None:
+    found = loadings(pca, X)
+    display = plots.LoadingsDisplay(found, list("abcdef"), n_columns=4).plot()
+    best = np.argsort(found.recovered)[::-1][:4]
+    shares, slopes = ([bar.get_width() for bar in bars] for bars in display.ax_.containers)
+    np.testing.assert_allclose(shares, found.recovered[best])
+    np.testing.assert_allclose(slopes, (found.slopes.sum(0) / found.slopes.sum(0).max())[best])
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["abcdef"[j] for j in best]
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -189,6 +200,7 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
         (lambda: plots.PredictionDisplay(X, X[:, :1]), "predicted must have the shape"),
         (lambda: plots.RankDisplay([0], 3), "ranks must lie between 1"),
         (lambda: plots.RankDisplay.from_ranking([[1, 0]], [2]), "rank all candidates"),
+        (lambda: plots.LoadingsDisplay(Loadings(np.ones(2), np.ones((1, 2))), ["a"]), "names must be 2"),
         (lambda: plots.SupportDisplay([1.0], [3]), "saturated must be rows"),
         (lambda: plots.OutlierDisplay([1.0], [True, False]), "one a score"),
     ],

@@ -6,7 +6,7 @@ Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-le
 from rkhs.plots.codes import CodeMapDisplay
 from rkhs.plots.display import Display
 from rkhs.plots.maps import code_map, save_figure
-from rkhs.plots.predictions import OutlierDisplay, PredictionDisplay, RankDisplay, SupportDisplay
+from rkhs.plots.predictions import LoadingsDisplay, OutlierDisplay, PredictionDisplay, RankDisplay, SupportDisplay
 from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, TraversalDisplay
 from rkhs.plots.training import SelectionDisplay, SpectrumDisplay, TrainingDisplay
 
@@ -14,6 +14,7 @@ __all__ = [
     "CodeMapDisplay",
     "Display",
     "ErrorDisplay",
+    "LoadingsDisplay",
     "OutlierDisplay",
     "PredictionDisplay",
     "RankDisplay",

@@ -1,13 +1,14 @@
-"""Predictions beside the truth, ranks of the truth, and the rows that decide: support, saturation, outliers."""
+"""Predictions beside the truth, ranks of the truth, columns that codes hold, rows that decide or stand apart."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.checks import check_choice
+from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.plots.display import Display, matrix, name_axes, vector
 from rkhs.plots.maps import COLORS
@@ -200,3 +201,34 @@ class OutlierDisplay(Display):
 def _columns(y: Any, name: str) -> np.ndarray:
     array = np.asarray(as_numpy(y, name))
     return matrix(array[:, None] if array.ndim == 1 else array, name)
+
+
+class LoadingsDisplay(Display):
+    """What codes keep of each column, and how they move with it.
+
+    Parameters
+    ----------
+    found : Loadings
+        What :func:`rkhs.evaluation.loadings` gave.
+    names : sequence of str, default=None
+        Of the columns; None: their numbers, from 0.
+    n_columns : int, default=20
+        How many are shown: those of which most is recovered.
+    """
+
+    def __init__(self, found: Any, names: Sequence[str] | None = None, *, n_columns: int = 20) -> None:
+        self.recovered, self.slopes = vector(found.recovered, "recovered"), matrix(found.slopes, "slopes")
+        d = len(self.recovered)
+        self.names = list(map(str, range(d))) if names is None else list(map(str, names))
+        if not d == self.slopes.shape[1] == len(self.names):
+            raise InputError(f"names must be {d}, one a column; got {len(self.names)}")
+        self.order = self.recovered.argsort(kind="stable")[::-1][: check_count(n_columns, "n_columns")]
+
+    def _draw(self, ax: Axes) -> None:
+        places, total = np.arange(len(self.order)), self.slopes.sum(0)
+        ax.barh(places - 0.2, self.recovered[self.order], 0.38, color=COLORS[0], label="recovered share")
+        ax.barh(places + 0.2, (total / total.max())[self.order], 0.38, color=COLORS[1], label="slopes, largest 1")
+        ax.set_yticks(places, [self.names[j] for j in self.order])
+        ax.set_xlim(min(0.0, float(self.recovered[self.order].min())), 1.0)
+        ax.invert_yaxis()
+        name_axes(ax, "what codes hold of a column")

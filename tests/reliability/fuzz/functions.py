@@ -14,7 +14,7 @@ import torch
 import rkhs
 from rkhs import augment, data, kernels, metrics, selection
 from rkhs.estimators import decode_chunks, encode_to_parquet
-from rkhs.evaluation import decoding_quality, reconstruction
+from rkhs.evaluation import decoding_quality, loadings, reconstruction
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, as_loss
 from tests.reliability.fuzz import values
@@ -309,6 +309,7 @@ def _on_models() -> dict[str, Function]:
         "diagnose": Function(rkhs.diagnose, _model_and_rows, arrays=("X",), names=f"{said}|reads"),
         "fit_robust": Function(_robust_scores, _robust, ("X",), ("X",), ("model",), said, rtol=1e-4),
         "reconstruction": Function(reconstruction, _model_and_rows, (), ("X",), names=said),
+        "loadings": Function(loadings, _model_and_rows, (), ("X",), names=said),
         "decoding_quality": Function(
             decoding_quality,
             lambda c: {**_model_and_rows(c), "ks": (1, 2)},
