@@ -309,8 +309,6 @@ def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dat
     """Kernel values with their columns in the order of the training items, where both files name these."""
     from dataclasses import replace
 
-    from rkhs.data.dataset import listed
-
     found = data.column_names
     if names is None or found is None:
         return data
@@ -319,16 +317,7 @@ def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dat
             f"{path}: names of training items repeat, so that columns cannot be told by them; leave the names of "
             "columns out, with kernel values in the order of the training file"
         )
-    lacking, others = (
-        [shown(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
-    )
-    if lacking:
-        instead = f"; got {listed(others)} in their place" if others else ""
-        raise InputError(
-            f"{path}: the columns must be kernel values with the training items, by their names; {listed(lacking)} "
-            f"{'is' if len(lacking) == 1 else 'are'} not there{instead}; compute kernel values with the training "
-            "items, or correct the names"
-        )
+    _refuse_lacking(path, names, found, "kernel values with the training items")
     places = list(map(found.index, names))
     return replace(data, X=data.X[..., places], column_names=tuple(names))
 
@@ -410,16 +399,20 @@ def _by_names(path: str, read: Callable[[dict[str, Any]], Dataset], names: list[
         raise
 
 
-def _refuse_lacking(path: str, names: list[str], found: Sequence[str]) -> None:
+def _refuse_lacking(
+    path: str, names: Sequence[str], found: Sequence[str], what: str = "the columns of the training file"
+) -> None:
     """Say which columns of the training file a file does not have."""
     from rkhs.data.dataset import listed
 
-    lacking = [shown(name) for name in names if name not in found]
+    lacking, others = (
+        [shown(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
+    )
     if lacking:
+        instead = f"; got {listed(others)} in their place" if others else ""
         raise InputError(
-            f"{path}: expected the columns of the training file, by their names; {listed(lacking)} "
-            f"{'is' if len(lacking) == 1 else 'are'} not there; got {listed(list(map(shown, found)), 10)}; correct the "
-            "names in the file"
+            f"{path}: expected {what}, by their names; {listed(lacking)} "
+            f"{'is' if len(lacking) == 1 else 'are'} not there{instead}; correct the names, or the file"
         ) from None
 
 
