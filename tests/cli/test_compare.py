@@ -11,6 +11,7 @@ import pytest
 
 from rkhs.cli.main import command_parsers, main
 from rkhs.cli.targets import read_with_values
+from rkhs.data import write_codes
 from rkhs.evaluation import compare_codes, comparison
 
 RNG = np.random.default_rng(0)
@@ -67,7 +68,7 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
     ("words", "said"),
     [
         (["table.csv", "--target", "colour"], "colour"),
-        (["table.csv"], "one of the arguments --target --targets --model is required"),
+        (["table.csv"], "compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL"),
         (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
@@ -88,6 +89,32 @@ def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str],
         status = int(end.code or 0)
     assert status == 2
     assert said in capsys.readouterr().err
+
+
+def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"r{i}" for i in range(40)]
+    write_codes("named.csv", X @ X.T, names, names)
+    words = ["compare", "named.csv", "--gram", "--targets", "known.csv", "--target", "family", *FEW]
+    rows = [f"{name},{one},7" for name, one in zip(names, Y, strict=True)]
+    Path("known.csv").write_text("\n".join(["name,family,other", *rows[::-1]]) + "\n")
+    assert main(words) == 2
+    assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
+    Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert compare_codes(X @ X.T, Y, n_components=2, kind="gram", n_splits=2).verdict in said
+
+
+def test_errors_of_a_gram_matrix_need_its_diagonal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    K = np.exp(-((X[:, None] - X) ** 2).sum(2)) * np.outer(*2 * [np.linspace(1.0, 2.0, 40)])
+    np.save("train.npy", K[:20, :20])
+    np.save("new.npy", K[20:, :20])
+    assert main(["fit", "train.npy", "--gram", "-o", "g.rkhs"]) == 0
+    assert main(["compare", "new.npy", "--model", "g.rkhs"]) == 2
+    assert "new.npy: errors need k(x, x) of these rows" in capsys.readouterr().err
+    assert main(["compare", "new.npy", "--model", "g.rkhs", "--diag", "4"]) == 0
 
 
 def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:

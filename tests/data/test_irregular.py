@@ -84,6 +84,20 @@ def test_what_is_refused(given: Any, options: Any, said: str) -> None:
         curves_on_grid(given, **options)
 
 
+def test_columns_whose_dropping_leaves_no_gap_at_an_end_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = np.sin(np.arange(60.0)).reshape(6, 10)
+    X[0, 0] = X[1, 1] = X[2, 8:] = X[3, 5] = np.nan
+    file = tmp_path / "curves.csv"
+    rows = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
+    file.write_text("\n".join([",".join(f"{t}.5" for t in range(10)), *rows]) + "\n")
+    words = ["fit", str(file), "--kind", "curves", "-o", str(tmp_path / "m.rkhs")]
+    assert main(words) == 2
+    assert "--drop-columns 0.5,1.5,8.5,9.5 leaves out the ends; or take" in capsys.readouterr().err
+    assert main([*words, "--drop-columns", "0.5,1.5,8.5,9.5"]) == 0
+
+
 def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X = gapped()
     file = tmp_path / "curves.csv"
@@ -100,7 +114,10 @@ def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[st
     file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
     assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
     said = capsys.readouterr().err
-    assert "got 1 curves with gaps at an end: row 4; leave out the columns at the ends, --drop-columns 0.0, or" in said
+    assert "got 1 curves with gaps at an end: row 4; take these curves out of the file; or pass --header yes" in said
+    assert "--header yes in place of --kind curves, which fills gaps from the nearest rows" in said
+    assert main(["fit", str(file), "--header", "yes", "-o", model]) == 0
+    capsys.readouterr()
     # An infinite value is no gap, whatever gaps there are beside it.
     cells[3], cells[5] = cells[2], cells[5].replace(cells[5].split(",")[0], "inf", 1)
     file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")

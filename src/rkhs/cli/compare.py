@@ -13,7 +13,7 @@ from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, add_rebuilding_options, compare_models
 from rkhs.cli.summaries import add_json_option, tell
-from rkhs.cli.targets import read_values_file, read_with_values
+from rkhs.cli.targets import read_targets, read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,17 +38,18 @@ whose target is empty help to make the codes.
 
 With --model the errors of saved models on the rows are compared. They are honest on rows of which no model was made."""
 
-_OF_TARGETS = ("gram", "mixed", "drop_columns", "few_labels", "kernel")
+_OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("input", help="table, molecules, series, other items, or a Gram matrix (--gram)")
-    target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
-    target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
-    target.add_argument(
+    parser.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
+    parser.add_argument(
+        "--targets", metavar="FILE", help="file with one class or number a row, or the table that has --target"
+    )
+    parser.add_argument(
         "--model",
         metavar="MODEL",
         dest="models",
@@ -91,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     if args.models:
         refuse_flags(args, _OF_TARGETS, "is for a target; a model knows how it was fitted; leave it out")
         return compare_models(args)
+    if args.target is None and args.targets is None:
+        raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
     refuse_flags(args, OF_MODELS, "is for --model; got it with a target; leave it out")
     data, y = _read(args)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
@@ -172,10 +175,10 @@ def _longer(n_splits: int) -> str:
 
 def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
     """The items and what is to be predicted, in the same order."""
-    if args.target is None:
+    if args.targets is not None:
         data = read_input(args, args.input, gram=args.gram)
         with user_errors():
-            y = read_values_file(args.targets, len(data.X))
+            y = read_targets(args, data)
         if len(y) != len(data.X):
             raise InputError(
                 f"{args.targets}: --targets must have one row a row of the input, {len(data.X)}; got {len(y)}"

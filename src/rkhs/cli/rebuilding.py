@@ -74,6 +74,8 @@ class _Measured(NamedTuple):
 
 
 def _measured(args: argparse.Namespace, path: str) -> _Measured:
+    import numpy as np
+
     from rkhs.evaluation import reconstruction
 
     first = path == args.models[0]  # whose --sha256 is given
@@ -81,6 +83,12 @@ def _measured(args: argparse.Namespace, path: str) -> _Measured:
     data = read_for_model(args, args.input, file.estimator, file.notes)
     # Reals between the bits of a fingerprint mean nothing.
     space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
+    known = getattr(file.estimator, "train_diag_", None)
+    if file.estimator.kernel_.domain == "gram" and args.diag is None and known is not None and np.ptp(known) > 0.0:
+        raise InputError(
+            f"{args.input}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
+            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again; or give one value for all with --diag"
+        )
     with user_errors():
         found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)

@@ -159,18 +159,24 @@ def with_gaps(values: np.ndarray, empty: str | None) -> np.ndarray:
     return np.array(texts, dtype=object if None in texts else str)
 
 
-def read_values_file(path: str, n: int) -> np.ndarray:
-    """One class or number a line of a text file, a header above ``n`` of them or not; or a .npy file of one column."""
+def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
+    """One class or number a row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
+    from rkhs.data import read_mixed
     from rkhs.data.arrays import load_npy
+    from rkhs.data.readers import read_column
     from rkhs.data.tables import typed
 
+    path = args.targets
     check_readable(path)
+    if args.target is not None:
+        _refuse_other_order(args, data, read_mixed(path, columns=[args.target]))
+        return with_gaps(read_column(path, args.target, argument="--target"), None)
     if path.lower().endswith(".npy"):
         return load_npy(Path(path)).reshape(-1)
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):
-        raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
+        raise InputError(f"{path}: --targets must be a file with one value a row; of a table name one with --target")
     cells = [row[0] for row in rows]
-    cells = cells[1:] if len(cells) == n + 1 else cells
+    cells = cells[1:] if len(cells) == data.n_samples + 1 else cells
     return with_gaps(typed([cell.strip() for cell in cells]), None)

@@ -20,7 +20,6 @@ from rkhs.data.readers import column_titles, read_numbers, read_table
 from rkhs.data.text import MIXED, number_in
 
 _TIMES = ("times", "t")
-_FEW = 6  # columns that are named
 _NUMBERS = "correct what is no number: a cell of a curve holds a number or nothing"  # no kernel of mixed tables
 
 
@@ -55,15 +54,14 @@ def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
     bad = np.flatnonzero(~(known[:, 0] & known[:, -1]))
     if not len(bad):
         return
-    first, last = int(known.argmax(axis=1).max()), int(known[:, ::-1].argmax(axis=1).max())
-    names = data.column_names or tuple(map(str, range(known.shape[1])))
-    ends = [*names[:first], *names[len(names) - last :]]
-    some = f", drop_columns={ends!r}," if len(ends) <= _FEW else f" (the first {first} and the last {last})"
-    advice = f"leave out the columns at the ends{some} or these curves" if len(ends) < len(names) else "leave them out"
+    names, whole = data.column_names or tuple(map(str, range(known.shape[1]))), np.flatnonzero(known.all(axis=0))
+    ends = [] if not len(whole) else [*names[: whole[0]], *names[whole[-1] + 1 :]]  # all are known between these
+    columns = f"drop_columns={ends!r} leaves out the ends; or " if len(ends) in range(1, len(names) - 1) else ""
     labels = [f"row {i + 1}" if data.row_names is None else data.row_names[i] for i in bad]
     raise InputError(
         f"{file}: gaps of curves are filled between known values; got {len(bad)} curves with gaps at an end: "
-        f"{listed(labels)}; {advice}"
+        f"{listed(labels, 10)}; {columns}take these curves out of the file; or pass header=True in place of "
+        "kind='curves', which fills gaps from the nearest rows"
     )
 
 

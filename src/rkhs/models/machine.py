@@ -115,10 +115,16 @@ class MachineModel(Stored):
     def calibrated(self, gram: Tensor | None = None) -> Calibration:
         """What the machine says without each of its rows; ``gram`` is (n, n) where the items are not held."""
         if self.reg is None or not self.leaves_out:
+            facts = {
+                f"the loss {type(self.loss).__name__}": not isinstance(self.loss, Squared),
+                "an operator on its outputs": any(term.operator is not None for term in self.kernel.pairs),
+                "landmarks": not self.map.whole,
+                "gaps or weights": self.reg is None,
+            }
+            has = " and ".join(name for name, true in facts.items() if true)
             raise InputError(
-                "leaving each row out in closed form needs loss='squared', no operator, storage='dense', targets "
-                f"without gaps and equal weights; got loss {self.loss!r}, kernel {self.kernel!r}. Give rows that the "
-                "fit did not see: predict_set(X, held_out=(X_other, y_other))"
+                f"no row can be left out of this machine in closed form, because it has {has}; give rows that the fit "
+                "did not see: predict_set(X, held_out=(X_other, y_other))"
             )
         if gram is None:
             return self._calibration
