@@ -13,7 +13,17 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from rkhs import DeepRKM, KernelAutoencoder, KernelAutoencoderCV, KernelContrastive, KernelPCA, diagnose, load, save
+from rkhs import (
+    DeepRKM,
+    KernelAutoencoder,
+    KernelAutoencoderCV,
+    KernelContrastive,
+    KernelPCA,
+    OperatorKernelRegressor,
+    diagnose,
+    load,
+    save,
+)
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs.cli.main import main
 from rkhs.estimators.autoencoder import settings as autoencoder_settings
@@ -279,3 +289,9 @@ def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.
     assert diagnose(model).leave_one_out_error is not None
     monkeypatch.setattr(LeftOutRefinement, "errors", lambda *_: torch.full((20,), np.inf, dtype=torch.float64))
     assert diagnose(model).leave_one_out_error is None
+
+
+def test_a_model_without_codes_is_refused_in_words() -> None:
+    model = OperatorKernelRegressor(reg=1e-2).fit(np.arange(8.0)[:, None], np.arange(8.0))
+    with pytest.raises(InputError, match="model must have codes; got OperatorKernelRegressor, whose held-out error"):
+        diagnose(model)

@@ -10,6 +10,7 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, fit_robust
 from rkhs._core.errors import InputError
+from rkhs.data import curves_on_grid
 from rkhs.evaluation import Loadings, loadings
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
@@ -169,6 +170,13 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
     far = np.r_[X, X[:2] + 50.0]
     outliers = plots.OutlierDisplay.from_robust_fit(fit_robust(KernelAutoencoder(1, tol=1e-1, max_iter=5), far)).plot()
     assert [text.get_text() for text in outliers.ax_.get_legend().get_texts()][1].startswith("left out: ")
+
+
+def test_curves_are_drawn_at_their_times(pca: KernelPCA) -> None:
+    times = np.array([0.0, 1.0, 1.5, 4.0, 5.0, 9.0])
+    display = plots.ReconstructionDisplay.from_estimator(pca, curves_on_grid(X, times), n_items=2).plot()
+    np.testing.assert_array_equal(display.ax_.lines[0].get_xdata(), times)
+    np.testing.assert_array_equal(display.originals, X[[0, -1]])
 
 
 def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA) -> None:

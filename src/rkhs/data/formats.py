@@ -23,8 +23,10 @@ TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 _SHEET = "import pandas; pandas.read_excel({old!r}).to_csv({new!r}, index=False)"
 _BINNED = (
-    "import numpy as np; from pyteomics import mgf; np.savez({new!r}, spectra=np.array([np.histogram("
-    "s['m/z array'], np.arange(1001), weights=s['intensity array'])[0] for s in mgf.read({old!r})]))"
+    "from pyteomics import mgf; import numpy as np, pandas as pd; found = list(mgf.read({old!r})); pd.DataFrame("
+    "[np.histogram(s['m/z array'], np.arange(2001), weights=s['intensity array'])[0] for s in found], "
+    "index=[s['params'].get('title', str(i)) for i, s in enumerate(found, 1)]).to_csv({new!r}, index_label='id') "
+    "(needs pip install pyteomics; bins of 1 Da; in Python kernel='mass_spectrum' takes the peaks themselves)"
 )
 _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
@@ -34,7 +36,7 @@ _SPARSE = (
 _CONVERT = {
     **dict.fromkeys((".xls", ".ods", ".xlsb", ".xlsm"), (_SHEET, ".csv")),
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
-    ".mgf": (_BINNED, ".npz"),
+    ".mgf": (_BINNED, ".csv"),
     ".msp": (
         "from matchms.importing import load_from_msp; from matchms.exporting import save_as_mgf; "
         "save_as_mgf(list(load_from_msp({old!r})), {new!r})",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.checks import check_count
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
@@ -111,6 +112,10 @@ def diagnose(
     (True, ())
     """
     check_is_fitted(model)
+    if not hasattr(model, "codes_"):
+        raise InputError(
+            f"model must have codes; got {type(model).__name__}, whose held-out error its `score` measures"
+        )
     at_most = None if at_most is None else check_count(at_most, "at_most")
     starts = None if starts is None else check_count(starts, "starts")
     facts: dict[str, Any] = dict.fromkeys(Diagnostics.__dataclass_fields__)

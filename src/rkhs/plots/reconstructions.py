@@ -82,7 +82,7 @@ class ReconstructionDisplay(Display):
         Parameters
         ----------
         model : estimator with ``transform`` and ``inverse_transform`` to vectors
-        X : array of shape (m, d)
+        X : array of shape (m, d), or curves with their times
         n_items : int, default=8
             Evenly spaced among ``X``.
         rows : sequence of int, default=None
@@ -90,6 +90,9 @@ class ReconstructionDisplay(Display):
         **options
             More arguments of the constructor: ``kind``, ``shape``, ``times``, ``names``, ``titles``.
         """
+        if hasattr(X, "data_matrix"):
+            options = {"times": X.grid_points[0], "kind": "curves"} | options
+            X = np.asarray(X.data_matrix)[:, :, 0]
         items = matrix(X, "X")
         count = min(check_count(n_items, "n_items"), len(items))
         drawn = np.linspace(0, len(items) - 1, count).round().astype(int) if rows is None else np.asarray(rows)

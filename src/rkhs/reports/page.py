@@ -120,11 +120,13 @@ def summary(content: Content) -> list[str]:
         said.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
     if isinstance(content.rebuilt, Rebuilt):
         where = "" if content.rebuilt.space == "input" else " of the features"
+        many = len(content.rebuilt.apart)
         said.append(
-            f"These items lose {percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % "
-            "is perfect, 100 % as bad as the mean item. New items lose more than those of the fit."
+            f"These items{f', with {many} that stand apart,' if many else ''} lose "
+            f"{percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % is perfect, 100 % as bad "
+            "as the mean item."
         )
-        if many := len(content.rebuilt.apart):
+        if many:
             items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
             said.append(f"Look at {items} far above the others: wrong or rare. The reconstructions name them.")
     if warnings:
