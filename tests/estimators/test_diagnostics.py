@@ -293,5 +293,7 @@ def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.
 
 def test_a_model_without_codes_is_refused_in_words() -> None:
     model = OperatorKernelRegressor(reg=1e-2).fit(np.arange(8.0)[:, None], np.arange(8.0))
-    with pytest.raises(InputError, match="model must have codes; got OperatorKernelRegressor, whose held-out error"):
+    with pytest.raises(
+        InputError, match="model must have codes; got OperatorKernelRegressor, whose score says what new items lose"
+    ):
         diagnose(model)

@@ -74,8 +74,6 @@ class _Measured(NamedTuple):
 
 
 def _measured(args: argparse.Namespace, path: str) -> _Measured:
-    import numpy as np
-
     from rkhs.evaluation import reconstruction
 
     first = path == args.models[0]  # whose --sha256 is given
@@ -83,18 +81,25 @@ def _measured(args: argparse.Namespace, path: str) -> _Measured:
     data = read_for_model(args, args.input, file.estimator, file.notes)
     # Reals between the bits of a fingerprint mean nothing.
     space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
-    known = getattr(file.estimator, "train_diag_", None)
-    if file.estimator.kernel_.domain == "gram" and args.diag is None and known is not None and np.ptp(known) > 0.0:
-        raise InputError(
-            f"{args.input}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
-            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again; or give one value for all with --diag"
-        )
+    _check_diagonal(args, file.estimator)
     with user_errors():
         found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
     apart = apart_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
     named = f"{path}: " if apart and len(args.models) > 1 else ""
     return _Measured(data, found.errors, row, named + apart)
+
+
+def _check_diagonal(args: argparse.Namespace, model: KernelEstimator) -> None:
+    """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
+    import numpy as np
+
+    known = getattr(model, "train_diag_", None) if model.kernel_.domain == "gram" and args.diag is None else None
+    if known is not None and np.ptp(known) > 0.0:
+        raise InputError(
+            f"{args.input}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
+            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again; or give one value for all with --diag"
+        )
 
 
 def _texts(row: dict[str, Any]) -> dict[str, str]:

@@ -164,19 +164,23 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     from rkhs.data import read_mixed
     from rkhs.data.arrays import load_npy
     from rkhs.data.readers import read_column
-    from rkhs.data.tables import typed
 
     path = args.targets
     check_readable(path)
     if args.target is not None:
         _refuse_other_order(args, data, read_mixed(path, columns=[args.target]))
         return with_gaps(read_column(path, args.target, argument="--target"), None)
-    if path.lower().endswith(".npy"):
-        return load_npy(Path(path)).reshape(-1)
+    return load_npy(Path(path)).reshape(-1) if path.lower().endswith(".npy") else _read_lines(path, data.n_samples)
+
+
+def _read_lines(path: str, n: int) -> np.ndarray:
+    """A value a line, with a header above ``n`` of them or not."""
+    from rkhs.data.tables import typed
+
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):
         raise InputError(f"{path}: --targets must be a file with one value a row; of a table name one with --target")
     cells = [row[0] for row in rows]
-    cells = cells[1:] if len(cells) == data.n_samples + 1 else cells
+    cells = cells[1:] if len(cells) == n + 1 else cells
     return with_gaps(typed([cell.strip() for cell in cells]), None)

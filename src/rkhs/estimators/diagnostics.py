@@ -112,14 +112,10 @@ def diagnose(
     (True, ())
     """
     check_is_fitted(model)
-    if not hasattr(model, "codes_"):
-        raise InputError(
-            f"model must have codes; got {type(model).__name__}, whose held-out error its `score` measures"
-        )
     at_most = None if at_most is None else check_count(at_most, "at_most")
     starts = None if starts is None else check_count(starts, "starts")
     facts: dict[str, Any] = dict.fromkeys(Diagnostics.__dataclass_fields__)
-    Z = np.asarray(model.codes_, dtype=np.float64)
+    Z = np.asarray(_codes_of(model), dtype=np.float64)
     spread = np.atleast_2d(np.cov(Z.T)) if len(Z) > 1 else np.zeros((Z.shape[1],) * 2)
     variances = np.linalg.eigvalsh(spread).clip(0.0)
     shares = variances / max(float(variances.max()), 1e-300)  # squares of variances may overflow
@@ -138,6 +134,12 @@ def diagnose(
         facts["in_sample_defect"] = float(np.max(model.in_sample_defect_))
     facts["warnings"] = tuple(_sentences(model, facts, variances))
     return Diagnostics(**facts)
+
+
+def _codes_of(model: KernelEstimator) -> Any:
+    if not hasattr(model, "codes_"):
+        raise InputError(f"model must have codes; got {type(model).__name__}, whose score says what new items lose")
+    return model.codes_
 
 
 def _similarities(K: Tensor) -> tuple[float, float]:

@@ -122,9 +122,8 @@ def summary(content: Content) -> list[str]:
         where = "" if content.rebuilt.space == "input" else " of the features"
         many = len(content.rebuilt.apart)
         said.append(
-            f"These items{f', with {many} that stand apart,' if many else ''} lose "
-            f"{percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % is perfect, 100 % as bad "
-            "as the mean item."
+            f"These items, with {many} that stand apart, lose {percent(1.0 - content.rebuilt.share)} of the variance"
+            f"{where} when rebuilt: 0 % is perfect, 100 % as bad as the mean item."
         )
         if many:
             items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
