@@ -312,7 +312,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
 
     def _in_tiles(self, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
         """Results for rows of any origin, tile by tile, in the dtype of the training data."""
-        check_is_fitted(self)
         step = tile_rows(self.map_.width)
         if self.kernel_.domain == "vectors" and is_stream(X) and self.filling_ is None:
             rows = as_rows(X)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
@@ -359,7 +360,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         ndarray of shape (m, p)
             A tensor if ``X`` is one.
         """
-        return give_back(self._in_tiles(X, lambda items: self.model_.encode(items)), X)
+        check_is_fitted(self)
+        return give_back(self._in_tiles(X, self.model_.encode), X)
 
     def _feature_weights(self, codes: Tensor) -> Tensor:
         return self.model_.weights(codes)

@@ -33,12 +33,11 @@ class Mixture(Radial):
         return _total(D, self.weights, [term._slope for term in self.terms])
 
     def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
-        profile, slope, r = torch.zeros_like(D), torch.zeros_like(D), D.sqrt_() if self._of_distances else D
-        for i, weight in enumerate(self.weights):
-            if self._of_distances:
-                more, steeper = self._of_distances[i]._both_at(r)
-            else:
-                more, steeper = self.terms[i]._profile_and_slope(D.clone())
+        both, r = [], D.sqrt_() if self._of_distances else D
+        for i, term in enumerate(self.terms):
+            both.append(self._of_distances[i]._both_at(r) if self._of_distances else term._profile_and_slope(r.clone()))
+        profile, slope = (one.mul_(self.weights[0]) for one in both[0])
+        for weight, (more, steeper) in zip(self.weights[1:], both[1:], strict=True):
             profile.add_(more, alpha=weight)
             slope.add_(steeper, alpha=weight)
         return profile, slope
