@@ -14,7 +14,7 @@ from rkhs._core.linalg import factorize, polar
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, Squared, SquaredEpsilonInsensitive
 from rkhs.problems.robust_pca import RobustPCA
-from rkhs.solvers.linearised import Linearised
+from rkhs.solvers.linearised import linearised
 
 
 def problem(loss: Loss, seed: int = 0) -> tuple[RobustPCA, torch.Tensor, torch.Tensor]:
@@ -26,7 +26,7 @@ def problem(loss: Loss, seed: int = 0) -> tuple[RobustPCA, torch.Tensor, torch.T
 
 def test_squared_loss_is_kernel_pca() -> None:
     made, K, start = problem(Squared())
-    solution = Linearised(1e-13, 20000).solve(made, start)
+    solution = linearised(made, start, 1e-13, 20000)
     assert solution.value == pytest.approx(-0.5 * float(torch.linalg.eigvalsh(K)[-2:].sum()), rel=1e-9)
 
 
@@ -34,7 +34,7 @@ def test_squared_loss_is_kernel_pca() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_primal_is_dual_at_the_solution(loss: Loss, seed: int) -> None:
     made, K, start = problem(loss, seed)
-    solution = Linearised(1e-9, 20000).solve(made, start)
+    solution = linearised(made, start, 1e-9, 20000)
     assert solution.converged
     H = made.dual_variable(solution.point)
     nuclear = float(torch.linalg.svdvals(made.factor.mT @ H).sum())

@@ -15,7 +15,7 @@ from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
 from rkhs.protocols import Solution
 from rkhs.selection.loss_scale import typical_norm
-from rkhs.solvers.linearised import Linearised
+from rkhs.solvers.linearised import linearised
 from rkhs.spaces import Components, WholeSpace
 
 
@@ -33,7 +33,7 @@ def robust_components(
     rng, size = check_seed(random_state), min(width, F.shape[1])
     start, tol = F.mT @ first.coefficients[:, :size], max(1e-10, 10.0 * torch.finfo(K.dtype).eps)
     others = [torch.as_tensor(rng.standard_normal(start.shape)).to(start) for _ in range(n_init - 1)]
-    found = [Linearised(tol).solve(problem, polar(one)) for one in (start, *others)]
+    found = [linearised(problem, polar(one), tol) for one in (start, *others)]
     best = min(found, key=lambda one: one.value)
     A = problem.coefficients(best.point)
     A = A @ principal_axes(F @ (F.mT @ A), weights)
