@@ -136,8 +136,9 @@ def test_where_a_fit_runs_is_not_kept(tmp_path: Path) -> None:
     assert rkhs.load(tmp_path / "m.rkhs").memory is None
 
 
-def test_a_large_vocabulary_fits_into_a_file(tmp_path: Path) -> None:
-    texts = [" ".join(f"word{1000 * i + j}" for j in range(1000)) for i in range(40)]
+def test_a_large_vocabulary_fits_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rkhs.persistence._SMALL", 2**22)  # an eighth, as the words are
+    texts = [" ".join(f"word{125 * i + j}" for j in range(125)) for i in range(40)]
     model = make_pipeline(TfidfVectorizer(), TruncatedSVD(2), pca()).fit(texts)
     rkhs.save(model, tmp_path / "m.rkhs")
     assert rkhs.load(tmp_path / "m.rkhs")[0].vocabulary_ == model[0].vocabulary_

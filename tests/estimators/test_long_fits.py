@@ -20,7 +20,7 @@ from tests.reliability.cluster_kills import digest
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-X = np.random.default_rng(0).normal(size=(5000, 4))
+X = np.random.default_rng(0).normal(size=(3000, 4))
 MODELS: dict[str, Callable[..., Any]] = {
     "pca": lambda **o: KernelPCA(2, storage=Nystroem(20), **o),
     "autoencoder": lambda **o: KernelAutoencoder(2, storage=Nystroem(20), linear_part="kernel", max_iter=3, **o),

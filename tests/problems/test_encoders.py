@@ -353,10 +353,10 @@ def test_batches_are_parts_of_the_whole_problem(weighted: bool) -> None:
     assert replace(every, part=1e-9).drawn(0).shape == (1,)  # type: ignore[union-attr]
     small = BatchedAutoencoder(whole.encoder, whole.last_layer, 30, 0, share=0.0)
     small._means = [mean.copy() for mean in every._means]  # the decoder of all rows
-    draws = torch.stack([small.batch_value_and_grad(point, 10**9 + i)[1] for i in range(400)])
-    error = draws.std(0) / 20.0
+    draws = torch.stack([small.batch_value_and_grad(point, 10**9 + i)[1] for i in range(150)])
+    error = draws.std(0) / 150.0**0.5
     assert ((draws.mean(0) - grad).abs() < 5.0 * error).all()
-    assert (error < 0.2 * grad.abs().max()).all()
+    assert (error < 0.3 * grad.abs().max()).all()
 
 
 def test_batches_and_drawn_coefficients_are_functions_of_seed_and_step() -> None:
@@ -378,6 +378,6 @@ def test_batches_and_drawn_coefficients_are_functions_of_seed_and_step() -> None
     assert seen(3, 5) == seen(3, 5)
     for other in ((3, 6), (4, 5)):
         assert all(one != two for one, two in zip(seen(3, 5), seen(*other), strict=True))
-    counts = [torch.bincount(torch.tensor(one).ravel()) for one in zip(*(seen(0, i) for i in range(2000)), strict=True)]
+    counts = [torch.bincount(torch.tensor(one).ravel()) for one in zip(*(seen(0, i) for i in range(700)), strict=True)]
     for found, share in zip(counts, (12 / N, 0.25), strict=True):
-        assert ((found / 2000.0 - share).abs() < 5.0 * (share / 2000.0) ** 0.5).all()
+        assert ((found / 700.0 - share).abs() < 5.0 * (share / 700.0) ** 0.5).all()

@@ -89,7 +89,7 @@ def test_weight_decay_of_the_denoiser_is_chosen_on_held_out_rows() -> None:
     X = np.random.default_rng(0).normal(size=(40, 2)) @ np.random.default_rng(1).normal(size=(2, 6))
 
     def fit(*decays: float) -> NetworkDenoiser:
-        return NetworkDenoiser(2, 8, noise_std=0.1, learning_rates=(1e-2,), weight_decays=decays, max_epochs=60).fit(X)
+        return NetworkDenoiser(2, 8, noise_std=0.1, learning_rates=(1e-2,), weight_decays=decays, max_epochs=40).fit(X)
 
     assert fit(10.0, 0.0).weight_decay_ == 0.0
     assert fit(10.0).validation_error_ > 2 * fit(0.0).validation_error_
