@@ -15,6 +15,10 @@ import pytest
 from threadpoolctl import LibController, ThreadpoolController
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: torch reads it once
+# Compiled once, as by ./dev: also where the settings of Python write no compiled files, and in processes of tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / "build" / "pycache"))
 
 
 # What is collected and imported stays until the end, as trees of syntax do: the collector looks at young objects only.

@@ -47,14 +47,14 @@ def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureF
 def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
     folder: Path, capsys: pytest.CaptureFixture[str], scaled: str
 ) -> None:
-    flags = ["--n-components", "2", "--robust", "--scale-columns", scaled, "-o", "m.rkhs"]
+    flags = ["--n-components", "2", "--set", "reg=0.001", "--robust", "--scale-columns", scaled, "-o", "m.rkhs"]
     assert main(["fit", "rows.npy", *flags]) == 0
     high = float(capsys.readouterr().out.partition("rkhs compare --errors is above ")[2].split()[0])
     new = X + 0.01
     np.save("new.npy", new)
     assert main(["compare", "new.npy", "--model", "m.rkhs", "--errors", "e.npy"]) == 0
     columns = "scaled" if scaled == "yes" else "raw"
-    found = fit_robust(KernelAutoencoder(2, columns=columns), X)
+    found = fit_robust(KernelAutoencoder(2, reg=1e-3, columns=columns), X)
     errors, scores = np.load("e.npy")[:, 0], found.score_items(new)
     np.testing.assert_allclose(np.sqrt(errors / high), scores / found.limits[1], rtol=1e-5)
     # The model file knows the limit: the command says which rows are beyond it.
@@ -163,9 +163,10 @@ def test_rows_are_left_out_by_number_and_keep_the_numbers_of_the_file(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = [3, 10, 41, 50]
-    flags = ["--n-components", "2", "--leave-out", "4, 11,42,51", "--codes", "z.csv", "-o", "m.rkhs", "--quiet"]
+    few = ["--n-components", "2", "--set", "reg=0.001", "-o", "m.rkhs"]
+    flags = [*few, "--leave-out", "4, 11,42,51", "--codes", "z.csv", "--quiet"]
     assert main(["fit", "rows.npy", *flags]) == 0
-    twin = KernelAutoencoder(2).fit(np.delete(X, out, axis=0))
+    twin = KernelAutoencoder(2, reg=1e-3).fit(np.delete(X, out, axis=0))
     codes = read_table("z.csv", index_column="row_from_1")
     np.testing.assert_allclose(codes.X, twin.codes_, rtol=1e-9)
     assert codes.row_names == tuple(str(i + 1) for i in range(60) if i not in out)
@@ -173,21 +174,20 @@ def test_rows_are_left_out_by_number_and_keep_the_numbers_of_the_file(
     worse = X.copy()
     worse[20] += np.array([8.0, -9.0, 10.0, -11.0])
     np.save("rows.npy", worse)
-    assert (
-        main(["fit", "rows.npy", "--n-components", "2", "--robust", "--leave-out", "4,11,42,51", "-o", "m.rkhs"]) == 0
-    )
+    assert main(["fit", "rows.npy", *few, "--robust", "--leave-out", "4,11,42,51"]) == 0
     assert "look wrong and were left out of the fit: row 21" in capsys.readouterr().out
 
 
 def test_rows_of_matrices_and_molecules_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     K, kept = X @ X.T, np.delete(np.arange(60), [1, 59])
     np.save("gram.npy", K)
-    assert main(["fit", "gram.npy", "--gram", "--leave-out", "2,60", "-o", "m.rkhs", "--codes", "z.npy"]) == 0
-    twin = KernelAutoencoder(2, kernel="precomputed").fit(K[np.ix_(kept, kept)])
+    few = ["--set", "reg=0.001", "-o", "m.rkhs"]
+    assert main(["fit", "gram.npy", "--gram", "--leave-out", "2,60", *few, "--codes", "z.npy"]) == 0
+    twin = KernelAutoencoder(2, kernel="precomputed", reg=1e-3).fit(K[np.ix_(kept, kept)])
     np.testing.assert_allclose(np.load("z.npy"), twin.codes_, rtol=1e-9)
     pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
     Path("m.smi").write_text("".join(f"{'C' * i}O\n" for i in range(1, 13)) + "CC.O\n")
-    assert main(["fit", "m.smi", "--leave-out", "13", "-o", "m.rkhs"]) == 0
+    assert main(["fit", "m.smi", "--leave-out", "13", *few]) == 0
     said = capsys.readouterr()
     assert "12 molecules" in said.out
     assert "could not be read" not in said.out + said.err

@@ -355,11 +355,12 @@ def formed(name: str, **options: Any) -> KernelAutoencoder:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp_path: Path) -> None:
-    model = fit_once(formed(name), X)
+    rows = X[:150]
+    model = fit(formed(name), rows)
     assert model.model_.linear is not None
-    assert model.codes_.shape == (300, 2)
+    assert model.codes_.shape == (150, 2)
     assert share(model, NEW) < 0.15
-    near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
+    near = np.abs(model.transform(rows) - model.codes_).max(1) / model.codes_.std()
     assert np.median(near) < 0.03
     if "constraint" in FORMS[name]:
         for codes in (model.codes_, model.transform(NEW), model.set_params(refine=False).transform(NEW)):

@@ -19,9 +19,9 @@ RNG = np.random.default_rng(0)
 X = np.stack([np.sin(RNG.uniform(0, 3, 60) * k) for k in range(1, 6)], 1) + 0.1 * RNG.normal(size=(60, 5))
 NEW = X[:7] + 0.2 * RNG.normal(size=(7, 5))
 FORMS = {
-    "free linear part": ({}, X),
+    "free linear part": ({"reg": 1e-3}, X),
     "kernels": ({"kernel": Gaussian(0.3), "decoder_kernel": Matern(1.5, 0.7) + Linear(0.1), "reg": 1e-3}, X),
-    "gram": ({"kernel": "precomputed"}, Gaussian(0.3)(X)),
+    "gram": ({"kernel": "precomputed", "reg": 1e-3}, Gaussian(0.3)(X)),
     "features": ({"kernel": Gaussian(0.3), "output_kernel": "same"}, X),
     "landmarks": ({"storage": Nystroem(30), "random_state": 0}, X),
     "float32": ({"dtype": "float32"}, X),

@@ -38,8 +38,8 @@ def scaled(rows: np.ndarray) -> np.ndarray:
 
 CODERS: list[tuple[type, dict[str, Any]]] = [
     (KernelAutoencoder, {}),
-    (KernelAutoencoder, {"output_kernel": "same"}),
-    (KernelAutoencoder, {"storage": Nystroem(20, random_state=0)}),
+    (KernelAutoencoder, {"output_kernel": "same", "reg": 1e-2}),
+    (KernelAutoencoder, {"storage": Nystroem(20, random_state=0), "reg": (1e-4, 1e-4)}),
     (KernelAutoencoderCV, {"regs": (1e-2, 1e-3), "cv": 2}),
     (KernelPCA, {}),
     (KernelPCA, {"preimage": "fixed_point"}),
