@@ -69,6 +69,8 @@ def test_all_problems_must_be_won() -> None:
     assert rules.all_of(d[:, :2], sign=-1).verdict == HOLDS
     assert rules.all_of(d, sign=-1).verdict == PART
     assert rules.all_of(d[:, 1:], sign=-1).verdict == FAILS  # one of two is no majority
+    within = np.stack([_drawn(-0.2), _drawn(0.1, seed=1), _drawn(0.1, seed=2)], 1)
+    assert rules.all_of(within, sign=-1).verdict == UNDECIDED
 
 
 def test_equality_is_that_of_the_worst_problem() -> None:

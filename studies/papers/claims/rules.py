@@ -163,15 +163,21 @@ def direction(
 
 
 def all_of(differences: np.ndarray, *, sign: int, overlap: float | None = None, of: str = "problems") -> Judged:
-    """R2: the means of all ``q`` problems have the claimed sign; ``differences`` has shape (draws, q)."""
+    """R2: the means of all ``q`` problems have the claimed sign; ``differences`` has shape (draws, q).
+
+    In part: those of more than half, and the mean over problems by more than two standard errors. It does not hold if
+    that mean is clearly of the other sign, or clearly of the right one with at most half of the problems.
+    """
     d = sign * np.asarray(differences, dtype=float)
     wins, q = int((d.mean(0) > 0.0).sum()), d.shape[1]
     over = d.mean(1)
     mean, error = float(over.mean()), _error(over, overlap)
     if wins == q:
         verdict = HOLDS
+    elif abs(mean) > 2.0 * error:
+        verdict = PART if 2 * wins > q and mean > 0.0 else FAILS
     else:
-        verdict = PART if 2 * wins > q and mean > 2.0 * error else FAILS
+        verdict = UNDECIDED
     found = f"{wins} of {q} {of}, mean difference {sign * mean:+.4g} ± {error:.2g}"
     values = {"mean over problems": tuple((sign * over).tolist())}
     return Judged("R2", verdict, found, values, 0.0, sign * mean, error, inputs={"sign": sign, "overlap": overlap})
