@@ -31,7 +31,6 @@ class Claim:
     printed: str = ""
     data: str = ""
     stand_in: str = ""
-    command: str = ""
 
     @property
     def paper(self) -> str:
@@ -41,7 +40,7 @@ class Claim:
     @property
     def how(self) -> str:
         """The command that runs it."""
-        return self.command or f"./dev reproduce {self.id}"
+        return f"./dev reproduce {self.id}"
 
 
 @cache

@@ -172,7 +172,13 @@ def _by_set(
 
 
 def _part(judge: Callable[[str], Judged]) -> Part:
-    return Part(judge("paper"), judge("ours"))
+    """Undecided: on 85 dSprites the bound of the networks still falls between 270 and 560 steps."""
+
+    def open_(judged: Judged) -> Judged:
+        said = f"the networks stop at 400 steps, short of their plateau; the rule alone says {judged.verdict}: "
+        return replace(judged, verdict=UNDECIDED, found=said + judged.found)
+
+    return Part(open_(judge("paper")), open_(judge("ours")))
 
 
 @run_of("drkm-fig6")
