@@ -29,7 +29,7 @@ SERIES = [RNG.normal(size=RNG.integers(8, 12)) for _ in range(30)]
 
 SHORT: dict[str, Any] = {"reg": 1e-3, "max_iter": 10}  # but for molecules, which stand for the choice
 CASES: dict[str, tuple[KernelAutoencoder, Any, dict[str, Any]]] = {
-    "molecules": (KernelAutoencoder(2, kernel="tanimoto", output_kernel="same"), BITS, {}),
+    "molecules": (KernelAutoencoder(2, kernel="tanimoto", output_kernel="same", max_iter=5), BITS, {}),
     "weights": (
         KernelAutoencoder(2, kernel="tanimoto", output_kernel="same", reg=(1e-4, 1e-3), max_iter=10),
         BITS,

@@ -85,7 +85,7 @@ def test_no_text_of_a_file_commands_the_terminal(folder: Path, capsys: pytest.Ca
     rows[3] += 50.0
     names = [f"{evil}{i}" for i in range(40)]
     write_codes("bad.csv", rows, row_names=names, row_title="id", column_names=[evil, "b", "c"])
-    command = ["fit", "bad.csv", "--index-column", "id", "--n-components", "1", "--robust", "-o", "m.rkhs"]
+    command = ["fit", "bad.csv", "--index-column", "id", "--set", "reg=0.001", "--robust", "-o", "m.rkhs"]
     assert main(command) == 0
     assert main([*command[:2], "--columns", f"{evil}x", "-o", "n.rkhs"]) == 2
     rkhs.save(rkhs.KernelPCA(2).fit(rows), "p.rkhs", notes={"input": {"source": evil, "kind": evil}})

@@ -23,10 +23,10 @@ BITS = (RNG.random((40, 32)) < 0.3).astype(float)
 WORDS = ["space", "grace", "trace", "gram", "grim", "prim", "print", "kernel", "colonel", "journal"]
 
 MODELS: list[tuple[Any, Any, Any]] = [
-    (KernelAutoencoder(2, output_kernel="same"), X, NEW),
+    (KernelAutoencoder(2, output_kernel="same", reg=1e-3), X, NEW),
     (KernelAutoencoder((3, 2, 3), output_kernel="same", reg=1e-3, max_iter=20), X, NEW),
-    (KernelAutoencoder(2), X, NEW),
-    (KernelAutoencoder(2, kernel="spectrum"), WORDS, ["traces", "kernels", "gram"]),
+    (KernelAutoencoder(2, reg=1e-3), X, NEW),
+    (KernelAutoencoder(2, kernel="spectrum", reg=1e-3), WORDS, ["traces", "kernels", "gram"]),
     (KernelPCA(2), X, NEW),
     (KernelPCA(2, storage=Nystroem(15, random_state=0)), X, NEW),
     (KernelPCA(2, columns="scaled"), X, NEW),

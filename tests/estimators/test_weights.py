@@ -34,7 +34,8 @@ REGRESSORS = [
     FunctionalKernelRegressor("gaussian", trim=None),
 ]
 CODERS = [
-    *(KernelAutoencoder(2, loss=loss, refine=False, max_iter=3) for loss in LOSSES),
+    KernelAutoencoder(2, refine=False, max_iter=3),
+    *(KernelAutoencoder(2, loss=loss, reg=1e-2, refine=False, max_iter=3) for loss in LOSSES[1:]),
     KernelAutoencoder(2, loss="huber", storage=Nystroem(10), refine=False, max_iter=3),
     KernelAutoencoder((2, 1), reg=1e-2, max_iter=3),
     KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2, refine=False, max_iter=3),

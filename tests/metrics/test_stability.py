@@ -43,7 +43,7 @@ def test_table_of_the_paper() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_sample_never_moves_a_loss_by_more_than_beta(loss: Loss, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    n, reg = 12, 0.3
+    n, reg = 8, 0.3
     X, new = rng.standard_normal((n, 2)), rng.standard_normal((40, 2))
     Y, others = (in_ball(rng.standard_normal((m, 3))) for m in (n, 40))
 

@@ -94,7 +94,7 @@ def test_beta_vae_repeats():
 
 def test_beta_vae_stops_by_its_held_out_bound():
     X, _ = blobs(16)
-    early = BetaVAE(2, batch_size=8, max_steps=40, patience=1, learning_rate=8e-3).fit(X)
+    early = BetaVAE(2, batch_size=8, max_steps=60, patience=1, learning_rate=8e-3).fit(X)
     assert early.converged_
     assert early.history_[early.best_epoch_] == min(early.history_) < early.history_[-1]
     late = BetaVAE(2, batch_size=8, max_steps=3, patience=500).fit(X)
