@@ -29,7 +29,9 @@ def run(*words: str) -> int:
 
 
 def fit(*words: str) -> int:
-    return run("fit", *words, "-o", "m.rkhs", "--codes", "z.csv", "--set", "max_iter=20", "--seed", "0")
+    return run(
+        "fit", *words, "-o", "m.rkhs", "--codes", "z.csv", "--set", "max_iter=20", "--set", "reg=0.01", "--seed", "0"
+    )
 
 
 def table(path: str) -> list[dict[str, str]]:
