@@ -217,3 +217,21 @@ def test_the_frame_of_a_predictor_too(tmp_path: Path, monkeypatch: pytest.Monkey
         model.predict(frame[["b", "a"]])
     main(["predict", "m.rkhs", "t.csv", "-o", "y.npy"])
     np.testing.assert_allclose(np.load("y.npy").ravel(), model.predict(frame), rtol=1e-9)
+
+
+def test_a_number_that_names_a_column_is_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    table, codes, back = (str(tmp_path / name) for name in ("ages.csv", "z.csv", "back.csv"))
+    rows = [f"c{i},{','.join(map(str, row))}" for i, row in enumerate(X.tolist())]
+    Path(table).write_text("\n".join(["name,3,1.0,2,18.0", *rows]) + "\n")
+    model = str(tmp_path / "m.rkhs")
+    words = ["fit", table, "--header", "yes", "--n-components", "1", "-o", model]
+    assert main([*words, "--columns", "1,2,18", "--codes", codes]) == 0
+    assert main(["decode", model, codes, "-o", back]) == 0
+    assert Path(back).read_text().splitlines()[0] == "name,1.0,2,18.0"
+    capsys.readouterr()
+    assert main(["fit", table, "--header", "yes", "--columns", "2,3", "--predict", "18", "-o", model]) == 0
+    assert "predicts 18.0" in capsys.readouterr().out
+    assert main([*words, "--columns", "4"]) == 0  # no column is called so: a position
+    assert main([*words, "--columns", "5"]) == 2
+    assert "--columns must be a position from 0 to 4; got 5" in capsys.readouterr().err

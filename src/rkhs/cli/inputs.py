@@ -23,15 +23,17 @@ _FIRST_ROWS = 100  # that show whether columns have names
 
 
 def column(text: str) -> str | int:
-    """Turn what was typed for a column into its position, if it is a number, or its name."""
-    return int(text) if text.isdecimal() else text
+    """Turn what was typed for a column into its position, if it is a number that names none, or its name."""
+    from rkhs.data.dataset import Typed
+
+    return Typed(text) if text.isdecimal() and str(int(text)) == text else text
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options that say how to read a file."""
     group = parser.add_argument_group("reading the input")
     add_kind_options(group)
-    group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name or by position from 0")
+    group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name, else by position from 0")
     group.add_argument("--index-column", metavar="COLUMN", type=column, help="column that holds the names of the rows")
     group.add_argument(
         "--smiles", metavar="COLUMN", type=column, help="column that holds the SMILES (needs rkhs[chem])"

@@ -12,6 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable, text_encoding
+from rkhs.data.text import number_in
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 NOTHING_KNOWN = "no known cell"
@@ -194,8 +195,14 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
     return f"column {position}" if names is None or not names[position] else f"column {shown(names[position])}"
 
 
+class Typed(int):
+    """A position that was typed, which is a name where a column is called so."""
+
+
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
     """Position of the column that a name or an integer asks for."""
+    if isinstance(wanted, Typed) and names is not None:
+        wanted = next((name for name in names if number_in(name) == wanted), wanted)
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if 0 <= wanted < width:
             return int(wanted)
