@@ -74,7 +74,8 @@ class Graph:
                 return write(self, kernel, x, supports)
         raise InputError(
             "ONNX export knows Gaussian, Laplacian('l2'), Matern, Linear, Polynomial and Tanimoto kernels, their sums, "
-            f"products and multiples; got {kernel!r}"
+            f"products and multiples; got {getattr(kernel, 'base', kernel)!r}; fit again with kernel='gaussian', or "
+            "use rkhs.as_module, which takes every kernel on vectors"
         )
 
 

@@ -76,7 +76,9 @@ def describe(name: str) -> str:
 
     make, marks = _MARKS[check_choice(name, "name", tuple(_MARKS))]
     values = make().get_params()
-    return "\n".join(f"{key} = {value!r}: {marks.get(key, _OPEN)}" for key, value in sorted(values.items()))
+    inner = {key.rpartition("__")[0] for key in values}  # what has parameters of its own, on lines of their own
+    shown = {key: type(value).__name__ if key in inner else repr(value) for key, value in sorted(values.items())}
+    return "\n".join(f"{key} = {text}: {marks.get(key, _OPEN)}" for key, text in shown.items())
 
 
 @_marks(["kernel", "decoder_kernel", "init", *_PLAIN])

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by {kernel!r}"
     give_rows(args.output, rows)
     if args.output is None:
-        sys.stderr.write(f"rkhs: note: {said}\n")
+        print(f"rkhs: note: {said}", file=sys.stderr)
     else:
         print(f"{said}: {args.output}")
     return 0

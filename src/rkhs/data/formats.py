@@ -26,7 +26,7 @@ _BINNED = (
     "from pyteomics import mgf; import numpy as np, pandas as pd; found = list(mgf.read({old!r})); pd.DataFrame("
     "[np.histogram(s['m/z array'], np.arange(2001), weights=s['intensity array'])[0] for s in found], "
     "index=[s['params'].get('title', str(i)) for i, s in enumerate(found, 1)]).to_csv({new!r}, index_label='id') "
-    "(needs pip install pyteomics; bins of 1 Da; in Python kernel='mass_spectrum' takes the peaks themselves)"
+    "(needs pyteomics; bins of 1 Da; rkhs.InputOutputKernelRegressor('mass_spectrum') takes the peaks themselves)"
 )
 _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
@@ -36,7 +36,7 @@ _SPARSE = (
 _CONVERT = {
     **dict.fromkeys((".xls", ".ods", ".xlsb", ".xlsm"), (_SHEET, ".csv")),
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
-    ".mgf": (_BINNED, ".csv"),
+    ".mgf": (_BINNED, ".binned.csv"),
     ".msp": (
         "from matchms.importing import load_from_msp; from matchms.exporting import save_as_mgf; "
         "save_as_mgf(list(load_from_msp({old!r})), {new!r})",

@@ -139,13 +139,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
 
     def decode_set(
-        self,
-        codes: ArrayLike,
-        candidates: Items | None,
-        held_out: Any,
-        coverage: float = 0.9,
-        *,
-        diag: ArrayLike | None = None,
+        self, codes: ArrayLike, candidates: Items | None, held_out: Any, coverage: float = 0.9, *, diag: Any = None
     ) -> MemberSets:
         """Sets of candidates that hold the item of each code with probability ``coverage``, if it is among them.
 

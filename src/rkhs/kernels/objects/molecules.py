@@ -138,7 +138,7 @@ class _MoleculeKernel(ObjectKernel):
         if not isinstance(item, Chem.Mol):
             raise InputError(
                 f"{type(self).__name__} reads SMILES and RDKit molecules; item {row} is a {type(item).__name__}. "
-                "None is what RDKit gives for a SMILES that it cannot read"
+                "None is what RDKit gives for a SMILES that it cannot read; a list for each item is per_sample=True"
             )
         return Chem.MolToSmiles(item)
 
