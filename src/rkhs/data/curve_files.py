@@ -85,7 +85,8 @@ def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
 def _said_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     """How to read a text file whose first line holds times: numbers in equal steps, or a title and increasing ones."""
     said = {name: value for name, value in options.items() if value is not None}
-    asked = (said.pop("header", None), said.pop("drop_columns", None))[0]
+    said.pop("drop_columns", None)
+    asked = said.pop("header", None)
     if not is_text_table(file) or set(said) - {"delimiter", "encoding"} or asked is False:
         return {}
     times = _first_numbers(file, said)

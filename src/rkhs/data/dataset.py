@@ -198,14 +198,13 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
 class Typed(int):
     """A position that was typed, which is a name where a column is called so."""
 
-    def among(self, names: Sequence[str] | None) -> str | int:
-        """The first name that spells this number, or else the position."""
+    def _among(self, names: Sequence[str] | None) -> str | int:
         return next((name for name in names or () if number_in(name) == self), int(self))
 
 
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
     """Position of the column that a name or an integer asks for."""
-    wanted = wanted.among(names) if isinstance(wanted, Typed) else wanted
+    wanted = wanted._among(names) if isinstance(wanted, Typed) else wanted
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if 0 <= wanted < width:
             return int(wanted)
