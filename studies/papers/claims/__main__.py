@@ -36,7 +36,11 @@ def _index() -> None:
 
 
 def _run(claim: Claim, fast: bool, output: Path) -> None:
-    folder = output / ("fast" if fast else "") / claim.id
+    folder, small = output / ("fast" if fast else "") / claim.id, "too small to decide, here: " if fast else ""
+    print(
+        f"{claim.id}: {'small, ' if fast else f'about {claim.minutes:g} minutes on an idle machine, '}begins",
+        flush=True,
+    )
     began = time.perf_counter()
     answer = RUNS[claim.id](fast)
     minutes = (time.perf_counter() - began) / 60.0
@@ -44,10 +48,10 @@ def _run(claim: Claim, fast: bool, output: Path) -> None:
     print(f"{claim.id} ({60 * minutes:.0f} s): {claim.what}: {verdict['verdict']}", flush=True)
     for name, part in verdict["parts"].items():
         ours = part["ours"] if isinstance(part["ours"], str) else f"{part['ours']['verdict']}: {part['ours']['found']}"
-        print(f"  ({name}) {part['claim']}\n      paper: {part['paper']['verdict']}: {part['paper']['found']}")
+        print(f"  ({name}) {part['claim']}\n      paper: {small}{part['paper']['verdict']}: {part['paper']['found']}")
         for shown in part["shown"]:
-            print(f"      shown ({shown['chosen_on']}): {shown['verdict']}: {shown['found']}")
-        print(f"      ours:  {ours}", flush=True)
+            print(f"      shown ({shown['chosen_on']}): {small}{shown['verdict']}: {shown['found']}")
+        print(f"      ours:  {small}{ours}", flush=True)
     print(f"  {folder}")
 
 
