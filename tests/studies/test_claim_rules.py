@@ -60,6 +60,7 @@ def test_parameters_chosen_on_test_rows_are_called_that_and_decide_nothing() -> 
     assert rules.together([shown, bad]) == FAILS
     assert rules.together([shown]) == UNDECIDED
     assert rules.together([good.chosen("training rows"), bad]) == PART
+    assert good.chosen("validation points").decides
     with pytest.raises(ValueError, match="chosen on one of 'training rows'"):
         good.chosen("validation")
 
@@ -109,6 +110,12 @@ def test_a_bound_may_be_broken_as_often_as_it_says() -> None:
 def test_what_cannot_be_tested_does_not_count_beside_what_can() -> None:
     assert rules.together([rules.cannot("no data")]) == CANNOT
     assert rules.together([rules.cannot("no data"), rules.equal([0.0], tolerance=0.0)]) == HOLDS
+
+
+def test_what_is_so_by_construction_decides_nothing() -> None:
+    built = rules.equal([0.0], tolerance=0.0).limited("by construction")
+    assert not built.decides
+    assert rules.together([built, rules.direction(_drawn(0.0), sign=1)]) == UNDECIDED
 
 
 def test_what_solvers_leave_undone_is_no_effect() -> None:

@@ -21,7 +21,7 @@ __all__ = [
 
 HOLDS, PART, FAILS = "holds", "holds in part", "does not hold"
 UNDECIDED, CANNOT = "undecided", "cannot be tested"
-PLACES = ("training rows", "other splits of the same rows", "test rows")
+PLACES = ("training rows", "validation points", "other splits of the same rows", "test rows")
 VERDICTS = (HOLDS, PART, FAILS, UNDECIDED, CANNOT)
 _MOST = 2.0 / 3.0  # of the settings that a paper leaves open
 
@@ -43,7 +43,7 @@ class Judged:
     mean, error : float or None
         Of the first setting; the standard error counts draws of data only.
     chosen_on : str
-        Where parameters were chosen. On ``"test rows"`` a row is shown and decides nothing.
+        Where parameters were chosen. On ``"test rows"`` a row decides nothing, as with the limit "by construction".
     inputs : dict
         What else the rule was given.
     """
@@ -66,7 +66,7 @@ class Judged:
     @property
     def decides(self) -> bool:
         """Whether this may be a verdict on a claim."""
-        return self.chosen_on != "test rows"
+        return self.chosen_on != "test rows" and self.inputs.get("limit") != "by construction"
 
     def chosen(self, where: str) -> Judged:
         """The same, saying where parameters were chosen."""
@@ -267,8 +267,8 @@ def cannot(why: str) -> Judged:
 def together(judged: Sequence[Judged]) -> str:
     """One verdict of several: their common one; else in part where any holds, else undecided where any is open.
 
-    What cannot be tested, or decides nothing because its parameters were chosen on test rows, does not count beside
-    what can.
+    What cannot be tested, or decides nothing (parameters chosen on test rows, true by construction), does not count
+    beside what can.
     """
     found = [one.verdict for one in judged if one.decides and one.verdict != CANNOT]
     if not found:

@@ -81,7 +81,8 @@ def _widths(ours: bool, fast: bool) -> tuple[Judged, Judged]:
     each = [shows(values, at_most=1.0) for values in behind.values()]
     never = shows(behind, at_most=1.0, name="the middle choice less (2, 2, 6), in deviations, first set and score,")
     never = replace(never, verdict=HOLDS if all(one.verdict == HOLDS for one in each) else FAILS)
-    return matters.saying(f"{matters.found}: {'; '.join(told)}"), never
+    at = "" if ours else "at fixed bandwidths, "
+    return matters.saying(f"{at}{matters.found}: {'; '.join(told)}"), never.saying(at + never.found)
 
 
 @run_of("drkm-fig4")
@@ -103,9 +104,10 @@ def _depth(ours: bool, fast: bool) -> Judged:
                 told.append(f"{name} {n} {score} {' '.join(f'{mean:.3f}' for mean in means)}")
             print(f"  {'; '.join(told[-3:])}", flush=True)
     judged = shows([float(np.mean(near))], at_least=0.5, name="share of cells,")
-    return judged.saying(
-        f"best or near best in {int(sum(near))} of {len(near)} cells; one, two, three layers: " + "; ".join(told)
-    )
+    at = f"at N = {' and '.join(map(str, sizes))}, where the paper has up to 800"
+    said = f"{at}, the rule alone says {judged.verdict}: "
+    said += f"best or near best in {int(sum(near))} of {len(near)} cells; one, two, three layers: {'; '.join(told)}"
+    return replace(judged, verdict=UNDECIDED, found=said)
 
 
 @run_of("drkm-fig5")

@@ -18,7 +18,7 @@ from studies.harness import lip_curves
 from studies.networks import NetworkDenoiser
 from studies.papers import yeast
 from studies.papers.claims.conditions import KAE
-from studies.papers.claims.rules import FAILS, PART, Judged, direction, equal, shows, together
+from studies.papers.claims.rules import FAILS, HOLDS, PART, Judged, direction, equal, shows, together
 from studies.papers.claims.verdicts import Answer, Part, run_of
 from studies.papers.few_labels_figures import load_set
 
@@ -91,24 +91,30 @@ def yeast_ranges(fast: bool) -> Answer:
 
 @run_of("dual-fig6")
 def yeast_hamming(fast: bool) -> Answer:
-    """Paired over the 917 test rows."""
+    """Paired over the 917 test rows; the criterion of the choice is open: the squared error, and the norm."""
     names, found = ("ridge", "epsilon-ridge", "Huber"), {}
-    for center in (False, True):
-        options = {} if center else {"center": False, "criterion": "squared"}
-        found[center] = yeast.hamming_errors(reduced=fast, names=names, **options)
-        for name, row in found[center].items():
+    ways: dict[str, dict[str, Any]] = {
+        "squared error": {"center": False, "criterion": "squared"}, "norm": {"center": False}, "ours": {},
+    }  # fmt: skip
+    for way, options in ways.items():
+        found[way] = yeast.hamming_errors(reduced=fast, names=names, **options)
+        for name, row in found[way].items():
             told = {key: row[key] for key in ("hamming", "loss", "gamma", "reg")}
-            print(f"  centred {center}, {name}: {told}", flush=True)
+            print(f"  {way}, {name}: {told}", flush=True)
 
-    def judged(name: str, center: bool) -> Judged:
-        ridge, robust = (np.array(found[center][key]["rows"]) for key in ("ridge", name))
-        one = direction(robust - ridge, sign=-1, name=f"Hamming error of {name} less that of ridge:")
-        told = f"{one.found}; {100 * robust.mean():.2f} against {100 * ridge.mean():.2f} of 100 labels"
-        told += f"; chosen: {found[center][name]['loss']}, reg {found[center][name]['reg']:g}"
+    def judged(name: str, *ways: str) -> Judged:
+        rows = {way: [np.array(found[way][key]["rows"]) for key in (name, "ridge")] for way in ways}
+        differences = {way: robust - ridge for way, (robust, ridge) in rows.items()}
+        one = direction(differences, sign=-1, name=f"Hamming error of {name} less that of ridge:")
+        robust, ridge = rows[ways[0]]
+        told = one.found.replace(" draws", " test rows of one split")
+        told += f"; {100 * robust.mean():.2f} against {100 * ridge.mean():.2f} of 100 labels"
+        told += f"; chosen: {found[ways[0]][name]['loss']}, reg {found[ways[0]][name]['reg']:g}"
+        told += "".join(f"; by the {way} {d.mean():+.4g}" for way, d in list(differences.items())[1:])
         return one.saying(told).chosen("training rows")
 
     return {
-        part: Part(judged(name, False), judged(name, True))
+        part: Part(judged(name, "squared error", "norm"), judged(name, "ours"))
         for part, name in (("eps", "epsilon-ridge"), ("huber", "Huber"))
     }
 
@@ -212,7 +218,10 @@ def _figure_3(errors: dict[str, np.ndarray], kernels: list[str]) -> Part:
         _against({**errors, "network": errors[name]}, "network", rows)
         for name, rows in (("tuned", kernels), ("untuned", kernels), ("tuned", ["ours"]))
     )
-    return Part(paper, ours, (beside.saying(f"against an untuned network: {beside.found}"),))
+    if paper.verdict == FAILS and beside.verdict in (HOLDS, PART):  # how the network is trained is open
+        said = f"does not hold against a tuned network, {beside.verdict} against an untuned, early-stopped one: "
+        paper = replace(paper, verdict=PART, found=said + paper.found)
+    return Part(paper, ours, (beside.saying(f"against an untuned, early-stopped network: {beside.found}"),))
 
 
 @run_of("krl-fig3-cifar")
