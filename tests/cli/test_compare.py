@@ -104,6 +104,13 @@ def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
     assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
     Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
     args = command_parsers()["compare"].parse_args(words[1:])
+    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")
+    assert main(words) == 2
+    assert "known.csv: --targets must have one row a row of the input, 40; got 39" in capsys.readouterr().err
+    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:5], "r5,,7", *rows[6:]]) + "\n")
+    found = read_targets(args, read_input(args, "named.csv", gram=True))
+    assert [i for i, one in enumerate(found) if one is None] == [5]
+    Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
     np.testing.assert_array_equal(read_targets(args, read_input(args, "named.csv", gram=True)), Y)
 
 
@@ -115,6 +122,11 @@ def test_errors_of_a_gram_matrix_need_its_diagonal(folder: Path, capsys: pytest.
     assert main(["compare", "new.npy", "--model", "g.rkhs"]) == 2
     assert "new.npy: errors need k(x, x) of these rows" in capsys.readouterr().err
     assert main(["compare", "new.npy", "--model", "g.rkhs", "--diag", "4"]) == 0
+    root = np.sqrt(np.diag(K))
+    np.save("train.npy", (K / np.outer(root, root))[:20, :20])  # one up to rounding
+    np.save("new.npy", (K / np.outer(root, root))[20:, :20])
+    assert main(["fit", "train.npy", "--gram", "-o", "g.rkhs"]) == 0
+    assert main(["compare", "new.npy", "--model", "g.rkhs"]) == 0
 
 
 def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
@@ -323,3 +324,15 @@ def test_no_number_is_no_gap(folder: Path, capsys: pytest.CaptureFixture[str], c
     Path("odd.csv").write_text("a,y\n" + "".join(f"{i},{cell if i == 5 else i}\n" for i in range(12)) + "12,\n")
     assert fit("odd.csv", "--predict", "y,a") == 2
     assert cell in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("extension", ["csv", "xlsx"])
+def test_ends_that_hold_everything_are_written(tmp_path: Path, extension: str) -> None:
+    if extension == "xlsx":
+        pytest.importorskip("openpyxl", reason="needs the extra tables")
+    table, model, written = (str(tmp_path / name) for name in ("six.csv", "m.rkhs", f"p.{extension}"))
+    Path(table).write_text("a,b,y\n1,2,3\n2,1,4\n3,5,1\n4,4,2\n6,1,3\n")
+    assert main(["fit", table, "--predict", "y", "-o", model]) == 0
+    assert main(["predict", model, table, "-o", written]) == 0
+    read = pd.read_csv if extension == "csv" else pd.read_excel
+    assert read(written)["y_low"].astype(float).tolist() == 5 * [-np.inf]  # five rows are too few for 0.9

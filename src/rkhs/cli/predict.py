@@ -76,12 +76,12 @@ def run(args: argparse.Namespace) -> int:
         names, table, found = _numbers(args, file, data) if head is None else _classes(args, file, data, head)
     facts = {"model": args.model, "input": args.input, "rows": data.n_samples, "predicts": names}
     if args.output is not None:
-        if head is None:
+        if args.output.lower().endswith(SHEETS):
+            give_rows(args.output, table_rows(*table, data, numbered=True))
+        else:
             alone = args.output.lower().endswith(".npy")
             values, titles = (found["predictions"], names) if alone else (np.array(table[1]), table[0])
             write_numbers(args.output, values, data, titles, numbered=True)
-        else:
-            give_rows(args.output, table_rows(*table, data, numbered=True))
         tell(args, facts | {"output": args.output}, [f"{data.n_samples} predictions of {few(names)}: {args.output}"])
     elif args.json:
         print_json(facts | {"row names": data.row_names} | found)

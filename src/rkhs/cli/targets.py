@@ -81,11 +81,12 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
     """Rows of a file of targets that have names must have those of the input."""
     if args.targets is None or data.row_names is None or known.row_names is None or data.skipped:
         return
-    for i, (name, other) in enumerate(zip(data.row_names, known.row_names, strict=True)):
+    kept = [(i, name) for i, name in enumerate(data.row_names, 1) if i not in {bad.row for bad in known.skipped}]
+    for (i, name), other in zip(kept, known.row_names, strict=False):  # other numbers of rows are refused as such
         if name != other:
             raise InputError(
                 f"--targets {args.targets} must have the rows of the input in the same order; got {other!r} in row "
-                f"{i + 1}, where the input has {name!r}; sort one of them"
+                f"{i}, where the input has {name!r}; sort one of them"
             )
 
 

@@ -113,7 +113,7 @@ def _write_sheet(path: Path, rows: list[list[object]]) -> None:
 
 def _in_sheet(cell: object) -> object:
     if not isinstance(cell, str):
-        return cell
+        return str(cell) if isinstance(cell, float) and np.isinf(cell) else cell
     if _UNSEEN.search(cell):
         raise InputError(f"a sheet of .xlsx holds no control characters; got {shown(cell)}; write .csv")
     return escape_formula(cell)

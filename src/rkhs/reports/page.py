@@ -120,14 +120,13 @@ def summary(content: Content) -> list[str]:
         said.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
     if isinstance(content.rebuilt, Rebuilt):
         where = "" if content.rebuilt.space == "input" else " of the features"
-        many = len(content.rebuilt.apart)
         said.append(
-            f"These items, with {many} that stand apart, lose {percent(1.0 - content.rebuilt.share)} of the variance"
-            f"{where} when rebuilt: 0 % is perfect, 100 % as bad as the mean item."
+            f"These items lose {percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % is "
+            "perfect, 100 % as bad as the mean item."
         )
-        if many:
+        if many := len(content.rebuilt.apart):
             items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
-            said.append(f"Look at {items} far above the others: wrong or rare. The reconstructions name them.")
+            said.append(f"Look at {items} far above the others: wrong or rare. The share above counts them.")
     if warnings:
         said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
     return said
