@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import FunctionTransformer
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.errors import InputError
@@ -43,10 +44,19 @@ def test_a_frame_keeps_its_names_and_its_numbers() -> None:
         loadings(model, frame[frame.columns[::-1]])
 
 
+def test_a_component_that_does_not_vary_depends_on_nothing() -> None:
+    found = loadings(FunctionTransformer(lambda rows: np.column_stack([rows[:, 0], np.full(len(rows), 1e10)])), X)
+    np.testing.assert_allclose(found.slopes[0, 0], 1.0, rtol=1e-6)
+    assert not found.slopes[1].any()
+    assert np.isfinite(found.recovered).all()
+
+
 def test_what_has_no_loadings_is_refused() -> None:
     model = KernelPCA(2).fit(X)
     for rows in (X[:2], X[0], np.full((5, 8), np.nan)):
         with pytest.raises(InputError, match="X must be finite rows of numbers, at least 3"):
             loadings(model, rows)
+    with pytest.raises(InputError, match="codes that differ between the rows of X"):
+        loadings(FunctionTransformer(lambda rows: np.ones((len(rows), 2))), X)
     with pytest.raises(InputError, match="transform"):
         loadings(object(), X)  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
     Raises
     ------
     InputError
-        For a model without ``transform``, and rows that are no finite numbers.
+        For a model without ``transform``, codes that are all equal, and rows that are no finite numbers.
 
     Notes
     -----
@@ -86,8 +86,11 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
         raise InputError(f"X must be finite rows of numbers, at least 3; got shape {rows.shape}")
     n, d = rows.shape
     codes = np.asarray(model.transform(X), dtype=np.float64)
-    spread, scale = rows.std(0), np.maximum(codes.std(0), 1e-300)
-    machine = OperatorKernelRegressor().fit(codes / scale, rows).model_
+    spread, varies = rows.std(0), codes.std(0) > 1e-12 * np.abs(codes).max(0)
+    if not varies.any():
+        raise InputError("model must have codes that differ between the rows of X; all are equal")
+    scale = np.where(varies, codes.std(0), np.inf)  # a component that does not vary depends on nothing
+    machine = OperatorKernelRegressor().fit((codes / scale)[:, varies], rows).model_
     missed = machine.in_units(torch.as_tensor(machine.calibrated(None).residuals))
     divided = np.where(spread > 0.0, spread, np.inf)
     recovered = np.where(spread > 0.0, 1.0 - (missed**2).mean(0) / divided**2, 0.0)

@@ -180,6 +180,7 @@ def _polars(case: Case, X: np.ndarray) -> Held:
     return pl.DataFrame(X.copy(), schema=[f"c{j}" for j in range(X.shape[1])], orient="row"), X
 
 
+RECORDING = "tensor with gradient"  # kernels, features and estimators record none, and refuse it
 CONTAINERS: dict[str, Callable[[Case, np.ndarray], Held]] = {
     "float32": _cast("f4"),
     "big-endian float32": _cast(">f4"),
@@ -208,7 +209,7 @@ CONTAINERS: dict[str, Callable[[Case, np.ndarray], Held]] = {
     "float32 tensor": _tensor(torch.float32),
     "float16 tensor": _tensor(torch.float16),
     "bfloat16 tensor": _tensor(torch.bfloat16),
-    "tensor with gradient": _grad,
+    RECORDING: _grad,
     "strided tensor": _strided_tensor,
     "expanded tensor": _expanded_tensor,
     "pandas": _pandas,
@@ -226,8 +227,8 @@ def held(case: Case, X: np.ndarray, name: str) -> Held:
 
 
 def choose(case: Case, count: int, besides: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
-    """Some containers, without repetition."""
-    names = [name for name in CONTAINERS if name not in besides]
+    """Some containers, without repetition; none that is refused."""
+    names = [name for name in CONTAINERS if name not in besides | {RECORDING}]
     return [names[i] for i in case.rng.permutation(len(names))[:count]]
 
 

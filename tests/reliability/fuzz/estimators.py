@@ -38,6 +38,7 @@ BY_CODE = ("inverse_transform", "decode", "preimages")
 MAY_HOLD_NAN = {
     "candidate_errors_",
     "errors_",
+    "reg_",  # infinite for hidden layers that stay the identity
     "leave_one_out_error_",
     "ridge_",
     "cv_errors_",
