@@ -57,6 +57,7 @@ class Pricing(Stored):
     pivots: np.ndarray | None = None  # (r,): numbers of these items
     held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (q, k)
     onto: CodeSet | None = None
+    free: bool = True  # whether codes may be refined
 
     def check_stored(self) -> None:
         """Sizes must agree."""
@@ -178,7 +179,7 @@ class AutoencoderLayers(Stored):
     @property
     def refinable(self) -> bool:
         """Whether codes can be refined: of all items, or with codes of the rows' own; own targets."""
-        free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
+        free = self.pricing.free and (self.map.whole or self.linear is not None)  # landmarks beside kernel parts have plain codes
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )

@@ -56,7 +56,7 @@ def left_out_facts(
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         codes = Z - a * power[:, None], K1.diagonal() if model.pricing.kind == "diagonal" else power
     some = None if at_most is None or len(Z) <= at_most else thinned(torch.arange(len(Z), device=Z.device), at_most)
-    more, errors = _decoder_facts(model, Z, codes, refine, some)
+    more, errors = _decoder_facts(model, Z, codes, refine if model.refinable else None, some)
     return facts | more, errors
 
 

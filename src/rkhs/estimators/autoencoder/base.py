@@ -78,10 +78,8 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     @property
     def _refines(self) -> bool:
-        """Whether codes of new items are refined: parameters and model allow it."""
-        plain = (self.constraint == "none" or not self.model_.map.whole) and self.noise is None
-        identity = self.operators is None or self.operators[0] is None
-        return bool(self.refine and plain and identity and self.model_.refinable)
+        """Whether codes of new items are refined."""
+        return bool(self.refine and self.model_.refinable)
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
         """Encode items."""

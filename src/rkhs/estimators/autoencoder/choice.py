@@ -271,8 +271,7 @@ def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
 
 def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
     """Squared errors of the training items, each left out in turn, in the units of the data."""
-    refine = settings.refinement if model.refinable else None
-    errors = left_out_facts(model, run.options, plain=True, refine=refine)[1]
+    errors = left_out_facts(model, run.options, plain=True, refine=settings.refinement)[1]
     assert errors is not None
     return errors.cpu().numpy() * model.rebuilt.output.factor**2
 
@@ -283,7 +282,7 @@ def _errors_of(
     """Squared errors of items by a model of others."""
     items = cut(training.items, test, train if training.gram else None)
     raw = model.map.raw(items).to(**run.options)
-    codes = model.encode(items, raw, onto=settings.onto, refine=settings.refinement if model.refinable else None)
+    codes = model.encode(items, raw, onto=settings.onto, refine=settings.refinement)
     kernel, goal = model.rebuilt.kernel, cut(training.goal, test, train if training.goal_gram else None)
     if training.own:
         known = training.items.diagonal()[torch.as_tensor(test)] if training.gram else None

@@ -287,8 +287,8 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) ->
     if isinstance(factor, LinearFactor):
         kind, factor = "power", factor.kernel
     if settings.code_set is not None or not settings.refine:
-        return Pricing(kind, total)
-    return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
+        return Pricing(kind, total, free=settings.refinable)
+    return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots), free=settings.refinable)
 
 
 def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor] | None, run: Run) -> _Solved:

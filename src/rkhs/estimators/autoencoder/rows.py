@@ -389,7 +389,7 @@ def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared)
         settings.reg,
         np.empty(0),
         None,
-        Pricing("diagonal", rows.share(len(stage.codes)), held_directions=leading, onto=settings.of_a_row),
+        Pricing("diagonal", rows.share(len(stage.codes)), held_directions=leading, onto=settings.of_a_row, free=settings.refinable),
         loss=settings.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),

@@ -181,11 +181,15 @@ class Settings:
         return None if isinstance(self.code_set, Whitened) else self.code_set
 
     @property
+    def refinable(self) -> bool:
+        """Whether codes of new items may be refined; of features, on their set."""
+        free = self.code_set is None or isinstance(self.storage, Storage)
+        return free and self.noise is None and self.operators[0] is None
+
+    @property
     def refinement(self) -> tuple[int, float] | None:
         """How codes of new items are refined where the model can; None: they are not."""
-        free = self.code_set is None or isinstance(self.storage, Storage)  # there codes on a set are refined on it
-        plain = free and self.noise is None and self.operators[0] is None
-        return self.steps if self.refine and plain else None
+        return self.steps if self.refine else None
 
     def check_rows(self, n: int, q: int | None, *, weighted: bool) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
