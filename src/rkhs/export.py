@@ -209,7 +209,7 @@ def _encoder(graph: Any, model: KernelEstimator, rows: Any) -> Any:
     if not isinstance(model, KernelAutoencoder):
         codes = K @ np.asarray(model.dual_coef_)
         return codes + np.asarray(model.intercept_) if isinstance(model, KernelPCA) else codes
-    if model._refines:
+    if model._refinement:
         raise InputError(
             "this writes the plain encoder, and the model refines codes by an iteration: say "
             "model.set_params(refine=False) first, and compare the codes that transform then gives"

@@ -182,7 +182,7 @@ def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
     if spread <= 0.0:
         return {}
     facts = {"held_out_error": float(model.reconstruction_error(X).mean()) / spread}
-    plain = float(model._plain_errors(X).mean()) / spread if model._refines else facts["held_out_error"]
+    plain = float(model._plain_errors(X).mean()) / spread if model._refinement else facts["held_out_error"]
     return facts | {"plain_error": plain}
 
 

@@ -46,8 +46,9 @@ class AutoencoderModel(AutoencoderLayers):
         codes = codes if onto is None else onto.project(codes)
         if self.resting is not None:  # of the one hidden layer
             codes = self.read(self.shown(codes))
-        refined = refine is not None and self.refinable
-        found = [refined_codes(self, items, raw, codes, refine, rough=rough) if refined else codes]
+        if refine is not None and self.refinable:
+            codes = refined_codes(self, items, raw, codes, refine, rough=rough)
+        found = [codes]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
         return found

@@ -179,11 +179,11 @@ class AutoencoderLayers(Stored):
     @property
     def refinable(self) -> bool:
         """Whether codes can be refined: of all items, or with codes of the rows' own; own targets."""
-        free = self.pricing.free and (self.map.whole or self.linear is not None)  # landmarks beside kernel parts have plain codes
+        free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )
-        return free and known and self.rebuilt.own and self.reg[0] > 0.0
+        return self.pricing.free and free and known and self.rebuilt.own and self.reg[0] > 0.0
 
     @cached_property
     def anchors_decoded(self) -> np.ndarray:

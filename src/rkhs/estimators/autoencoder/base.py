@@ -77,9 +77,9 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return self.constraint if getattr(self.constraint, "renormalize", False) else None  # type: ignore[return-value]
 
     @property
-    def _refines(self) -> bool:
-        """Whether codes of new items are refined."""
-        return bool(self.refine and self.model_.refinable)
+    def _refinement(self) -> tuple[int, float] | None:
+        """How codes of new items are refined; None: they are not."""
+        return self._steps if self.refine and self.model_.refinable else None
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
         """Encode items."""
@@ -87,7 +87,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         model = self.model_
         index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
         shown = model.shown if index == model.narrowest else Tensor.clone
-        encode = partial(model.encode, onto=self._onto, refine=self._steps if self._refines else None)
+        encode = partial(model.encode, onto=self._onto, refine=self._refinement)
         return give_back(self._in_tiles(X, lambda items: shown(encode(items, self._cross_gram(items))[index])), X)
 
     def _shown_codes(self, items: Items) -> Tensor:
@@ -96,8 +96,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def _encode(self, items: Items, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
-        refine = self._steps if refined and self._refines else None
-        return self.model_.encode(items, raw, onto=self._onto, refine=refine)
+        return self.model_.encode(items, raw, onto=self._onto, refine=self._refinement if refined else None)
 
     def _read_codes(self, codes: ArrayLike) -> Tensor:
         check_is_fitted(self)
@@ -214,14 +213,8 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
         """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""
-        return left_out_facts(
-            self.model_,
-            self._options,
-            gram,
-            plain=self.operators is None,
-            refine=self._steps if self._refines else None,
-            at_most=at_most,
-        )
+        how: dict[str, Any] = {"plain": self.operators is None, "refine": self._refinement, "at_most": at_most}
+        return left_out_facts(self.model_, self._options, gram, **how)
 
     @property
     def _goal_domain(self) -> str:

@@ -39,7 +39,7 @@ from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_ta
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
-from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
+from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
 from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, gain, good_enough, measured, tied, told, weighted_sum
 
@@ -155,7 +155,7 @@ class _Comparison:
         """Whether each row is left out in turn: of few vectors rebuilt with free linear parts and refined codes."""
         settings, training = self.settings, self.training
         free = settings.linear_part == "free" and (settings.rows or not settings.features)
-        plain = free and training.weights is None and settings.refine and training.own
+        plain = free and training.weights is None and settings.refine is not None and training.own
         return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
     @property
@@ -264,14 +264,14 @@ def _walk(
 def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
     """Settings of models that are compared; ``rough``: less exact ones."""
     tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
-    solver, steps = settings.solver.within(tol=tol, force=True), ROUGH if rough else settings.steps
-    found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, steps=steps)
+    solver, refine = settings.solver.within(tol=tol, force=True), settings.refine and (ROUGH if rough else FINE)
+    found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, refine=refine)
     return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
 
 def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
     """Squared errors of the training items, each left out in turn, in the units of the data."""
-    errors = left_out_facts(model, run.options, plain=True, refine=settings.refinement)[1]
+    errors = left_out_facts(model, run.options, plain=True, refine=settings.refine)[1]
     assert errors is not None
     return errors.cpu().numpy() * model.rebuilt.output.factor**2
 
@@ -282,7 +282,7 @@ def _errors_of(
     """Squared errors of items by a model of others."""
     items = cut(training.items, test, train if training.gram else None)
     raw = model.map.raw(items).to(**run.options)
-    codes = model.encode(items, raw, onto=settings.onto, refine=settings.refinement)
+    codes = model.encode(items, raw, onto=settings.onto, refine=settings.refine)
     kernel, goal = model.rebuilt.kernel, cut(training.goal, test, train if training.goal_gram else None)
     if training.own:
         known = training.items.diagonal()[torch.as_tensor(test)] if training.gram else None

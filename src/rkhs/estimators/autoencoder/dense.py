@@ -286,9 +286,10 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) ->
     kind: Literal["power", "diagonal"] = "diagonal"
     if isinstance(factor, LinearFactor):
         kind, factor = "power", factor.kernel
+    pricing = Pricing(kind, total, free=settings.refinable)
     if settings.code_set is not None or not settings.refine:
-        return Pricing(kind, total, free=settings.refinable)
-    return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots), free=settings.refinable)
+        return pricing
+    return replace(pricing, triangle=as_array(factor.triangle), pivots=as_array(factor.pivots))
 
 
 def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor] | None, run: Run) -> _Solved:

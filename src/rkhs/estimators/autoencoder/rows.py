@@ -104,7 +104,7 @@ class OpenedRows:
     def own(self) -> bool:
         """Whether rows have codes of their own."""
         free = self.alone and self.settings.linear_part == "free"
-        return free and (bool(self.settings.refine) or self.settings.code_set is not None)
+        return free and (self.settings.refine is not None or self.settings.code_set is not None)
 
     def stages(self, settings: Settings, part: Tensor | None = None) -> RowStages:
         """How fits in stages are solved, on all rows or a sample."""
@@ -389,7 +389,7 @@ def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared)
         settings.reg,
         np.empty(0),
         None,
-        Pricing("diagonal", rows.share(len(stage.codes)), held_directions=leading, onto=settings.of_a_row, free=settings.refinable),
+        Pricing("diagonal", rows.share(len(stage.codes)), None, None, leading, settings.of_a_row, settings.refinable),
         loss=settings.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),

@@ -83,7 +83,6 @@ class Settings:
     weaker: tuple[tuple[float, ...], ...] = ()  # further ones, for many rows
     choice_asked: bool = False  # whether the user asked for a choice
     kinds: bool = False  # whether the kernels are the default ones of vectors, so that their kind may be chosen too
-    steps: tuple[int, float] = FINE  # (int, float): with which codes of new items are refined
     center: bool  # parameters of :class:`~rkhs.KernelAutoencoder` as they were given
     scale: bool
     code_set: CodeSet | None  # where codes are kept, from ``constraint``
@@ -94,7 +93,7 @@ class Settings:
     n_init: int
     max_iter: int  # those of the solver if it has its own
     tol: float
-    refine: bool
+    refine: tuple[int, float] | None  # steps by which codes of new items are refined where the model can
     code_metric: float
     storage: Storage | str
     random_state: int | np.random.RandomState | None
@@ -185,11 +184,6 @@ class Settings:
         """Whether codes of new items may be refined; of features, on their set."""
         free = self.code_set is None or isinstance(self.storage, Storage)
         return free and self.noise is None and self.operators[0] is None
-
-    @property
-    def refinement(self) -> tuple[int, float] | None:
-        """How codes of new items are refined where the model can; None: they are not."""
-        return self.steps if self.refine else None
 
     def check_rows(self, n: int, q: int | None, *, weighted: bool) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -326,6 +320,7 @@ def read_settings(
         max_iter=getattr(solver, "max_iter", max_iter),
         tol=getattr(solver, "tol", tol),
         linear_part=linear_part,
+        refine=FINE if estimator.refine else None,
         noise=None if estimator.noise is None else read_noise(estimator.noise),
         code_set=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
         rows=features and like_vectors,

@@ -50,7 +50,7 @@ class _Sampled(OpenedRows):
         found, n = super().fit(choice, run, previous), len(self.whole)
         model = found.model
         codes = np.empty((n, model.codes.shape[1]))
-        task, blocks = _Coding(model, run.options, choice.settings.refinement), row_blocks(n, BLOCK)
+        task, blocks = _Coding(model, run.options, choice.settings.refine), row_blocks(n, BLOCK)
         with one_thread(run):
             for block, part in zip(
                 blocks, run.engine_for(blocks).map(_coded, blocks, self.whole.items, task), strict=True
