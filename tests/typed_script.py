@@ -91,6 +91,6 @@ def mistakes() -> None:
     rkhs.KernelAutoencoder(2, noise=0.1)  # type: ignore[arg-type]
     rkhs.OperatorKernelRegressor(solver=Adam())  # type: ignore[arg-type]
     rkhs.FunctionalKernelRegressor(convention="paper")  # type: ignore[arg-type]
-    rkhs.GramTransformer(psd="clipped")  # type: ignore[arg-type]
+    rkhs.GramTransformer(dtype="double")  # type: ignore[arg-type]
     wrong: Loss = Gaussian()  # type: ignore[assignment]
     assert wrong

@@ -69,7 +69,7 @@ for name, mean, error in zip(codes, np.mean(draws, 0), np.std(draws, 0, ddof=1) 
 # pixel. That knowledge is worth labels, if it is true of your data.
 
 contrastive = KernelContrastive(
-    20, kernel=Gaussian("median"), pairs="augment", augment="random_shift", n_views=4, loss="spectral", random_state=0
+    20, kernel=Gaussian("median"), pairs="augment", augment="random_shift", loss="spectral", random_state=0
 ).fit(X)
 Z = contrastive.transform(X)
 shifts = []

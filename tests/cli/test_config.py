@@ -33,7 +33,7 @@ output = "m.rkhs"
 quiet = true
 
 [fit.set]
-psd = "raise"
+preimage = "nearest"
 center = false
 
 [transform]
@@ -46,15 +46,26 @@ def test_a_file_stands_for_flags_and_those_on_the_line_win(folder: Path, capsys:
     assert main(["fit", "in.csv", "--config", "all.toml", "--set", "center=True", "--n-components", "2"]) == 0
     assert capsys.readouterr() == ("", "")
     model = rkhs.load("m.rkhs")
-    expected = rkhs.KernelPCA(2, center=True, psd="raise").fit(X[:, :2])
-    assert (model.center, model.psd) == (True, "raise")
+    expected = rkhs.KernelPCA(2, center=True, preimage="nearest").fit(X[:, :2])
+    assert (model.center, model.preimage) == (True, "nearest")
     np.testing.assert_array_equal(model.codes_, expected.codes_)
     assert main(["transform", "m.rkhs", "in.csv", "--config", "all.toml"]) == 0
     assert Path("z.csv").exists()
 
 
 def test_printed_flags_are_the_same_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["fit", "in.csv", "--estimator", "kpca", "--set", "center=False", "--set", 'psd="raise"', "--seed", "5"]
+    words = [
+        "fit",
+        "in.csv",
+        "--estimator",
+        "kpca",
+        "--set",
+        "center=False",
+        "--set",
+        'preimage="nearest"',
+        "--seed",
+        "5",
+    ]
     words += ["--columns", "a,c", "-o", 'a "b".rkhs', "--quiet", "--json", "--index-column", "0"]
     assert main([*words, "--print-config"]) == 0
     first = capsys.readouterr().out

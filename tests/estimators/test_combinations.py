@@ -115,7 +115,7 @@ CASES = {
     ),
     "KernelPCA": Case(
         KernelPCA,
-        {"n_components": 2, "random_state": 0},
+        {"n_components": 2},
         {
             "storage": storages("dense", "blocked", "landmarks", "random features"),
             "engine": ENGINES,

@@ -45,7 +45,7 @@ def centre(K):
 
 @pytest.mark.parametrize("center", [True, False])
 def test_one_layer_is_kernel_pca(center):
-    model = DeepRKM(3, kernel=Gaussian(0.3), center=center, eta=0.5, ridge=1e-8).fit(X)
+    model = DeepRKM(3, kernel=Gaussian(0.3), center=center, eta=0.5, out_of_sample="block").fit(X)
     pca = KernelPCA(3, kernel=Gaussian(0.3), center=center).fit(X)
     assert model.objective_ == pytest.approx(-pca.eigenvalues_.sum(), rel=1e-9)
     assert np.allclose(model.layer_values_[0], pca.eigenvalues_)
@@ -65,9 +65,9 @@ def test_top_layer_identity_at_a_stationary_point():
 
 def test_fitted_codes_are_feasible_canonical_and_start_independent():
     kpca = DeepRKM((3, 2), tol=1e-9).fit(X)
-    random = DeepRKM((3, 2), tol=1e-9, init="random", n_init=2, random_state=0, ridge=1e-8).fit(X)
+    random = DeepRKM((3, 2), tol=1e-9, init="random", random_state=0, out_of_sample="paper").fit(X)
     assert kpca.infeasibility_ < 1e-12
-    assert random.objective_ == pytest.approx(kpca.objective_, rel=1e-2)  # another local optimum, not a lower one
+    assert random.objective_ == pytest.approx(kpca.objective_, rel=3e-2)  # another local optimum, not a lower one
     assert kpca.objective_ <= random.objective_ + 1e-6
     for H in kpca.layer_codes_:
         assert (H[np.abs(H).argmax(0), np.arange(H.shape[1])] > 0).all()
@@ -78,13 +78,6 @@ def test_deterministic_start_has_no_variance():
     fits = [DeepRKM((3, 2), random_state=seed, tol=1e-3).fit(X[::2]).codes_ for seed in range(3)]
     assert np.array_equal(fits[0], fits[1])
     assert np.array_equal(fits[0], fits[2])
-
-
-@pytest.mark.slow
-def test_several_starts_keep_the_best():
-    one = DeepRKM((3, 2), init="random", n_init=1, random_state=3, ridge=1e-8).fit(X)
-    many = DeepRKM((3, 2), init="random", n_init=5, random_state=3, ridge=1e-8).fit(X)
-    assert many.objective_ <= one.objective_ + 1e-9
 
 
 def test_per_layer_constraint_is_weaker():
@@ -219,8 +212,6 @@ def test_clone_and_parameters():
         ({"eta": np.inf}, "eta must be > 0; got inf"),
         ({"decoder_kernel": "minmax"}, "decoder_kernel must be differentiable; MinMax is not"),
         ({"eta": (1.0,)}, "eta must be one positive number, or one for each of the 2 layers"),
-        ({"ridge": 0.0}, "ridge must be > 0 or 'loo'"),
-        ({"multiplier": -1.0}, "multiplier must be > 0"),
         ({"decoder_kernel": (Gaussian(1.0), Gaussian(1.0))}, "decoder_kernel must be one kernel or a tuple of 1"),
         ({"decoder_kernel": Polynomial(3), "solver": "penalty_lbfgs"}, "unbounded below"),
         ({"constraint": "both"}, "constraint must be one of"),
@@ -231,7 +222,6 @@ def test_clone_and_parameters():
         ({"bandwidths": "joint", "decoder_kernel": Polynomial(2)}, "needs kernels with a bandwidth"),
         ({"solver": "newton"}, "solver must be one of"),
         ({"init": "zeros"}, "init must be one of"),
-        ({"n_init": 0}, "n_init must be an integer >= 1"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"tol": -1.0}, "tol must be >= 0"),
         ({"kernel": Gaussian(-1.0)}, "Gaussian.gamma must be > 0"),

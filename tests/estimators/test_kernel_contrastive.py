@@ -30,7 +30,7 @@ SMALL = [
     {"loss": "spectral"},
     {"negatives": "permutation"},
     {"loss": "spectral", "negatives": "permutation"},
-    {"pairs": "augment", "augment": "jitter", "n_views": 3},
+    {"pairs": "augment", "augment": "jitter"},
     {"pairs": "augment", "augment": GaussianNoise(0.3), "loss": "spectral"},
 ]
 

@@ -269,7 +269,6 @@ BAD = [
     ({"kernel": [("gaussian", None, 1)]}, "list of pairs"),
     ({"kernel": [("gaussian", None)], "operator": "covariance"}, "operator must be None beside"),
     ({"kernel": [("gaussian", np.diag([1, 2, 3.0])), ("linear", None)], "solver": "admm"}, "no common eigenbasis"),
-    ({"psd": "ignore"}, "psd must be one of 'clip', 'raise'"),
 ]
 
 

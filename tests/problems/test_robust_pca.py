@@ -51,7 +51,7 @@ def test_uncut_huber_is_kernel_pca_and_new_items_get_the_codes_of_the_training_i
     plain, robust = KernelPCA().fit(X), KernelPCA(loss=Huber(10.0)).fit(X)
     np.testing.assert_allclose(robust.codes_, plain.codes_, rtol=1e-6, atol=1e-8)
     assert robust.objective_ == pytest.approx(-0.5 * plain.explained_variance_.sum())
-    cut = KernelPCA(loss=Huber(0.2), n_init=3, random_state=0).fit(X)
+    cut = KernelPCA(loss=Huber(0.2)).fit(X)
     np.testing.assert_allclose(cut.transform(X), cut.codes_, rtol=1e-8, atol=1e-9)
     assert cut.stationarity_ <= 1e-9
 
@@ -65,7 +65,7 @@ def test_outliers_turn_the_robust_components_less() -> None:
         return abs(float(model.fit(X).transform(np.eye(3) + 0.0)[1, 0] - model.transform(np.zeros((1, 3)))[0, 0]))
 
     assert slant(KernelPCA(1, kernel="linear", center=False)) > 0.9
-    assert slant(KernelPCA(1, kernel="linear", center=False, loss=Huber(0.5), n_init=5, random_state=0)) < 0.5
+    assert slant(KernelPCA(1, kernel="linear", center=False, loss=Huber(0.5))) < 0.5
 
 
 def test_sparse_components_and_collapse() -> None:

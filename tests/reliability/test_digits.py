@@ -110,14 +110,13 @@ def test_encoders_of_rounding_are_zero(center: bool) -> None:
     """A matrix of rounding only, or one beside a far larger constant, does not make large coefficients."""
     noise = 1e-15 * RNG.standard_normal((20, 20))
     K, T = torch.from_numpy(noise @ noise.T), torch.from_numpy(np.linalg.qr(RNG.standard_normal((20, 2)))[0])
-    for ridge in ("loo", 1e-8):
-        assert not ridge_coefs(K, T, ridge, center, noise=1e-12)[0].any()
-        assert not ridge_features(torch.from_numpy(noise), T, ridge, center, noise=1e-12)[0].any()
+    assert not ridge_coefs(K, T, center, noise=1e-12)[0].any()
+    assert not ridge_features(torch.from_numpy(noise), T, center, noise=1e-12)[0].any()
     assert not encoder_coefs(K, T, "block", 1.0, 1e-12).any()
-    assert not ridge_coefs(torch.zeros_like(K), T, 1e-8, center)[0].any()
+    assert not ridge_coefs(torch.zeros_like(K), T, center)[0].any()
     big = torch.from_numpy(Gaussian(0.2)(X[:20]))
-    exact = ridge_coefs(big, T, 1e-8, center)[0]
-    held = ridge_coefs(big, T, 1e-8, center, noise=1e-3)[0]
+    exact = ridge_coefs(big, T, center, ridges=(1e-8,))[0]
+    held = ridge_coefs(big, T, center, 1e-3, (1e-8,))[0]
     assert held.norm() < 20.0 < exact.norm()
 
 

@@ -62,7 +62,7 @@ def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[
     return values.to(like.dtype), fix_signs(vectors.to(like.dtype))
 
 
-def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
+def positive_part(K: Tensor, *, name: str) -> Tensor:
     """Return the matrix with its negative eigenvalues set to zero, and say so."""
     scale = float(K.diagonal().abs().max())
     shifted = K.clone()
@@ -80,14 +80,9 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
             "Check its sign: larger values mean more similar items"
         )
     ratio = -smallest / largest
-    if psd == "raise":
-        raise InputError(
-            f"{name} must be positive semi-definite; its smallest eigenvalue is {-ratio:.2e} times the largest. "
-            "Use psd='clip' to set negative eigenvalues to zero, or a positive semi-definite kernel"
-        )
     warn(
         f"{name} is not positive semi-definite: its smallest eigenvalue is {-ratio:.2e} times the largest in modulus; "
-        "negative eigenvalues were set to zero (psd='raise' refuses instead)",
+        "negative eigenvalues were set to zero",
         NotPositiveSemidefiniteWarning,
     )
     keep = values > 0.0

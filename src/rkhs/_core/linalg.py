@@ -113,7 +113,7 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
     smallest = float(torch.linalg.eigvalsh(A)[0]) if finite else float("nan")
     raise InputError(
         f"{name} must be positive definite; its smallest eigenvalue is {smallest:.2e} and a jitter of {j:.1e} did not "
-        "help. Use a positive semi-definite kernel, a larger reg, or psd='clip' for a Gram matrix"
+        "help. Use a positive semi-definite kernel, or a larger reg"
     )
 
 

@@ -1,4 +1,4 @@
-"""Matrices with orthonormal columns: projection, tangent space, four retractions and transport."""
+"""Matrices with orthonormal columns: projection, tangent space and the polar retraction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_list
+from rkhs._core.checks import check_count, check_list
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
@@ -23,11 +23,6 @@ class Stiefel(Constraint):
 
     Parameters
     ----------
-    retraction : {"polar", "qr", "cholesky", "cayley"}, default="polar"
-        ``"polar"``: nearest point to ``H + D``; ``"qr"``: orthogonal factor with positive diagonal of ``R``;
-        ``"cholesky"``: the same by two Cholesky-QR passes, the cheapest; ``"cayley"``:
-        ``(I - W/2)^{-1} (I + W/2) H`` with the skew ``W`` of rank 2p that has ``W H = D``, by a system of size 2p.
-        Polar and Cholesky-QR fall back to an SVD and a Householder QR when the small Gram matrix is ill-conditioned.
     blocks : tuple of int, optional
         Widths of the blocks of columns that are constrained separately, a product of Stiefel manifolds. Default: one
         block.
@@ -35,7 +30,7 @@ class Stiefel(Constraint):
     Raises
     ------
     InputError
-        At use: unknown retraction, widths that do not add up, more columns than rows, values that are not finite.
+        At use: widths that do not add up, more columns than rows, values that are not finite.
 
     Notes
     -----
@@ -55,8 +50,7 @@ class Stiefel(Constraint):
     ([[1.0, 0.0]], 0.0)
     """
 
-    def __init__(self, retraction: str = "polar", blocks: tuple[int, ...] | None = None) -> None:
-        self.retraction = retraction
+    def __init__(self, blocks: tuple[int, ...] | None = None) -> None:
         self.blocks = blocks
 
     def project(self, Y: Tensor) -> Tensor:
@@ -68,9 +62,8 @@ class Stiefel(Constraint):
         return self._each(_tangent, H, G)
 
     def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """A matrix with orthonormal columns that agrees with ``H + D`` to first order, shape (n, p)."""
-        rule = _RETRACTIONS[check_choice(self.retraction, "Stiefel.retraction", tuple(_RETRACTIONS))]
-        return self._each(rule, H, D)
+        """Nearest matrix with orthonormal columns to ``H + D``, shape (n, p)."""
+        return self.project(torch.add(H, D))
 
     def violation(self, H: Tensor) -> float:
         """``||H^T H - I||_F``, over all blocks."""
@@ -124,40 +117,8 @@ def _polar_step(Y: Tensor) -> Tensor:
     return torch.addmm(H, H, _gram_defect(H), alpha=-0.5)
 
 
-def _qr_step(Y: Tensor) -> Tensor:
-    Q, R = torch.linalg.qr(Y)
-    signs = torch.sign(R.diagonal())
-    return Q * torch.where(signs == 0, torch.ones_like(signs), signs)
-
-
-def _cholesky_step(Y: Tensor) -> Tensor:
-    for _ in range(2):  # the second pass restores the digits that the first one loses
-        L, info = torch.linalg.cholesky_ex(Y.mT @ Y)
-        diagonal = L.diagonal()
-        if int(info) != 0 or not float(diagonal.max()) ** 2 < _MAX_CONDITION * float(diagonal.min()) ** 2:
-            return _qr_step(Y)
-        Y = torch.linalg.solve_triangular(L, Y.mT, upper=False).mT
-    return Y
-
-
-def _cayley_step(H: Tensor, D: Tensor) -> Tensor:
-    P = torch.addmm(D, H, H.mT @ D, alpha=-0.5)
-    moved = cayley(H, torch.cat([P, H], 1), torch.cat([H, -P], 1), -1.0)
-    if float(_gram_defect(moved).abs().max()) > 1e3 * torch.finfo(H.dtype).eps:
-        return _polar_step(moved)
-    return moved
-
-
 def cayley(H: Tensor, U: Tensor, V: Tensor, step: float) -> Tensor:
     """Cayley transform ``(I + step/2 U V^T)^{-1} (I - step/2 U V^T) H`` for a skew ``U V^T`` of low rank."""
     small: Any = V.mT @ U * (0.5 * step)
     small.diagonal().add_(1.0)
     return torch.addmm(H, U, torch.linalg.solve(small, V.mT @ H), alpha=-step)
-
-
-_RETRACTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "polar": lambda H, D: _polar_step(H + D),
-    "qr": lambda H, D: _qr_step(H + D),
-    "cholesky": lambda H, D: _cholesky_step(H + D),
-    "cayley": _cayley_step,
-}

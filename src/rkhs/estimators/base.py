@@ -71,7 +71,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     """Base of the estimators: one kernel on the inputs, and the data in the form that it reads."""
 
     kernel: Any
-    psd: str
     device: str
     dtype: str
 
@@ -141,7 +140,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     @property
     def _run(self) -> Run:
         """What a fit without engine and journal is computed with."""
-        return Run(type(self).__name__, self._options, self.psd, getattr(self, "verbose", 0))
+        return Run(type(self).__name__, self._options, getattr(self, "verbose", 0))
 
     @property
     def _options(self) -> dict[str, Any]:

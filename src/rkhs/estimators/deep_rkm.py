@@ -24,7 +24,6 @@ from rkhs.estimators.options.arguments import (
     Device,
     Dtype,
     KernelLike,
-    Psd,
     Seed,
     StiefelSolverLike,
     StorageLike,
@@ -35,7 +34,7 @@ from rkhs.models import DeepRKMModel
 from rkhs.spaces import HeldItems
 
 _DEFECT = 0.1
-_LOO_DEFECT = 0.5  # with a chosen ridge the codes are shrunk on purpose
+_LOO_DEFECT = 0.5  # with a ridge the codes are shrunk on purpose
 
 
 class DeepRKM(FittedComponents, KernelEstimator):
@@ -57,7 +56,8 @@ class DeepRKM(FittedComponents, KernelEstimator):
         of layer-wise kernel PCA. Linear and polynomial kernels are nearly constant on orthogonal codes, so they are of
         little use here.
     eta : float or tuple of float, default=1.0
-        Inverse weight of each layer. A common factor changes nothing; the paper's ``gamma`` is ``eta[0] / eta[1]``.
+        Inverse weight of each layer. A common factor, such as the paper's ``lambda``, changes only
+        ``out_of_sample="paper"``; the paper's ``gamma`` is ``eta[0] / eta[1]``.
     columns : {"raw", "scaled", "integral", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
@@ -70,15 +70,10 @@ class DeepRKM(FittedComponents, KernelEstimator):
     constraint : {"joint", "per_layer"}, default="joint"
         Orthogonality of all codes together (paper), or within each layer only.
     out_of_sample : {"ridge", "block", "paper"}, default="ridge"
-        How new items are encoded. ``"ridge"``: kernel ridge regression of the training codes; ``"block"``: ``M_l^-1
-        H_l^T k`` with ``M_l = H_l^T K H_l``, exact for one layer. ``"paper"``: ``H_l^T k / (multiplier eta)``, which is
-        wrong by a factor in each component and is here to repeat the paper.
-    ridge : "loo" or float, default="loo"
-        Ridge of ``out_of_sample="ridge"``, relative to the mean of the diagonal of the Gram matrix. ``"loo"``: for each
-        layer, the one of seven values with the least leave-one-out error. A tiny value such as ``1e-8`` makes codes of
-        new items very large from the third layer on.
-    multiplier : float or tuple of float, default=1.0
-        The paper's ``lambda``. Only ``out_of_sample="paper"`` reads it; training does not depend on it.
+        How new items are encoded. ``"ridge"``: kernel ridge regression of the training codes, for each layer with the
+        one of seven ridges of least leave-one-out error; ``"block"``: ``M_l^-1 H_l^T k`` with ``M_l = H_l^T K H_l``,
+        exact for one layer. ``"paper"``: ``H_l^T k / eta``, which is wrong by a factor in each component and is here to
+        repeat the paper.
     preimage : {"ridge", "fixed_point"}, default="ridge"
         How :meth:`inverse_transform`, and :meth:`denoise` from layer 2 on, return to vectors: kernel ridge regression
         from codes to inputs, or pre-images layer by layer.
@@ -92,8 +87,6 @@ class DeepRKM(FittedComponents, KernelEstimator):
     init : {"kpca", "random"} or ndarray of shape (n, sum of n_components), default="kpca"
         Start from layer-wise kernel PCA, each layer orthogonal to those below; from random codes; or from given codes
         of all layers, which the penalty method takes as they are, and others at the nearest feasible point.
-    n_init : int, default=1
-        Number of starts; the first is ``init``, the others are random. The lowest objective wins.
     canonical : bool, default=True
         Rotate the codes of each layer onto its principal axes, by decreasing eigenvalue, with fixed signs. The
         objective does not change (for code kernels that are invariant to rotation). Metrics that compare single axes do
@@ -107,10 +100,8 @@ class DeepRKM(FittedComponents, KernelEstimator):
         How Gram matrices are kept. ``"dense"`` keeps them whole; the others keep features of the items
         (:mod:`rkhs.features`) and compute the exact Gram matrices of codes tile by tile, in ``O(n)`` memory and ``O(n^2
         S)`` time. They need ``out_of_sample="ridge"`` and ``bandwidths="fixed"``.
-    psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     random_state : int, RandomState or None, default=None
-        Seed of the random starts.
+        Seed of a random start.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Results have the dtype of the training data.
@@ -127,7 +118,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
         Diagonal of ``H_l^T K_(l-1) H_l``: the variance that each code carries.
     in_sample_defect_ : ndarray of shape (L,)
         ``||H_l(X) - H_l|| / ||H_l||``: how far the codes are off if the training items are encoded as new items.
-        ``fit`` warns above 0.1, or above 0.5 for ``ridge="loo"``, which shrinks the codes.
+        ``fit`` warns above 0.1, or above 0.5 for ``out_of_sample="ridge"``, which shrinks the codes.
     ridge_, leave_one_out_error_ : ndarray of shape (L,)
         Ridge of each layer, and the error of predicting each code from the other items, as a share of its norm (NaN
         without a ridge).
@@ -200,30 +191,26 @@ class DeepRKM(FittedComponents, KernelEstimator):
         code_scale: Literal["unit", "sqrt_n"] = "sqrt_n",
         constraint: Literal["joint", "per_layer"] = "joint",
         out_of_sample: Literal["ridge", "block", "paper"] = "ridge",
-        ridge: float | Literal["loo"] = "loo",
-        multiplier: float | tuple[float, ...] = 1.0,
         preimage: Literal["ridge", "fixed_point"] = "ridge",
         bandwidths: Literal["fixed", "joint"] = "fixed",
         solver: StiefelSolverLike = "subspace",
         init: Literal["kpca", "random"] | np.ndarray = "kpca",
-        n_init: int = 1,
         canonical: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-6,
         storage: StorageLike = "dense",
-        psd: Psd = "clip",
         random_state: Seed = None,
         device: Device = "cpu",
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.n_components, self.kernel, self.decoder_kernel = n_components, kernel, decoder_kernel
-        self.eta, self.multiplier, self.columns = eta, multiplier, columns
+        self.eta, self.columns = eta, columns
         self.center, self.code_scale, self.constraint = center, code_scale, constraint
-        self.out_of_sample, self.ridge, self.preimage = out_of_sample, ridge, preimage
-        self.bandwidths, self.solver, self.init, self.n_init = bandwidths, solver, init, n_init
+        self.out_of_sample, self.preimage = out_of_sample, preimage
+        self.bandwidths, self.solver, self.init = bandwidths, solver, init
         self.canonical, self.max_iter, self.tol = canonical, max_iter, tol
-        self.storage, self.psd, self.random_state = storage, psd, random_state
+        self.storage, self.random_state = storage, random_state
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def fit(self, X: Any, y: Any = None) -> DeepRKM:
@@ -248,10 +235,10 @@ class DeepRKM(FittedComponents, KernelEstimator):
         with self._running() as run:
             training = self._training(X, kernel)
             announce_layers(run, settings.storage, len(training), sum(settings.widths))
-            held = HeldItems.open(run.options, run.psd, settings.storage, kernel, training.items)
+            held = HeldItems.open(run.options, settings.storage, kernel, training.items)
             problem, solution, resolved = solve_machine(held, settings)
             if resolved is not held.kernel:
-                held = replace(held, kernel=resolved).of(held.items, run.options, run.psd)
+                held = replace(held, kernel=resolved).of(held.items, run.options)
             H = problem.canonical(solution.point) if self.canonical else solution.point
             self.model_ = machine_model(held, problem, settings, H, self._to_output(H))
         self._warn_of_rounding(float(held.diagonal.max()), self.model_.encoder.coefficients, H)
@@ -261,7 +248,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
 
     def _warn_on_defect(self) -> None:
         worst = int(np.argmax(self.in_sample_defect_))
-        limit = _LOO_DEFECT if self.out_of_sample == "ridge" and self.ridge == "loo" else _DEFECT
+        limit = _LOO_DEFECT if self.out_of_sample == "ridge" else _DEFECT
         if self.in_sample_defect_[worst] > limit and self.out_of_sample != "paper":
             warn(
                 f"encoding the training items again misses the codes of layer {worst + 1} by a share of "

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike, Psd
+    from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
@@ -77,7 +77,6 @@ class FunctionalKernelRegressor(DualRegressor):
     tol : float, default=1e-6
         Relative duality gap.
     max_iter : int, default=None
-    psd : {"clip", "raise"}, default="clip"
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
     verbose : int, default=0
@@ -154,7 +153,6 @@ class FunctionalKernelRegressor(DualRegressor):
         solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
         verbose: int = 0,
@@ -163,7 +161,7 @@ class FunctionalKernelRegressor(DualRegressor):
         self.basis, self.n_basis, self.convention = basis, n_basis, convention
         self.loss, self.reg, self.trim, self.center = loss, reg, trim, center
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
-        self.psd, self.device, self.dtype, self.verbose = psd, device, dtype, verbose
+        self.device, self.dtype, self.verbose = device, dtype, verbose
 
     _reads_gaps = True
 

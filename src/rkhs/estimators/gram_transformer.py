@@ -9,7 +9,7 @@ import numpy as np
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import FittedKernel
-from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, Psd
+from rkhs.estimators.options.arguments import Device, Dtype, KernelLike
 from rkhs.models import GramModel
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
@@ -25,9 +25,6 @@ class GramTransformer(FittedKernel, KernelEstimator):
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         On vectors or on any objects.
-    psd : {"clip", "raise"}, default="clip"
-        What to do with a training Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an
-        error. ``transform`` always gives the kernel values as they are.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. The result has the dtype of the training data.
@@ -70,11 +67,8 @@ class GramTransformer(FittedKernel, KernelEstimator):
 
     model_: GramModel
 
-    def __init__(
-        self, kernel: KernelLike = "gaussian", *, psd: Psd = "clip", device: Device = "cpu", dtype: Dtype = "float64"
-    ) -> None:
+    def __init__(self, kernel: KernelLike = "gaussian", *, device: Device = "cpu", dtype: Dtype = "float64") -> None:
         self.kernel = kernel
-        self.psd = psd
         self.device = device
         self.dtype = dtype
 
@@ -105,7 +99,7 @@ class GramTransformer(FittedKernel, KernelEstimator):
         self._check_parameters()
         training = self._training(X, kernel := self._kernel_for(X), at_least=1)
         kernel, items = kernel.resolve(training.items), training.items
-        K = training_gram(kernel, items, self._options, self.psd)
+        K = training_gram(kernel, items, self._options)
         self.model_ = GramModel(WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), len(items)))
         return self._to_output(K)
 

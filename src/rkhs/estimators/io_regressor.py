@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         LossLike,
         MachineSolverLike,
         OperatorKernelLike,
-        Psd,
     )
 
 
@@ -82,7 +81,6 @@ class InputOutputKernelRegressor(KernelMachine):
         Relative duality gap.
     max_iter : int, default=None
         These as in :class:`OperatorKernelRegressor`.
-    psd : {"clip", "raise"}, default="clip"
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
     verbose : int, default=0
@@ -156,14 +154,13 @@ class InputOutputKernelRegressor(KernelMachine):
         solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.kernel, self.output_kernel, self.operator = kernel, output_kernel, operator
         self.loss, self.reg, self.center, self.decoding = loss, reg, center, decoding
-        self.solver, self.tol, self.max_iter, self.psd = solver, tol, max_iter, psd
+        self.solver, self.tol, self.max_iter = solver, tol, max_iter
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -273,7 +270,7 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError("output_kernel gives values that are not finite on these outputs; rescale them")
         if self.output_kernel_.known_psd:
             return K
-        return positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
+        return positive_part(K, name="the Gram matrix of the outputs")
 
     def _store_outputs(self, outputs: Items, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)

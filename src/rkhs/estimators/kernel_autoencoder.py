@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         EngineLike,
         KernelLike,
         LossLike,
-        Psd,
         Seed,
         StorageLike,
     )
@@ -170,8 +169,6 @@ class KernelAutoencoder(BaseAutoencoder):
         File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
         and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
         file with other content is refused.
-    psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
         Where the fit is computed.
     dtype : {"float64", "float32"}, default="float64"
@@ -333,7 +330,6 @@ class KernelAutoencoder(BaseAutoencoder):
         warm_start: bool = False,
         engine: EngineLike = None,
         checkpoint: CheckpointLike = None,
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
     ) -> None:
@@ -349,7 +345,7 @@ class KernelAutoencoder(BaseAutoencoder):
         self.max_iter, self.tol, self.warm_start = max_iter, tol, warm_start
         self.refine, self.code_metric = refine, code_metric
         self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
-        self.psd, self.random_state = psd, random_state
+        self.random_state = random_state
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def fit(

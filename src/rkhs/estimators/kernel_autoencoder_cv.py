@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         Dtype,
         KernelLike,
         LossLike,
-        Psd,
         Seed,
     )
     from rkhs.kernels import Kernel
@@ -77,7 +76,6 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     max_iter : int, default=500
     tol : float, default=1e-4
         The fits that are compared stop at 1e-3 if it is smaller.
-    psd : {"clip", "raise"}, default="clip"
     random_state : int, RandomState or None, default=None
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
@@ -155,7 +153,6 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         n_init: int = 1,
         max_iter: int = 500,
         tol: float = 1e-4,
-        psd: Psd = "clip",
         random_state: Seed = None,
         device: Device = "cpu",
         dtype: Dtype = "float64",
@@ -168,7 +165,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         self.center, self.scale, self.columns, self.loss = center, scale, columns, loss
         self.refine, self.code_metric = refine, code_metric
         self.constraint, self.noise, self.init, self.n_init = constraint, noise, init, n_init
-        self.max_iter, self.tol, self.psd = max_iter, tol, psd
+        self.max_iter, self.tol = max_iter, tol
         self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 
     def fit(

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         Device,
         Dtype,
         KernelLike,
-        Psd,
         Seed,
         StorageLike,
     )
@@ -55,15 +54,13 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         rows. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     loss : {"simple", "spectral"}, default="simple"
     pairs : {"neighbors", "augment", "class"}, default="neighbors"
-        Where positives come from. ``"neighbors"``: the nearest other items in the feature space; ``"augment"``: random
-        views made by ``augment``, not for Gram matrices. ``"class"``: other items of the same class in ``y`` (-1 means
-        unlabelled; a class of one row is skipped with a warning).
+        Where positives come from. ``"neighbors"``: the nearest other items in the feature space; ``"augment"``: one
+        random view of each item, made by ``augment``, not for Gram matrices. ``"class"``: other items of the same class
+        in ``y`` (-1 means unlabelled; a class of one row is skipped with a warning).
     n_neighbors : int, default=5
         Positives of each anchor for ``pairs="neighbors"``; at most n - 1 are used.
     augment : str, Augmentation or callable, default=None
         For ``pairs="augment"``: a name or object of :mod:`rkhs.augment`, or a function ``f(X, rng)``.
-    n_views : int, default=1
-        Positives of each anchor for ``pairs="augment"``.
     negatives : {"pool", "given", "permutation"}, default="pool"
         ``"pool"``: all training items (simple loss) or all anchors and positives (spectral loss). ``"given"``: one
         negative for each anchor as in the paper, from ``fit(negatives=)`` or else from a random cycle, which
@@ -82,8 +79,6 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     storage : "dense", Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept: whole, or as features of the points (:mod:`rkhs.features`), which cost ``O(N
         m^2)``. Finding neighbours still takes ``O(n^2)`` time, but no n x n matrix. ``strict=True`` needs ``"dense"``.
-    psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     random_state : int, RandomState or None, default=None
         Seed of the views and of the permutation.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -172,14 +167,12 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         pairs: Literal["neighbors", "augment", "class"] = "neighbors",
         n_neighbors: int = 5,
         augment: AugmentLike | None = None,
-        n_views: int = 1,
         negatives: Literal["pool", "given", "permutation"] = "pool",
         reg: float | Literal["auto"] = "auto",
         strict: bool = False,
         max_iter: int = 1000,
         tol: float = 1e-7,
         storage: StorageLike = "dense",
-        psd: Psd = "clip",
         random_state: Seed = None,
         device: Device = "cpu",
         dtype: Dtype = "float64",
@@ -187,9 +180,9 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     ) -> None:
         self.n_components, self.kernel, self.columns = n_components, kernel, columns
         self.loss, self.reg, self.strict, self.negatives = loss, reg, strict, negatives
-        self.pairs, self.n_neighbors, self.augment, self.n_views = pairs, n_neighbors, augment, n_views
+        self.pairs, self.n_neighbors, self.augment = pairs, n_neighbors, augment
         self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
-        self.storage, self.psd, self.device, self.dtype, self.verbose = storage, psd, device, dtype, verbose
+        self.storage, self.device, self.dtype, self.verbose = storage, device, dtype, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,7 +198,6 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))
         check_choice(self.negatives, "negatives", ("pool", "given", "permutation"))
         check_count(self.n_neighbors, "n_neighbors")
-        check_count(self.n_views, "n_views")
         check_count(self.max_iter, "max_iter")
         check_number(self.tol, "tol", at_least=0.0)
         if not (isinstance(self.reg, str) and self.reg == "auto"):
@@ -236,11 +228,11 @@ class KernelContrastive(FittedKernel, KernelEstimator):
             training = self._training(X, kernel)
             builder = PairBuilder(training.items, kernel.domain, int(check_seed(self.random_state).randint(2**31)))
             announce_points(run, self.storage, builder.items, builder.n, None)
-            held = HeldItems.open(run.options, run.psd, self.storage, kernel, training.items)
+            held = HeldItems.open(run.options, self.storage, kernel, training.items)
             pairs = self._pairs(builder, held, y, positives, negatives)
             if builder.extra:
                 announce_points(run, self.storage, builder.items, builder.n_points, held.map.width)
-                held = held.of(builder.points, run.options, run.psd)
+                held = held.of(builder.points, run.options)
         found = fit_contrast(held, pairs, self.get_params(deep=False))
         fitted = held.values @ found.coefficients
         codes = self._to_output(fitted[: builder.n])
@@ -260,7 +252,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         elif self.pairs == "augment":
             if self.augment is None:
                 raise InputError("augment must be given for pairs='augment': a name, an augmentation or f(X, rng)")
-            alike = builder.views(self.augment, self.n_views)
+            alike = builder.views(self.augment)
         else:
             alike = builder.neighbors(held, self.n_neighbors)
         unlike = None

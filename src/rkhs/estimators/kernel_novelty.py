@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from torch import Tensor
 
-    from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike, Psd
+    from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
     from rkhs.models import NewItems
 
 
@@ -53,7 +53,6 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     columns : {"auto", "raw", "scaled", "integral", "filled"}, default="auto"
         ``"auto"``: ``"scaled"`` with ``kernel="auto"`` and rows that are not sparse, else ``"raw"``; others as in
         :class:`KernelAutoencoder`.
-    psd : {"clip", "raise"}, default="clip"
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the kernel values.
@@ -108,12 +107,11 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         alpha: float = 0.05,
         reg: float = 0.01,
         columns: Columns | Literal["auto"] = "auto",
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
     ) -> None:
         self.kernel, self.alpha, self.reg, self.columns = kernel, alpha, reg, columns
-        self.psd, self.device, self.dtype = psd, device, dtype
+        self.device, self.dtype = device, dtype
 
     @property
     def _automatic(self) -> bool:
@@ -148,7 +146,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         self._check_parameters()
         training = self._training(X, kernel := self._kernel_for(X), at_least=3)
         kernel, items = kernel.resolve(training.items), training.items
-        K = training_gram(kernel, items, self._options, self.psd)
+        K = training_gram(kernel, items, self._options)
         self.train_diag_, gram = K.diagonal().cpu().numpy().copy(), kernel.domain == "gram"
         whole = WholeMap(kernel, None if gram else as_numpy(items), len(items))
         ridge = self.reg * float(self.train_diag_.mean())

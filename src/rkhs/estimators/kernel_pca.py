@@ -45,8 +45,6 @@ if TYPE_CHECKING:
         EngineLike,
         KernelLike,
         LossLike,
-        Psd,
-        Seed,
         StorageLike,
     )
 
@@ -84,9 +82,10 @@ class KernelPCA(FittedComponents, PreimageMixin):
     center : bool, default=True
         Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"
-        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance; this problem is not convex. ``Huber(kappa)`` is
-        robust to outliers and ``EpsilonInsensitive(epsilon)`` is sparse, with parameters in units of the features. For
-        a name such as ``"huber"``, kappa is the median norm of the codes of the squared loss, and epsilon half of it.
+        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance, from kernel PCA on; this problem is not convex.
+        ``Huber(kappa)`` is robust to outliers and ``EpsilonInsensitive(epsilon)`` is sparse, with parameters in units
+        of the features. For a name such as ``"huber"``, kappa is the median norm of the codes of the squared loss, and
+        epsilon half of it.
     preimage : {"ridge", "fixed_point", "nearest"}, default="ridge"
         How ``inverse_transform`` returns to vectors. ``"ridge"``: kernel ridge regression from codes to inputs;
         ``"nearest"``: the nearest training vector. ``"fixed_point"``: the vector whose feature is nearest to the
@@ -96,8 +95,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     reg : float or "auto", default=1e-5
         Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"`` takes the value of least
         leave-one-out error among 1e-8, 10^-7.5, ..., 1. It costs one eigendecomposition and needs dense storage.
-    n_init, random_state : int and (int, RandomState or None), default=1 and None
-        Starts of a loss that is not squared; the first is kernel PCA, the others are random.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept. ``"dense"`` keeps it whole; ``"blocked"`` computes it again tile by tile, exactly
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
@@ -105,8 +102,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
     checkpoint : str, path or Checkpoint, default=None
         Who computes, and a file that keeps what is computed; as in :class:`KernelAutoencoder`.
-    psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Results have the dtype of the training data.
@@ -195,21 +190,17 @@ class KernelPCA(FittedComponents, PreimageMixin):
         preimage: Literal["ridge", "fixed_point", "nearest"] = "ridge",
         decoder_kernel: KernelLike | Literal["auto"] = "auto",
         reg: float | Literal["auto"] = 1e-5,
-        n_init: int = 1,
-        random_state: Seed = None,
         storage: StorageLike | Literal["blocked"] = "dense",
         engine: EngineLike = None,
         checkpoint: CheckpointLike = None,
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
     ) -> None:
         self.n_components, self.kernel, self.columns = n_components, kernel, columns
         self.center, self.loss = center, loss
         self.preimage, self.decoder_kernel, self.reg = preimage, decoder_kernel, reg
-        self.n_init, self.random_state = n_init, random_state
         self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
-        self.psd, self.device, self.dtype = psd, device, dtype
+        self.device, self.dtype = device, dtype
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelPCA:
         """Find the components.
@@ -256,8 +247,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             self._warn_of_rounding(space.size, found.coefficients, float(found.variances[0]) ** 0.5)
             return found, None
         assert isinstance(space, WholeSpace)
-        starts: dict[str, Any] = {"n_init": self.n_init, "random_state": self.random_state}
-        found, robust, solution = robust_components(space, found, loss, center=self.center, **starts)
+        found, robust, solution = robust_components(space, found, loss, center=self.center)
         self._record(solution)
         return found, robust
 
@@ -327,7 +317,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
         super()._check_parameters()
         check_combination("KernelPCA", self.get_params(deep=False))
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
-        check_count(self.n_init, "n_init")
         if isinstance(self.reg, str):
             check_choice(self.reg, "reg", ("auto",))
         else:

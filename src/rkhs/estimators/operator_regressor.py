@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         LossLike,
         MachineSolverLike,
         OperatorKernelLike,
-        Psd,
         StorageLike,
     )
     from rkhs.estimators.training import Training
@@ -77,8 +76,6 @@ class OperatorKernelRegressor(DualRegressor):
         How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
         linear in n. The latter need one kernel, with or without an operator; ``gap_`` is that of the machine on these
         features. Ridge regression there has no certificates of single samples.
-    psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Predictions have the dtype of the training inputs.
@@ -160,7 +157,6 @@ class OperatorKernelRegressor(DualRegressor):
         tol: float = 1e-6,
         max_iter: int | None = None,
         storage: StorageLike = "dense",
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
         verbose: int = 0,
@@ -168,7 +164,7 @@ class OperatorKernelRegressor(DualRegressor):
         self.kernel, self.operator = kernel, operator
         self.loss, self.reg, self.columns, self.center = loss, reg, columns, center
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
-        self.storage, self.psd, self.device, self.dtype, self.verbose = storage, psd, device, dtype, verbose
+        self.storage, self.device, self.dtype, self.verbose = storage, device, dtype, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         LossLike,
         MachineSolverLike,
         OperatorKernelLike,
-        Psd,
         Seed,
     )
     from rkhs.estimators.training import Training
@@ -94,7 +93,6 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
     tol : float, default=1e-6
         Relative duality gap. Settings are compared at a thousand times this gap, at most at 1e-3.
     max_iter : int, default=None
-    psd : {"clip", "raise"}, default="clip"
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
     verbose : int, default=0
@@ -168,7 +166,6 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        psd: Psd = "clip",
         device: Device = "cpu",
         dtype: Dtype = "float64",
         verbose: int = 0,
@@ -177,7 +174,7 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         self.regs, self.epsilons, self.kappas, self.gammas = regs, epsilons, kappas, gammas
         self.cv, self.random_state, self.criterion = cv, random_state, criterion
         self.columns, self.center = columns, center
-        self.solver, self.tol, self.max_iter, self.psd = solver, tol, max_iter, psd
+        self.solver, self.tol, self.max_iter = solver, tol, max_iter
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> OperatorKernelRegressorCV:
@@ -264,7 +261,7 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         return folds
 
     def _chosen(self, loss: Loss) -> OperatorKernelRegressor:
-        names = ("columns", "center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
+        names = ("columns", "center", "solver", "tol", "max_iter", "device", "dtype", "verbose")
         shared = {name: getattr(self, name) for name in names}
         return OperatorKernelRegressor(self._chosen_kernel, loss=loss, reg=self.reg_, **shared)
 

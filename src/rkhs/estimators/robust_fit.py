@@ -295,7 +295,7 @@ def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # said by the fit
         name = "the Gram matrix of the training items"
-        return positive_part(to_tensor(K, **model._options), psd=model.psd, name=name)
+        return positive_part(to_tensor(K, **model._options), name=name)
 
 
 def _positions(X: Any, rows: np.ndarray) -> Any:

@@ -49,7 +49,7 @@ _SAMPLED = 1024  # rows of a file that its fingerprint reads
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
     *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "init", "input_times"),
-    *("kappas", "kernels", "multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
+    *("kappas", "kernels", "n_components", "operator", "operators", "output_times", "reg", "regs"),
 )
 
 P = TypeVar("P")
@@ -61,7 +61,6 @@ class Run:
 
     name: str  # of the estimator, for messages
     options: Options  # ``dtype`` and ``device``, as torch takes them
-    psd: str  # what becomes of Gram matrices with negative eigenvalues
     verbose: int
     engine: Engine | None = None  # none unless one was asked for
     journal: Journal | None = None  # none without a checkpoint
@@ -135,7 +134,6 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "device": resolve_device,
     "dtype": resolve_dtype,
     "operators": _check_operators,
-    "psd": partial(check_choice, name="psd", choices=("clip", "raise")),
     "random_state": check_seed,
     "verbose": _check_verbose,
 }
@@ -185,7 +183,7 @@ def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[R
     """Run a fit with the precision, engine, threads and checkpoint that an estimator's parameters ask for."""
     checkpoint = parameters.get("checkpoint")
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
-    run = Run(name, options, parameters["psd"], int(parameters.get("verbose", 0)), parameters=parameters)
+    run = Run(name, options, int(parameters.get("verbose", 0)), parameters=parameters)
     with ExitStack() as stack:
         if "engine" in parameters:
             run.engine = _open_engine(parameters, stack)

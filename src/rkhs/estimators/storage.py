@@ -31,7 +31,7 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
     items, weights = training.items, training.weights
     if storage == "dense":
         resolved = kernel.resolve(items, weights)
-        return WholeSpace(Dense(training_gram(resolved, items, run.options, run.psd)), resolved, items, weights)
+        return WholeSpace(Dense(training_gram(resolved, items, run.options)), resolved, items, weights)
     resolved = resolve_thinned(kernel, items, weights)
     check_row_digits(resolved, items)
     threads = Threads(count_threads()) if run.options["device"].type == "cpu" else None

@@ -85,4 +85,4 @@ def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
         return K
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
-        return positive_part(K, psd="clip", name="the Gram matrix of the kernel")
+        return positive_part(K, name="the Gram matrix of the kernel")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -25,9 +25,9 @@ def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -
 
 
 def ridge_coefs(
-    K: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
+    K: Tensor, T: Tensor, center: bool, noise: float = 0.0, ridges: Sequence[float] = _RIDGES
 ) -> tuple[Tensor, float, float]:
-    """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for."""
+    """Kernel ridge regression, its ridge by leave-one-out in closed form."""
     n, mean = K.shape[0], float(K.diagonal().mean())
     floor = 100.0 * max(n * torch.finfo(K.dtype).eps * mean, noise)
     if not n * mean > floor:
@@ -45,25 +45,29 @@ def ridge_coefs(
         leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
         return B, B / divisor(leverage)[:, None]
 
-    return _least_left_out(solved, T, ridge, mean, floor)
+    return _least_left_out(solved, T, ridges, mean, floor)
 
 
 def _least_left_out(
-    solved: Callable[[float], tuple[Tensor, Tensor] | None], T: Tensor, ridge: float | str, mean: float, floor: float
+    solved: Callable[[float], tuple[Tensor, Tensor] | None],
+    T: Tensor,
+    ridges: Sequence[float],
+    mean: float,
+    floor: float,
 ) -> tuple[Tensor, float, float]:
-    """Coefficients, ridge and leave-one-out error: the least of all, or of the first ridge that can be solved."""
+    """Coefficients, ridge and leave-one-out error: the least of those that can be solved."""
     best: tuple[Tensor, float, float] | None = None
-    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
+    for chosen in ridges:
         found = solved(max(chosen * mean, floor))
         if found is None:
             continue
         error = float(found[1].norm() / divisor(T.norm()))
         if best is None or error < best[2]:
             best = found[0], chosen, error
-        if ridge != "loo":
-            break
     if best is None:
-        raise InputError("the Gram matrix of a layer has negative eigenvalues beyond rounding; use psd='clip'")
+        raise InputError(
+            "the Gram matrix of a layer has negative eigenvalues beyond rounding; use a positive semi-definite kernel"
+        )
     return best
 
 
@@ -76,7 +80,7 @@ def solve_psd(M: Tensor, B: Tensor, noise: float = 0.0) -> Tensor:
 
 
 def ridge_features(
-    F: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
+    F: Tensor, T: Tensor, center: bool, noise: float = 0.0, ridges: Sequence[float] = _RIDGES
 ) -> tuple[Tensor, float, float]:
     """Ridge regression on features: what :func:`~rkhs.problems.code_ridge.ridge_coefs` gives for ``K = F F^T``."""
     n, mean = len(F), float((F * F).sum()) / len(F)
@@ -94,7 +98,7 @@ def ridge_features(
         outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
         return Q @ w, (T - P @ w) / divisor(outside)[:, None]
 
-    return _least_left_out(solved, T, ridge, mean, floor)
+    return _least_left_out(solved, T, ridges, mean, floor)
 
 
 def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:
@@ -102,5 +106,5 @@ def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:
     factor = float(len(train)) ** 0.5  # codes of order one
     output, U = Euclidean.fit(X, None, center=True, scale=True)
     kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)
-    coefs, _, _ = ridge_coefs(kernel._gram(factor * train), U, "loo", False)
+    coefs, _, _ = ridge_coefs(kernel._gram(factor * train), U, False)
     return output.decode(kernel._gram(factor * Z, factor * train) @ coefs)

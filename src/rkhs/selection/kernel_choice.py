@@ -106,7 +106,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
             raise InputError(f"y must have one row an item, {len(read)}; got {len(T)}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit will say it
-            K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"}, "clip")
+            K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"})
         C = center_gram(K)
         scale = float(C.diagonal().mean())
         # The added constant is a nearly free intercept: without it the mean would count as known of each item left out.

@@ -29,7 +29,7 @@ class HeldItems:
     map: FeatureMap  # what new items are read through
 
     @classmethod
-    def open(cls, options: Options, psd: str, storage: Storage | str, kernel: Kernel, items: Any) -> Self:
+    def open(cls, options: Options, storage: Storage | str, kernel: Kernel, items: Any) -> Self:
         """Resolve a kernel on the items, and hold what a storage keeps of them; landmarks are among the items."""
         if isinstance(storage, Storage):
             check_room(storage, items)
@@ -41,16 +41,16 @@ class HeldItems:
         else:
             kernel = kernel.resolve(items)
             features = WholeMap(kernel, None, 0)
-        held = cls(kernel, items, torch.empty(0), features).of(items, options, psd)
+        held = cls(kernel, items, torch.empty(0), features).of(items, options)
         refuse_identical(held.values, factored=held.factored)
         return held
 
-    def of(self, items: Any, options: Options, psd: str) -> Self:
+    def of(self, items: Any, options: Options) -> Self:
         """The same kernel and features with other items."""
         if self.factored:
             return replace(self, items=items, values=item_features(self.kernel, self.map, items))
         kept = None if self.kernel.domain == "gram" else as_numpy(items)
-        values = training_gram(self.kernel, items, options, psd)
+        values = training_gram(self.kernel, items, options)
         return replace(self, items=items, values=values, map=WholeMap(self.kernel, kept, len(items)))
 
     @property

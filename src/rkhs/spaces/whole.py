@@ -20,7 +20,7 @@ from rkhs.spaces.rounding import check_digits
 from rkhs.spaces.source import Options
 
 
-def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Tensor:
+def training_gram(kernel: Kernel, items: Any, options: Options) -> Tensor:
     """Gram matrix of training items; one of a kernel that is not known to be positive semi-definite is made so."""
     K = kernel._gram(items).to(**options)  # objects give float64
     if not bool(torch.isfinite(K.sum())):
@@ -32,7 +32,7 @@ def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Ten
             "multiply it by a number"
         )
     check_digits(kernel, K, items)
-    return K if kernel.known_psd else positive_part(K, psd=psd, name="the Gram matrix of the kernel")
+    return K if kernel.known_psd else positive_part(K, name="the Gram matrix of the kernel")
 
 
 class WholeSpace(Space):

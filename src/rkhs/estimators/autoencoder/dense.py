@@ -138,7 +138,7 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     given, training = training, settings.noisy_copies(training)
     items, weights, widths = training.items, training.weights, settings.widths
     kernel = settings.kernel.resolve(items, weights)
-    K = training_gram(kernel, items, run.options, run.psd)
+    K = training_gram(kernel, items, run.options)
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
     axes, linear, scores, goals = None, None, None, None
     if settings.linear_part == "free":
@@ -215,7 +215,7 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
         settings.loss.check_isotropic()
         resolved = resolved.resolve(goal, weights)
         shared = own and resolved == kernel  # other targets have another Gram matrix
-        G = K if shared else training_gram(resolved, goal, run.options, run.psd)
+        G = K if shared else training_gram(resolved, goal, run.options)
         space, U = RKHS.fit(G, weights, **options)
         if resolved.domain == "gram":
             diagonal = as_array((K.diagonal() if shared else resolved._diag(goal)).clone())

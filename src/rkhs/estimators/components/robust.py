@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import torch
 
-from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError, warn
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
-from rkhs.estimators.options.arguments import Seed
 from rkhs.losses import Loss
 from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
@@ -20,7 +18,7 @@ from rkhs.spaces import Components, WholeSpace
 
 
 def robust_components(
-    space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Seed
+    space: WholeSpace, first: Components, loss: Loss, *, center: bool
 ) -> tuple[Components, RobustFacts, Solution]:
     """Maximise the mean loss of the scores in place of their variance."""
     if loss.of_targets:
@@ -30,11 +28,9 @@ def robust_components(
         loss = loss.resolve(typical_norm(K @ first.coefficients + first.shift, weights))
     F = factorize(center_gram(K, weights) if center else K).matrix
     problem = RobustPCA(F, loss, mean)
-    rng, size = check_seed(random_state), min(width, F.shape[1])
+    size = min(width, F.shape[1])
     start, tol = F.mT @ first.coefficients[:, :size], max(1e-10, 10.0 * torch.finfo(K.dtype).eps)
-    others = [torch.as_tensor(rng.standard_normal(start.shape)).to(start) for _ in range(n_init - 1)]
-    found = [linearised(problem, polar(one), tol) for one in (start, *others)]
-    best = min(found, key=lambda one: one.value)
+    best = linearised(problem, polar(start), tol)
     A = problem.coefficients(best.point)
     A = A @ principal_axes(F @ (F.mT @ A), weights)
     A = torch.cat([A, A.new_zeros(len(A), width - size)], 1)

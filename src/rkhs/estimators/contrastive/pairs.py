@@ -102,19 +102,16 @@ class PairBuilder:
             found.append(_smallest(D, count))
         return torch.cat(found).cpu().numpy()
 
-    def views(self, augment: str | Augmentation | Callable[..., object], n_views: int) -> np.ndarray:
-        """Rows of augmented views of every item, shape (n, n_views)."""
+    def views(self, augment: str | Augmentation | Callable[..., object]) -> np.ndarray:
+        """Rows of an augmented view of every item, shape (n, 1)."""
         if self.domain == "gram":
             raise InputError("pairs='augment' needs items, not a Gram matrix; use pairs='neighbors' or fit(positives=)")
-        rows = []
-        for step in range(n_views):
-            if self.domain == "objects":
-                block: Items = augmented(augment, self.items, self.seed, step)
-            else:
-                view = augmented(augment, self.items.cpu().numpy(), self.seed, step)
-                block = to_tensor(view, self.items.dtype, self.items.device)
-            rows.append(self._add(block))
-        return np.stack(rows, 1)
+        if self.domain == "objects":
+            block: Items = augmented(augment, self.items, self.seed, 0)
+        else:
+            view = augmented(augment, self.items.cpu().numpy(), self.seed, 0)
+            block = to_tensor(view, self.items.dtype, self.items.device)
+        return self._add(block)[:, None]
 
     def permuted(self) -> np.ndarray:
         """Another item for each item, by one random cycle through all of them; shape (n, 1)."""

@@ -45,7 +45,7 @@ class Encoder:
 def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Encoder]:
     """Encoders of all layers, from the bottom."""
     if isinstance(settings.storage, Storage):
-        return _feature_encoders(settings.storage, held, problem, H, settings.ridge)
+        return _feature_encoders(settings.storage, held, problem, H)
     encoders: list[Encoder] = []
     blocks, mode = problem.split(H), settings.out_of_sample
     fitted = rows = held.values  # the uncentred Gram matrix that a layer is fitted on, and the rows of encoded items
@@ -54,9 +54,9 @@ def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, 
         noise = len(fitted) * torch.finfo(fitted.dtype).eps * float(fitted.diagonal().mean())
         chosen, error = math.nan, math.nan
         if mode == "ridge":
-            dual, chosen, error = ridge_coefs(gram, block, settings.ridge, problem.center, noise)
+            dual, chosen, error = ridge_coefs(gram, block, problem.center, noise)
         else:
-            dual = encoder_coefs(gram, block, mode, settings.multiplier[layer] * settings.eta[layer], noise)
+            dual = encoder_coefs(gram, block, mode, settings.eta[layer], noise)
         mean = fitted.mean(dim=0) if problem.center else fitted.new_zeros(len(fitted))
         dual = dual - dual.mean(dim=0) if problem.center else dual
         shift = -(mean @ dual)
@@ -70,9 +70,7 @@ def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, 
     return encoders
 
 
-def _feature_encoders(
-    storage: Storage, held: HeldItems, problem: ConstrainedDRKM, H: Tensor, ridge: float | str
-) -> list[Encoder]:
+def _feature_encoders(storage: Storage, held: HeldItems, problem: ConstrainedDRKM, H: Tensor) -> list[Encoder]:
     """In features; the kernels of codes get features of their own, with landmarks among the codes."""
     rng, features, F = check_seed(storage.random_state), held.map, held.values
     encoders: list[Encoder] = []
@@ -85,7 +83,7 @@ def _feature_encoders(
             F = item_features(kernel, features, codes)
         mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
         noise = torch.finfo(F.dtype).eps * float((F * F).sum())
-        w, chosen, error = ridge_features(F - mean, block, ridge, problem.center, noise)
+        w, chosen, error = ridge_features(F - mean, block, problem.center, noise)
         shift = -(mean @ w)
         found = F @ w + shift
         encoders.append(Encoder(features.whiten(w), shift, found, chosen, error, _defect(found, block), features))

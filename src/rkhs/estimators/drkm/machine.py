@@ -38,8 +38,7 @@ _CHOICES = {
     "init": ("kpca", "random"),
 }
 _TAKEN = (  # as they were given
-    *("center", "code_scale", "out_of_sample", "ridge", "bandwidths", "tol", "init", "n_init", "random_state"),
-    "verbose",
+    *("center", "code_scale", "out_of_sample", "bandwidths", "tol", "init", "random_state", "verbose"),
 )
 _BOX = 10.0  # bandwidths stay within this factor of where they start
 _ROUNDS = 20
@@ -47,22 +46,19 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked parameters; of ``widths``, ``eta``, ``multiplier`` and ``kernels`` one entry a layer."""
+    """Checked parameters; of ``widths``, ``eta`` and ``kernels`` one entry a layer."""
 
     widths: tuple[int, ...]
     eta: tuple[float, ...]
-    multiplier: tuple[float, ...]
     kernels: tuple[Kernel, ...]
     constraint: Stiefel
     center: bool
     code_scale: str
     out_of_sample: str
-    ridge: float | str
     bandwidths: str
     solver: Solver
     tol: float
     init: str | np.ndarray  # an array: codes of all layers, (n, S)
-    n_init: int
     random_state: int | np.random.RandomState | None
     storage: Storage | str
     verbose: int
@@ -78,14 +74,10 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
     for name, choices in _CHOICES.items():
         if name != "init" or not isinstance(given[name], np.ndarray):
             check_choice(given[name], name, choices)
-    if not (isinstance(given["ridge"], str) and given["ridge"] == "loo"):
-        check_number(given["ridge"], "ridge", above=0.0, names=("loo",))
-    check_count(given["n_init"], "n_init")
     max_iter, tol = check_count(given["max_iter"], "max_iter"), check_number(given["tol"], "tol", at_least=0.0)
     return Settings(
         widths,
-        _per_layer(given["eta"], "eta", len(widths)),
-        _per_layer(given["multiplier"], "multiplier", len(widths)),
+        _read_eta(given["eta"], len(widths)),
         _read_kernels(given["decoder_kernel"], len(widths) - 1),
         Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
         solver=as_solver(given["solver"], STIEFEL_SOLVERS, max_iter, tol),
@@ -109,12 +101,12 @@ def _read_kernels(given: Any, count: int) -> tuple[Kernel, ...]:
     return found
 
 
-def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:
+def _read_eta(value: Any, layers: int) -> tuple[float, ...]:
     if isinstance(value, numbers.Real):
         value = (value,) * layers
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != layers:
-        raise InputError(f"{name} must be one positive number, or one for each of the {layers} layers; got {value!r}")
-    return tuple(check_number(entry, name, above=0.0) for entry in value)
+        raise InputError(f"eta must be one positive number, or one for each of the {layers} layers; got {value!r}")
+    return tuple(check_number(entry, "eta", above=0.0) for entry in value)
 
 
 def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
@@ -150,29 +142,21 @@ def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[Constr
 
 
 def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM, Solution, Kernel]:
-    """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved)."""
+    """The machine, its solution, and the input kernel, whose bandwidth may have moved."""
     problem, deterministic = build_machine(settings, held.values, held.factored)
     solver = settings.solver
     with naming("solver"):
         solver.check(problem)
-    rng = check_seed(settings.random_state)
-    best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
-    for number in range(settings.n_init):
-        if number == 0 and isinstance(settings.init, np.ndarray):
-            start = _given_start(settings, settings.init, problem, deterministic)
-        elif number == 0 and settings.init == "kpca":
-            start = problem.kpca_start(deterministic)
-        else:
-            generator = torch.Generator(device="cpu").manual_seed(int(rng.randint(2**31 - 1)))
-            start = problem.random_start(generator)
-        monitor = Monitor(verbose=settings.verbose, label=f"deep RKM, start {number + 1} of {settings.n_init}")
-        found = problem, solver.solve(problem, start, monitor), held.kernel
-        if settings.bandwidths == "joint":
-            found = _with_bandwidths(found, solver, held.items, settings.tol)
-        if best is None or found[1].value < best[1].value:
-            best = found
-    assert best is not None
-    return best
+    if isinstance(settings.init, np.ndarray):
+        start = _given_start(settings, settings.init, problem, deterministic)
+    elif settings.init == "kpca":
+        start = problem.kpca_start(deterministic)
+    else:
+        seed = int(check_seed(settings.random_state).randint(2**31 - 1))
+        start = problem.random_start(torch.Generator(device="cpu").manual_seed(seed))
+    monitor = Monitor(verbose=settings.verbose, label="deep RKM")
+    found = problem, solver.solve(problem, start, monitor), held.kernel
+    return found if settings.bandwidths == "fixed" else _with_bandwidths(found, solver, held.items, settings.tol)
 
 
 def _given_start(settings: Settings, codes: np.ndarray, problem: ConstrainedDRKM, like: Tensor) -> Tensor:

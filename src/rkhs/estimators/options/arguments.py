@@ -116,7 +116,6 @@ AugmentLike = (
 Columns = Literal["raw", "scaled", "integral", "filled"]
 """Units of the columns."""
 
-Psd = Literal["clip", "raise"]
 """What becomes of negative eigenvalues."""
 
 Device = Literal["cpu", "auto", "cuda", "mps"]

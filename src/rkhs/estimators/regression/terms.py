@@ -148,7 +148,7 @@ def term_grams(run: Run, kernel: OperatorKernel, items: Any) -> list[Tensor]:
     grams: list[Tensor] = []
     for index, term in enumerate(kernel.pairs):
         same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
-        K = grams[same] if same is not None else training_gram(term.kernel, items, run.options, run.psd)
+        K = grams[same] if same is not None else training_gram(term.kernel, items, run.options)
         grams.append(K)
     return grams
 

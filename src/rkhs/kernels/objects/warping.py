@@ -213,7 +213,7 @@ class DynamicTimeWarping(_Aligned):
 
     ``dtw(x, y)^2`` is the least sum of squared distances of aligned points over all alignments. The kernel is **not**
     positive semi-definite in general: estimators set the negative eigenvalues of the training Gram matrix to zero and
-    report their relative size in a warning, or refuse (``psd="raise"``).
+    report their relative size in a warning.
 
     Parameters
     ----------
