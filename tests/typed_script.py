@@ -66,7 +66,7 @@ def objects(X: np.ndarray) -> np.ndarray:
         engine=Threads(1),
         max_iter=2,
     )
-    return model.fit(X).codes_ + KernelAutoencoder(2, constraint=Sphere(renormalize=True), max_iter=2).fit(X).codes_
+    return model.fit(X).codes_ + KernelAutoencoder(2, constraint=Sphere(), max_iter=2).fit(X).codes_
 
 
 def regression(X: np.ndarray, Y: np.ndarray) -> float:

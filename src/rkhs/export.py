@@ -214,8 +214,6 @@ def _encoder(graph: Any, model: KernelEstimator, rows: Any) -> Any:
             "this writes the plain encoder, and the model refines codes by an iteration: say "
             "model.set_params(refine=False) first, and compare the codes that transform then gives"
         )
-    if model._onto is not None:
-        raise InputError(f"this writes the plain encoder; got {model._onto!r}: use renormalize=False")
     fitted = model.model_
     codes = K @ fitted.encoder.coefficients
     if fitted.linear is not None:

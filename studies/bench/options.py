@@ -248,7 +248,7 @@ TRIALS = (
         huber,
         partial(seconds, predicted),
         {
-            "solver": ["fista", "block_coordinate", "proximal_gradient", ADMM(check_every=1), ADMM(check_every=16)],
+            "solver": ["fista", "block_coordinate", ADMM(check_every=1), ADMM(check_every=16)],
         },
         ("wine", "glass", "growth"),
     ),

@@ -32,7 +32,7 @@ from rkhs.solvers import LBFGS, Solver
 
 X = torch.randn(12, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 K = Gaussian(0.3)._gram(X)
-SETS = [Unconstrained(), Sphere(), SoftSphere(), Ball(), Whitened(), Stiefel(), Stiefel(blocks=(2, 1))]
+SETS = [Unconstrained(), Sphere(), SoftSphere(), Ball(), Whitened(), Stiefel()]
 SOLVERS = [
     cls
     for cls in (getattr(rkhs.solvers, name) for name in rkhs.solvers.__all__)  # names are imported on first use
@@ -81,13 +81,7 @@ def demanding(loss: Any) -> DualProblem:
 SPHERE = Autoencoder(CodesOnASet(jittered_factor(K), 0.1, Sphere()), ItemsLayer(X, Gaussian(0.4), 0.1))
 PROBLEMS: dict[str, Callable[[], Any]] = {
     **{f"free on {each!r}": lambda each=each: Everything(each) for each in SETS},
-    **{
-        f"machine, center={center}, blocks={blocks}": lambda center=center, blocks=blocks: machine(
-            center=center, constraint=Stiefel(blocks=blocks)
-        )
-        for center in (True, False)
-        for blocks in (None, (2, 1))
-    },
+    **{f"machine, center={center}": lambda center=center: machine(center=center) for center in (True, False)},
     "autoencoder": lambda: items_autoencoder(factorize(K), X, (Gaussian(0.4),), (3,), (0.1, 0.1)),
     "joint autoencoder": lambda: items_autoencoder(K, X, (Gaussian(0.4),), (3,), (0.1, 0.1), moving=True),
     "autoencoder in coefficients": lambda: items_autoencoder(K, X, (Gaussian(0.4),), (3,), (0.1, 0.1)),
@@ -143,14 +137,12 @@ def test_constraints_and_constrained_problems_are_all_in_the_list() -> None:
     }
     modules = [importlib.import_module(f"rkhs.problems.{m.name}") for m in pkgutil.iter_modules(rkhs.problems.__path__)]
     classes = {cls for module in modules for cls in vars(module).values() if dataclasses.is_dataclass(cls)}
-    assert {cls for cls in classes if "constraint" in {f.name for f in dataclasses.fields(cls)}} == {ConstrainedDRKM}
+    assert {cls for cls in classes if hasattr(cls, "constraint")} == {ConstrainedDRKM}
 
 
 def test_every_solver_that_a_problem_names_fits_it() -> None:
-    for blocks in (None, (2, 1)):
-        P = machine(center=True, constraint=Stiefel(blocks=blocks))
-        fitting = {cls.__name__ for cls in SOLVERS if _fits(cls(), P)}
-        assert fitting == set(P.solvers)
+    P = machine(center=True)
+    assert {cls.__name__ for cls in SOLVERS if _fits(cls(), P)} == set(P.solvers)
 
 
 def _fits(solver: Solver, problem: Any) -> bool:
@@ -182,11 +174,10 @@ def test_a_solver_of_ones_own_says_what_it_keeps() -> None:
 
 
 @pytest.mark.parametrize("solver", [cls() for cls in SOLVERS], ids=lambda solver: type(solver).__name__)
-@pytest.mark.parametrize("constraint", ["joint", "per_layer"])
-def test_solver_objects_of_the_deep_machine(solver: Solver, constraint: str) -> None:
+def test_solver_objects_of_the_deep_machine(solver: Solver) -> None:
     """What the estimator takes is feasible; what it does not names the argument."""
     solver.set_params(max_iter=8)
-    model = DeepRKM((2, 1), solver=solver, constraint=constraint)
+    model = DeepRKM((2, 1), solver=solver)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

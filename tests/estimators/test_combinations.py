@@ -132,7 +132,6 @@ CASES = {
             "storage": storages(*EXACT_OR_FINITE),
             "out_of_sample": named("out_of_sample"),
             "bandwidths": named("bandwidths"),
-            "preimage": named("preimage", ("ridge", "fixed_point")),
         },
     ),
     "KernelContrastive": Case(

@@ -61,17 +61,6 @@ def test_the_ball_is_between_the_sphere_and_no_constraint() -> None:
     assert free < ball * 1.001 < sphere * 1.002
 
 
-def test_renormalised_codes_of_new_items() -> None:
-    Z = model(Sphere(renormalize=True)).fit(X[::2]).transform(X[1::2])
-    np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
-    fitted = model(Sphere()).fit(X[::2])
-    raw = fitted.transform(X[1::2])
-    assert np.abs(np.linalg.norm(raw, axis=1) - 1).max() > 1e-6
-    np.testing.assert_array_equal(fitted.set_params(constraint__renormalize=True).transform(X[1::2]), Z)
-    far = 3.0 * X[1::2]
-    assert np.linalg.norm(model(Ball(renormalize=True)).fit(X[::2]).transform(far), axis=1).max() <= 1.0 + 1e-12
-
-
 @pytest.mark.parametrize(
     ("name", "same"), [("sphere", Sphere()), ("ball", Ball()), ("whiten", Whitened()), ("soft", SoftSphere(1.0))]
 )
@@ -118,8 +107,6 @@ def test_denoising_is_seeded_and_helps(constraint: str) -> None:
             "several layers needs storage='dense'",
         ),
         ({"constraint": SoftSphere(0.0)}, "SoftSphere.softness must be > 0"),
-        ({"constraint": Sphere(renormalize=2)}, "Sphere.renormalize must be True or False"),
-        ({"constraint": Ball(renormalize="yes")}, "Ball.renormalize must be True or False"),
         ({"constraint": Stiefel()}, r"constraint must be one of .* or an object of rkhs.constraints: .* got Stiefel"),
         (
             {"constraint": Sphere(), "loss": "huber", "storage": Nystroem(4)},
@@ -183,7 +170,7 @@ def test_the_best_of_several_starts_is_kept(constraint: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::rkhs.errors.CollapseWarning")
-@pytest.mark.parametrize("constraint", ["sphere", Sphere(renormalize=True), "ball"])
+@pytest.mark.parametrize("constraint", ["sphere", "ball"])
 def test_an_encoder_that_does_not_reach_the_constraint_has_not_converged(constraint: Any) -> None:
     X = np.random.default_rng(0).normal(size=(30, 3))
     with pytest.warns(ConvergenceWarning, match="the encoder does not reach the constraint"):

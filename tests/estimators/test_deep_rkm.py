@@ -80,17 +80,6 @@ def test_deterministic_start_has_no_variance():
     assert np.array_equal(fits[0], fits[2])
 
 
-def test_per_layer_constraint_is_weaker():
-    joint = fit_once(DeepRKM((3, 2)), X)
-    free = DeepRKM((3, 2), constraint="per_layer").fit(X)
-    assert free.objective_ <= joint.objective_
-    assert np.abs(free.layer_codes_[0].T @ free.layer_codes_[1]).max() > 1e-2
-    assert np.abs(joint.layer_codes_[0].T @ joint.layer_codes_[1]).max() < 1e-12
-    assert DeepRKM((60, 50), constraint="per_layer", out_of_sample="paper", max_iter=5, tol=1.0).fit(
-        X
-    ).codes_.shape == (75, 110)
-
-
 def test_eta_scale_and_weight():
     a = DeepRKM((3, 2), eta=(1.0, 2.0)).fit(X)
     b = DeepRKM((3, 2), eta=(3.0, 6.0)).fit(X)
@@ -214,10 +203,8 @@ def test_clone_and_parameters():
         ({"eta": (1.0,)}, "eta must be one positive number, or one for each of the 2 layers"),
         ({"decoder_kernel": (Gaussian(1.0), Gaussian(1.0))}, "decoder_kernel must be one kernel or a tuple of 1"),
         ({"decoder_kernel": Polynomial(3), "solver": "penalty_lbfgs"}, "unbounded below"),
-        ({"constraint": "both"}, "constraint must be one of"),
         ({"code_scale": "n"}, "code_scale must be one of"),
         ({"out_of_sample": "best"}, "out_of_sample must be one of"),
-        ({"preimage": "best"}, "preimage must be one of"),
         ({"bandwidths": True}, "bandwidths must be one of"),
         ({"bandwidths": "joint", "decoder_kernel": Polynomial(2)}, "needs kernels with a bandwidth"),
         ({"solver": "newton"}, "solver must be one of"),

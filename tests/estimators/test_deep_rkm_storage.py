@@ -124,7 +124,6 @@ def test_tiles_are_the_whole_matrix(kernel: Kernel) -> None:
         ),
         ({"bandwidths": "joint"}, r"bandwidths='joint' needs storage='dense'; use bandwidths='fixed' with Nystroem"),
         ({"storage": "blocked"}, r"storage of DeepRKM must be one of 'dense', rkhs"),
-        ({"storage": RandomFeatures(20), "preimage": "fixed_point"}, r"preimage='ridge', or storage=Nystroem\(m\)"),
         ({"storage": RandomFeatures(20), "decoder_kernel": Polynomial(2)}, r"Use Nystroem"),
     ],
 )

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Stiefel
 from rkhs.kernels import Gaussian, Polynomial
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Reason
@@ -90,17 +89,6 @@ def test_penalty_reports_infeasibility_and_returns_a_feasible_point(inner):
     mus = [row["mu"] for row in done.history]
     assert mus[0] == 1.0
     assert mus == sorted(mus)
-
-
-@pytest.mark.parametrize("solver", [Subspace(), RiemannianLBFGS(), ProjectedGradient()], ids=name)
-def test_separate_constraints(solver):
-    P = problem(constraint=Stiefel(blocks=(3, 2)))
-    done = solver.solve(P, P.random_start(torch.Generator().manual_seed(0)))
-    assert done.value <= Subspace().solve(problem(), problem().kpca_start()).value + 1e-9  # fewer constraints
-    H1, H2 = P.split(done.point)
-    assert Stiefel().violation(H1) < 1e-12
-    assert Stiefel().violation(H2) < 1e-12
-    assert (H1.mT @ H2).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_flag, check_number
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
@@ -18,15 +18,13 @@ class CodeSet(Constraint):
     """A set that codes are kept on: the image of all matrices under a map.
 
     ``KernelAutoencoder(constraint=...)`` takes your own, a set of single rows: give ``project`` and ``pullback``. With
-    ``renormalize = True`` codes of new items are put on the set too; with ``rotation_invariant = True`` codes may be
-    rotated to their principal axes.
+    ``rotation_invariant = True`` codes may be rotated to their principal axes.
 
     References
     ----------
     Esser et al. (2024), after definition 3 ("other choices of regularisation are possible").
     """
 
-    renormalize = False
     rotation_invariant = False
 
     @abstractmethod
@@ -46,32 +44,8 @@ class CodeSet(Constraint):
         return float((self.project(H) - H).norm(dim=1).max())
 
 
-class _OfRows(CodeSet):
-    """What bounds the length of each row."""
-
-    rotation_invariant = True
-
-    def __init__(self, renormalize: bool = False) -> None:
-        self.renormalize = renormalize
-
-    def check(self) -> None:
-        """Refuse parameters out of range.
-
-        Raises
-        ------
-        InputError
-            Naming the parameter.
-        """
-        check_flag(self.renormalize, f"{type(self).__name__}.renormalize")
-
-
-class Sphere(_OfRows):
+class Sphere(CodeSet):
     """Rows of unit length, ``||h_i|| = 1``.
-
-    Parameters
-    ----------
-    renormalize : bool, default=False
-        Put the codes of new items on the sphere too. The paper does not.
 
     References
     ----------
@@ -84,6 +58,8 @@ class Sphere(_OfRows):
     >>> Sphere().project(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
+
+    rotation_invariant = True
 
     def project(self, Y: Tensor) -> Tensor:
         """``y_i / ||y_i||``, shape (n, p); a zero row becomes the first axis."""
@@ -99,13 +75,8 @@ class Sphere(_OfRows):
         return (G - (G * H).sum(1, keepdim=True) * H) / norms
 
 
-class Ball(_OfRows):
+class Ball(CodeSet):
     """Rows of at most unit length, ``||h_i|| <= 1``.
-
-    Parameters
-    ----------
-    renormalize : bool, default=False
-        Put the codes of new items into the ball too. The paper does not.
 
     References
     ----------
@@ -119,6 +90,8 @@ class Ball(_OfRows):
     tensor([[0.6000, 0.8000],
             [0.0000, 0.5000]])
     """
+
+    rotation_invariant = True
 
     def project(self, Y: Tensor) -> Tensor:
         """``y_i / max(1, ||y_i||)``, shape (n, p)."""

@@ -67,16 +67,11 @@ class DeepRKM(FittedComponents, KernelEstimator):
     code_scale : {"sqrt_n", "unit"}, default="sqrt_n"
         What the kernels of codes read. ``"sqrt_n"``: ``sqrt(n) H_l``, whose entries are of order one. ``"unit"``:
         ``H_l`` as in the paper; with its bandwidths all kernel values are then nearly equal.
-    constraint : {"joint", "per_layer"}, default="joint"
-        Orthogonality of all codes together (paper), or within each layer only.
     out_of_sample : {"ridge", "block", "paper"}, default="ridge"
         How new items are encoded. ``"ridge"``: kernel ridge regression of the training codes, for each layer with the
         one of seven ridges of least leave-one-out error; ``"block"``: ``M_l^-1 H_l^T k`` with ``M_l = H_l^T K H_l``,
         exact for one layer. ``"paper"``: ``H_l^T k / eta``, which is wrong by a factor in each component and is here to
         repeat the paper.
-    preimage : {"ridge", "fixed_point"}, default="ridge"
-        How :meth:`inverse_transform`, and :meth:`denoise` from layer 2 on, return to vectors: kernel ridge regression
-        from codes to inputs, or pre-images layer by layer.
     bandwidths : {"fixed", "joint"}, default="fixed"
         ``"joint"`` minimises the objective over the bandwidths too, each within a factor ten of its start. Without this
         limit, and without centring, an infinite bandwidth would be optimal for any data. ``"fixed"`` keeps the
@@ -111,7 +106,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
     Attributes
     ----------
     codes_ : ndarray of shape (n, S)
-        Codes of the training items, all layers side by side. The columns are orthonormal under the joint constraint.
+        Codes of the training items, all layers side by side. The columns are orthonormal.
     layer_codes_ : list of ndarray of shape (n, s_l)
         Codes of every layer.
     layer_values_ : list of ndarray of shape (s_l,)
@@ -189,9 +184,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
         columns: Columns = "raw",
         center: bool = True,
         code_scale: Literal["unit", "sqrt_n"] = "sqrt_n",
-        constraint: Literal["joint", "per_layer"] = "joint",
         out_of_sample: Literal["ridge", "block", "paper"] = "ridge",
-        preimage: Literal["ridge", "fixed_point"] = "ridge",
         bandwidths: Literal["fixed", "joint"] = "fixed",
         solver: StiefelSolverLike = "subspace",
         init: Literal["kpca", "random"] | np.ndarray = "kpca",
@@ -206,8 +199,8 @@ class DeepRKM(FittedComponents, KernelEstimator):
     ) -> None:
         self.n_components, self.kernel, self.decoder_kernel = n_components, kernel, decoder_kernel
         self.eta, self.columns = eta, columns
-        self.center, self.code_scale, self.constraint = center, code_scale, constraint
-        self.out_of_sample, self.preimage = out_of_sample, preimage
+        self.center, self.code_scale = center, code_scale
+        self.out_of_sample = out_of_sample
         self.bandwidths, self.solver, self.init = bandwidths, solver, init
         self.canonical, self.max_iter, self.tol = canonical, max_iter, tol
         self.storage, self.random_state = storage, random_state
@@ -253,7 +246,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
             warn(
                 f"encoding the training items again misses the codes of layer {worst + 1} by a share of "
                 f"{self.in_sample_defect_[worst]:.2f} (in_sample_defect_): they are not a smooth function of the "
-                "inputs. Ask for fewer components or layers, use out_of_sample='ridge', or constraint='per_layer'",
+                "inputs. Ask for fewer components or layers, or use out_of_sample='ridge'",
                 UserWarning,
             )
 
@@ -296,7 +289,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
         weights ``b = H (H^T K H)^-1 H^T k(., x)``, and the vector nearest to it in the feature space is sought from
         ``x``.
 
-        Deeper layers of vectors with ``preimage="ridge"``: kernel ridge regression from these components alone to the
+        Deeper layers of vectors: kernel ridge regression from these components alone to the
         inputs, an estimate of the mean of ``x`` given the codes. Otherwise, and with a ``"paper"`` setting here or
         in ``out_of_sample``, the chain of pre-images: codes of the layer below are projected as in layer 1, the nearest
         codes are sought, and so on down to the inputs. Each link loses detail (``docs/papers/constr_drkm.md`` has
@@ -341,7 +334,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
         return give_back(self._to_rows(self.model_.vectors(weights, items)), X)
 
     def _rebuilt(self, raw: Tensor) -> Tensor:
-        return self._decoded(torch.cat(self.model_.encode(raw), 1), None)
+        return self.model_.regressed(torch.cat(self.model_.encode(raw), 1), None)
 
     def inverse_transform(self, codes: ArrayLike, layer: int | None = None) -> Any:
         """Return to the input space.
@@ -361,26 +354,16 @@ class DeepRKM(FittedComponents, KernelEstimator):
 
         Notes
         -----
-        ``preimage="ridge"`` solves seven systems of size n at each call and uses the codes of all layers that it is
-        given; ``"fixed_point"`` descends from the given layer (all layers: from the first, which alone determines the
-        feature).
+        Vectors are those of a kernel ridge regression on the codes that are given: seven systems of size n at each
+        call. Weights descend from the given layer (all layers: from the first, which alone determines the feature).
         """
         check_is_fitted(self)
         index = 0 if layer is None else self._layer_index(layer)
         Z = self._check_codes(codes, (self.codes_ if layer is None else self.layer_codes_[index]).shape[1])
         if self.kernel_.domain == "vectors":
-            return give_back(self._to_rows(self._decoded(Z, layer)), codes)
-        return give_back(self._to_output(self._feature_weights(Z, index)), codes)
-
-    def _decoded(self, Z: Tensor, layer: int | None) -> Tensor:
-        if self.preimage == "ridge":
-            return self.model_.regressed(Z, layer)
-        weights = self._feature_weights(Z, 0 if layer is None else layer - 1)
-        return self.model_.vectors(weights)
-
-    def _feature_weights(self, Z: Tensor, index: int) -> Tensor:
-        """Weights on the training items of the features of codes of a layer (or of all: the first is read)."""
-        return self.model_.descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
+            return give_back(self._to_rows(self.model_.regressed(Z, layer)), codes)
+        weights = self.model_.descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
+        return give_back(self._to_output(weights), codes)
 
     def traverse(
         self, component: int = 0, *, layer: int = 1, start: ArrayLike | None = None, n_steps: int = 7
@@ -420,7 +403,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
     def _regresses(self, weighting: str) -> bool:
         """Whether components above layer 1 are decoded by regression."""
         literal = weighting == "paper" or self.out_of_sample == "paper"
-        return self.kernel_.domain == "vectors" and self.preimage == "ridge" and not literal
+        return self.kernel_.domain == "vectors" and not literal
 
     def _check_components(self, components: Sequence[int] | None, index: int) -> list[int]:
         width = self.layer_codes_[index].shape[1]

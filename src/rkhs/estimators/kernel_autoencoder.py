@@ -136,9 +136,9 @@ class KernelAutoencoder(BaseAutoencoder):
         with 0 they are those inside the model, which mean little. Reconstructions do not change.
     constraint : {"none", "sphere", "ball", "whiten", "soft"} or CodeSet, default="none"
         Keeps training codes of the first hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
-        second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
-        ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``; your own is a ``CodeSet``. Needs
-        ``solver="lbfgs"``; with landmarks, codes of new items lie on the sphere and in the ball too.
+        second moments; ``"soft"`` draws them to the sphere, as ``SoftSphere(1.0)`` of :mod:`rkhs.constraints`; your own
+        is a ``CodeSet``. Needs ``solver="lbfgs"``; with landmarks, codes of new items lie on the sphere and in the ball
+        too.
     noise : Augmentation, default=None
         Denoising: encode noisy copies of each row and rebuild the row itself. An object of :mod:`rkhs.augment`, such as
         ``GaussianNoise(0.1, copies=5)``. Vectors only.

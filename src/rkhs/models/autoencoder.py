@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items, row_index, tensor_like
-from rkhs.constraints import Constraint
 from rkhs.models import stored_autoencoder
 from rkhs.models.layers import AutoencoderLayers
 from rkhs.problems.refinement import CodeRefinement, power_function
@@ -34,7 +33,6 @@ class AutoencoderModel(AutoencoderLayers):
         items: Items,
         raw: Tensor,
         *,
-        onto: Constraint | None = None,
         refine: tuple[int, float] | None = None,
         rough: bool = False,
     ) -> list[Tensor]:
@@ -42,8 +40,7 @@ class AutoencoderModel(AutoencoderLayers):
         codes = self.encoder.of(raw)
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
-        onto = self.pricing.onto if onto is None else onto
-        codes = codes if onto is None else onto.project(codes)
+        codes = codes if self.pricing.onto is None else self.pricing.onto.project(codes)
         if self.resting is not None:  # of the one hidden layer
             codes = self.read(self.shown(codes))
         if refine is not None and self.refinable:

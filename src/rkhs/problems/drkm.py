@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -39,21 +40,21 @@ class ConstrainedDRKM:
     eta: tuple[float, ...]  # inverse weights of the layers
     center: bool = False  # centre every Gram matrix; the paper does not
     code_scale: str = "unit"  # factor ``c``: one (paper) or ``sqrt(n)``
-    constraint: Stiefel = field(default_factory=Stiefel)
     factored: bool = False
+
+    constraint: ClassVar[Stiefel] = Stiefel()
+    solvers: ClassVar[tuple[str, ...]] = (  # that keep the constraint
+        *("Subspace", "RiemannianLBFGS", "RiemannianCG", "ProjectedGradient", "QuadraticPenalty", "CayleyAdam"),
+    )
 
     def __post_init__(self) -> None:
         n, widths = self.gram.shape[0], self.n_components
-        joint = self.constraint.blocks is None
-        needed, most = sum(widths) if joint else max(widths), n - 1 if self.center else n
+        needed, most = sum(widths), n - 1 if self.center else n
         if needed > most:
-            what = (
-                f"{' + '.join(map(str, widths))} = {needed} components" if joint else f"{needed} components in a layer"
-            )
             why = " (one direction is lost by centring)" if self.center else ""
             raise InputError(
-                f"n_components must ask for at most {most} orthogonal codes with n_samples={n}{why}; got {what}. "
-                "Ask for fewer components or give more samples"
+                f"n_components must ask for at most {most} orthogonal codes with n_samples={n}{why}; got "
+                f"{' + '.join(map(str, widths))} = {needed} components. Ask for fewer components or give more samples"
             )
 
     @classmethod
@@ -61,12 +62,6 @@ class ConstrainedDRKM:
         """Build the machine from an uncentred Gram matrix of shape (n, n), or a factor of it."""
         gram = _centred_gram(K, factored) if center else K
         return cls(gram=gram, center=center, factored=factored, **settings)  # type: ignore[arg-type]
-
-    @property
-    def solvers(self) -> tuple[str, ...]:
-        """Names of the solvers that keep the constraint."""
-        any_blocks = ("Subspace", "RiemannianLBFGS", "RiemannianCG", "ProjectedGradient", "QuadraticPenalty")
-        return any_blocks if self.constraint.blocks is not None else (*any_blocks, "CayleyAdam")
 
     @property
     def scale(self) -> float:
@@ -135,7 +130,7 @@ class ConstrainedDRKM:
         return self._centred(self.inner(layer, H[:, self.spans[layer - 1]]).times(self._centred(V)))
 
     def kpca_start(self, first: Tensor | None = None) -> Tensor:
-        """Layer-wise kernel PCA, each layer orthogonal to those below under the joint constraint; shape (n, S)."""
+        """Layer-wise kernel PCA, each layer orthogonal to those below; shape (n, S)."""
         starts = [self._layerwise(self.gram) if first is None else first]
         if len(self.n_components) > 1 and not self.center:
             starts.append(self._layerwise(_centred_gram(self.gram, self.factored)))
@@ -152,24 +147,23 @@ class ConstrainedDRKM:
         return self._append(H, len(self.n_components) - 1, self.gram)
 
     def _append(self, H: Tensor, layer: int, first: Tensor) -> Tensor:
-        others = H if self.constraint.blocks is None else H[:, :0]
         width = self.n_components[layer]
         if self.factored:
             machine = replace(self, gram=first)
             block = block_krylov(
-                lambda V: _without(machine.layer_product(layer, H, _without(V, others)), others),
+                lambda V: _without(machine.layer_product(layer, H, _without(V, H)), H),
                 H.shape[0],
                 width,
                 first[:0, :0],
             )[1]
-            return torch.cat([H, _complete(block, others, self.center)], 1)
+            return torch.cat([H, _complete(block, H, self.center)], 1)
         K = self._gram_above(layer, H) if layer else first
-        if others.shape[1] and prefers_lanczos(K, width):
+        if H.shape[1] and prefers_lanczos(K, width):
             product = symmetric_product(K)
-            block = lanczos(lambda v: _without(product(_without(v, others)), others), K, width)[1]
+            block = lanczos(lambda v: _without(product(_without(v, H)), H), K, width)[1]
         else:
-            block = top_eigenpairs(_deflate(K, others) if others.shape[1] else K, width)[1]
-        return torch.cat([H, _complete(block, others, self.center)], 1)
+            block = top_eigenpairs(_deflate(K, H) if H.shape[1] else K, width)[1]
+        return torch.cat([H, _complete(block, H, self.center)], 1)
 
     def random_start(self, generator: torch.Generator) -> Tensor:
         """A random feasible point: the orthogonal factor of a normal matrix, shape (n, S)."""

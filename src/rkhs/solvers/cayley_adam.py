@@ -44,16 +44,13 @@ class CayleyAdam(OnASet):
     """
 
     limits = (20_000, 1e-8)
+    sets = Stiefel
 
     learning_rate: float = 5e-5
     max_iter: Any = None
     tol: Any = None
     beta1: float = 0.9
     beta2: float = 0.99
-
-    def keeps(self, constraint: object) -> bool:
-        """One block of orthonormal columns."""
-        return isinstance(constraint, Stiefel) and constraint.blocks is None
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate = self.learning_rate

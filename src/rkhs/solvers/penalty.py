@@ -72,7 +72,7 @@ class QuadraticPenalty(OnASet):
         H, iterations, evaluations, outer = start, 0, 0, 0
         reason = Reason.MAX_ITER
         while outer < self.max_outer:
-            penalised = _Penalised(problem, mu, manifold.blocks)
+            penalised = _Penalised(problem, mu)
             value, grad = penalised.value_and_grad(H)
             outer += 1
             done = self._inner_solver(tau, value).solve(penalised, H, _forward(monitor, problem, iterations, mu))
@@ -128,17 +128,13 @@ class QuadraticPenalty(OnASet):
 class _Penalised:
     problem: Any
     mu: float
-    blocks: tuple[int, ...] | None
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         value, grad = self.problem.value_and_grad(point)
-        blocks = self.blocks or (point.shape[1],)
-        for H, G in zip(point.split(blocks, 1), grad.split(blocks, 1), strict=True):
-            defect = H.mT @ H
-            defect.diagonal().sub_(1.0)
-            value += 0.5 * self.mu * float((defect * defect).sum())
-            G.addmm_(H, defect, alpha=2.0 * self.mu)  # a view of the gradient
-        return value, grad
+        defect = point.mT @ point
+        defect.diagonal().sub_(1.0)
+        value += 0.5 * self.mu * float((defect * defect).sum())
+        return value, grad.addmm_(point, defect, alpha=2.0 * self.mu)
 
 
 def _forward(monitor: Monitor, problem: Any, offset: int, mu: float) -> Monitor:

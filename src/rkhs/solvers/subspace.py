@@ -57,7 +57,7 @@ class Subspace(OnASet):
 
     def _descend(self, manifold: Any, problem: Any, state: _State, monitor: Monitor) -> Reason | None:
         """Subspace steps until convergence (a reason) or failure (None)."""
-        H, previous, joint = state.point, None, manifold.blocks is None
+        H, previous = state.point, None
         fixed = problem.fixed(H)
         model = problem.freeze(H, fixed)
         if model is None:
@@ -77,9 +77,9 @@ class Subspace(OnASet):
                 return reason
             if not math.isfinite(measure):
                 return Reason.DIVERGED
-            Q, fixed_Q = _basis(problem, H, fixed, R, previous, joint)
+            Q, fixed_Q = _basis(problem, H, fixed, R, previous)
             small = [(lambda A: (A + A.mT) / 2)(Q.mT @ apply(Q, fixed_Q)) for apply in model.maps]
-            Y = _maximise(small, Q.mT @ H, problem.spans, joint)
+            Y = _maximise(small, Q.mT @ H, problem.spans)
             moved = manifold.project(Q @ Y)
             moved_fixed = fixed_Q @ (Q.mT @ moved)
             candidate = problem.freeze(moved, moved_fixed)
@@ -112,28 +112,21 @@ class _State:
     evaluations: int = 0
 
 
-def _basis(
-    problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor | None, joint: bool
-) -> tuple[Tensor, Tensor]:
+def _basis(problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor | None) -> tuple[Tensor, Tensor]:
     """Orthonormal basis of ``[H, R, previous]`` and its image under the fixed map."""
-    rest = R if previous is None else torch.cat([R, previous], 1)
-    B = rest if joint else torch.cat([H, rest], 1)
+    B = R if previous is None else torch.cat([R, previous], 1)
     for _ in range(2):
-        if joint:
-            B = B - H @ (H.mT @ B)
+        B = B - H @ (H.mT @ B)
         B = B / divisor(B.norm(dim=0))
         values, vectors = torch.linalg.eigh(B.mT @ B)
         kept = values > 1e-10 * values[-1]
         B = B @ (vectors[:, kept] / values[kept].sqrt())
-    if not joint:
-        return B, problem.fixed(B)
     return torch.cat([H, B], 1), torch.cat([fixed, problem.fixed(B)], 1)
 
 
-def _maximise(small: list[Tensor], start: Tensor, spans: tuple[slice, ...], joint: bool) -> Tensor:
-    """Maximise ``sum_l Tr(Y_l^T A_l Y_l)``; blocks constrained separately have closed forms."""
-    if not joint or len(small) == 1:
-        tops = [torch.linalg.eigh(A)[1].flip(1)[:, : s.stop - s.start] for A, s in zip(small, spans, strict=True)]
-        return torch.cat(tops, 1)
+def _maximise(small: list[Tensor], start: Tensor, spans: tuple[slice, ...]) -> Tensor:
+    """Maximise ``sum_l Tr(Y_l^T A_l Y_l)``; of one block in closed form."""
+    if len(small) == 1:
+        return torch.linalg.eigh(small[0])[1].flip(1)[:, : spans[0].stop]
     arrays = [A.cpu().to(torch.float64).numpy() for A in small]
     return torch.from_numpy(maximise_traces(arrays, start.cpu().to(torch.float64).numpy(), spans)).to(start)

@@ -11,7 +11,7 @@ import torch
 
 from rkhs import constraints, outputs
 from rkhs._core.config import is_concrete
-from rkhs.constraints import Constraint, Sphere, Stiefel, Unconstrained
+from rkhs.constraints import Constraint, Sphere, Unconstrained
 from rkhs.features import FilledTable, Nystroem, RandomFeatures, leverage_scores, sample_landmarks
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear, Matern, MinMax
 from rkhs.losses import Ball, Loss, MaximumMargin, as_loss
@@ -104,10 +104,6 @@ def constraint_walk(case: Case, name: str) -> None:
     """Projections are feasible, idempotent and finite; tangents too."""
     kind = getattr(constraints, name)
     constraint: Constraint = kind()
-    if isinstance(constraint, Stiefel) and case.chance(0.2):
-        hostile = Stiefel(hostile_value(case, "blocks"))
-        H = torch.linalg.qr(torch.from_numpy(values.tame(case, 5, 2)))[0]
-        case.call(f"retract of {hostile!r:.80}", hostile.retract, H, 0.0 * H, may_name=r"blocks|columns|width")
     p = int(case.rng.integers(1, 4))
     Y = rows_of(case, int(case.rng.integers(p, 9)), p, case.one_of([-100, -8, 0, 0, 0, 8, 100]))
     if Y.dtype == torch.float32:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rkhs.augment import GaussianNoise
-from rkhs.constraints import SoftSphere, Sphere
+from rkhs.constraints import SoftSphere
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from rkhs.losses import EpsilonInsensitive, Huber, Power, SquaredEpsilonInsensitive
@@ -90,7 +90,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
             LBFGS(memory=3),
             Alternating(metric="plain"),
         ],
-        "constraint": ["sphere", "ball", "whiten", "soft", Sphere(renormalize=True), SoftSphere(0.3)],
+        "constraint": ["sphere", "ball", "whiten", "soft", SoftSphere(0.3)],
         "noise": [GaussianNoise(), GaussianNoise(0.1, relative=False, copies=2)],
         "init": ["random"],
         "n_init": [2],
@@ -126,9 +126,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "eta": [2.0],
         "center": [False],
         "code_scale": ["unit"],
-        "constraint": ["per_layer"],
         "out_of_sample": ["block"],
-        "preimage": ["fixed_point"],
         "solver": ["riemannian_lbfgs", "cayley_adam", "projected_gradient"],
         "init": ["random"],
         "canonical": [False],

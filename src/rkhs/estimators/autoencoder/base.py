@@ -72,11 +72,6 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return tags
 
     @property
-    def _onto(self) -> Constraint | None:
-        """Where codes of new items are put."""
-        return self.constraint if getattr(self.constraint, "renormalize", False) else None  # type: ignore[return-value]
-
-    @property
     def _refinement(self) -> tuple[int, float] | None:
         """How codes of new items are refined; None: they are not."""
         return self._steps if self.refine and self.model_.refinable else None
@@ -87,7 +82,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         model = self.model_
         index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
         shown = model.shown if index == model.narrowest else Tensor.clone
-        encode = partial(model.encode, onto=self._onto, refine=self._refinement)
+        encode = partial(model.encode, refine=self._refinement)
         return give_back(self._in_tiles(X, lambda items: shown(encode(items, self._cross_gram(items))[index])), X)
 
     def _shown_codes(self, items: Items) -> Tensor:
@@ -96,7 +91,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def _encode(self, items: Items, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
-        return self.model_.encode(items, raw, onto=self._onto, refine=self._refinement if refined else None)
+        return self.model_.encode(items, raw, refine=self._refinement if refined else None)
 
     def _read_codes(self, codes: ArrayLike) -> Tensor:
         check_is_fitted(self)

@@ -282,7 +282,7 @@ def _errors_of(
     """Squared errors of items by a model of others."""
     items = cut(training.items, test, train if training.gram else None)
     raw = model.map.raw(items).to(**run.options)
-    codes = model.encode(items, raw, onto=settings.onto, refine=settings.refine)
+    codes = model.encode(items, raw, refine=settings.refine)
     kernel, goal = model.rebuilt.kernel, cut(training.goal, test, train if training.goal_gram else None)
     if training.own:
         known = training.items.diagonal()[torch.as_tensor(test)] if training.gram else None

@@ -79,7 +79,7 @@ def codes_again(settings: Settings, run: Run, model: AutoencoderModel, items: Te
     found = []
     for tile in tiles(len(items), tile_rows(model.map.width)):
         raw = model.map.raw(items[tile]).to(**run.options)
-        found.append(model.shown(model.encode(items[tile], raw, onto=settings.onto)[model.narrowest]))
+        found.append(model.shown(model.encode(items[tile], raw)[model.narrowest]))
     return torch.cat(found).cpu().numpy()
 
 

@@ -170,11 +170,6 @@ class Settings:
         return self.storage
 
     @property
-    def onto(self) -> CodeSet | None:
-        """The constraint that codes of new items are put on."""
-        return self.code_set if self.code_set is not None and self.code_set.renormalize else None
-
-    @property
     def of_a_row(self) -> CodeSet | None:
         """The constraint as one row meets it: to be white is no property of one row, so alone it is free."""
         return None if isinstance(self.code_set, Whitened) else self.code_set

@@ -16,7 +16,6 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
-from rkhs.constraints import Stiefel
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.kernels import Kernel, Stationary, as_kernel
 from rkhs.problems.drkm import ConstrainedDRKM
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
     from rkhs.spaces.features import Storage
 
 _CHOICES = {
-    "constraint": ("joint", "per_layer"),
     "code_scale": ("unit", "sqrt_n"),
     "out_of_sample": ("ridge", "block", "paper"),
-    "preimage": ("ridge", "fixed_point"),
     "bandwidths": ("fixed", "joint"),
     "init": ("kpca", "random"),
 }
@@ -51,7 +48,6 @@ class Settings:
     widths: tuple[int, ...]
     eta: tuple[float, ...]
     kernels: tuple[Kernel, ...]
-    constraint: Stiefel
     center: bool
     code_scale: str
     out_of_sample: str
@@ -79,7 +75,6 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         widths,
         _read_eta(given["eta"], len(widths)),
         _read_kernels(given["decoder_kernel"], len(widths) - 1),
-        Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
         solver=as_solver(given["solver"], STIEFEL_SOLVERS, max_iter, tol),
         storage=check_combination("DeepRKM", given),
         **{name: given[name] for name in _TAKEN},
@@ -112,14 +107,12 @@ def _read_eta(value: Any, layers: int) -> tuple[float, ...]:
 def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
     """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes."""
     shared: dict[str, Any] = {"center": settings.center, "code_scale": settings.code_scale}
-    per_layer = settings.constraint.blocks is not None
     # The number of components is checked on the whole machine first, for one clear message.
     whole = ConstrainedDRKM.from_gram(
         K,
         kernels=settings.kernels,
         n_components=settings.widths,
         eta=settings.eta,
-        constraint=settings.constraint,
         factored=factored,
         **shared,
     )
@@ -132,7 +125,6 @@ def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[Constr
             kernels=tuple(resolved),
             n_components=widths,
             eta=settings.eta[: layer + 1],
-            constraint=Stiefel(blocks=widths if per_layer else None),
         )
         H = part.extend(H)
         if layer < len(settings.kernels):

@@ -206,7 +206,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "bandwidths: fixed",
             "bandwidths={bandwidths!r} needs storage='dense'; use bandwidths='fixed' with {storage!r}",
         ),
-        _RETURN,
     ),
     "KernelContrastive": (_dense("strict: False", "strict=True", "use strict=False"),),
     "OperatorKernelRegressor": (_dense("terms: one", "a sum of kernels with operators", "use one kernel"),),
