@@ -286,7 +286,7 @@ def krl_2024_simple(n_components: int = 2, kernel: Kernel | None = None) -> Kern
     ----------
     Esser, Fleissner and Ghoshdastidar (2024), definition 1, theorem 3.
     """
-    return KernelContrastive(n_components, kernel=kernel or Gaussian(1.0), negatives="given", strict=True)
+    return KernelContrastive(n_components, kernel=kernel or Gaussian(1.0), negatives="permutation", strict=True)
 
 
 @_marks(["n_components", "loss", "negatives"])
@@ -312,7 +312,9 @@ def krl_2024_spectral(
     ----------
     Esser, Fleissner and Ghoshdastidar (2024), definition 2, theorem 4.
     """
-    return KernelContrastive(n_components, kernel=kernel or Gaussian(1.0), loss="spectral", negatives="given", reg=reg)
+    return KernelContrastive(
+        n_components, kernel=kernel or Gaussian(1.0), loss="spectral", negatives="permutation", reg=reg
+    )
 
 
 @_marks(["n_components", "constraint", *_PLAIN])

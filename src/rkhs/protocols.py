@@ -152,14 +152,6 @@ class HasDualityGap(Protocol):
         """Primal objectives and duality gaps at ``W``, each of shape (B,)."""
 
 
-@runtime_checkable
-class HasEigenbasis(HasDualityGap, Protocol):
-    """A batch of convex problems whose quadratic part is diagonal in a known orthonormal basis."""
-
-    def eigenbasis(self) -> tuple[Tensor, Tensor]:
-        """Basis ``Q`` of shape (n, n) and eigenvalues of shape (n, q) or (n, 1)."""
-
-
 class Resolvent(Protocol):
     """``(K + shift)^-1`` of the quadratic parts ``K`` of a whole batch."""
 

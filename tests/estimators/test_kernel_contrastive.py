@@ -266,12 +266,3 @@ def test_neighbours_are_the_nearest_others_in_the_feature_space() -> None:
     # With all others as positives every anchor is nearer to the pool than to its positives: nothing to learn.
     with pytest.warns(CollapseWarning, match="0 positive eigenvalues"):
         KernelContrastive(n_neighbors=50).fit(Z[:6])
-
-
-def test_given_negatives_are_a_random_cycle_where_none_are_passed() -> None:
-    X = np.random.default_rng(3).normal(size=(30, 3))
-    codes = [
-        KernelContrastive(2, loss="spectral", negatives=name, random_state=0).fit(X).transform(X)
-        for name in ("given", "permutation")
-    ]
-    np.testing.assert_array_equal(*codes)

@@ -220,8 +220,8 @@ MISTAKES = (
     Mistake(
         "a forgotten 2: the penalty has another gradient than value",
         "solvers/penalty.py",
-        "G.addmm_(H, defect, alpha=2.0 * self.mu)",
-        "G.addmm_(H, defect, alpha=self.mu)",
+        "grad.addmm_(point, defect, alpha=2.0 * self.mu)",
+        "grad.addmm_(point, defect, alpha=self.mu)",
         ("solvers/test_stiefel_solvers.py",),
     ),
     # ---------------------------------------------------------------- problems

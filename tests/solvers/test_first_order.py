@@ -51,11 +51,11 @@ def test_constant_rate_descends_under_its_bound_and_diverges_above_it() -> None:
 def test_what_an_estimator_took_was_checked_and_is_a_copy() -> None:
     given = LBFGS()
     taken = as_solver(given, DESCENTS, 50, 1e-6)
-    given.memory = 0
+    given.max_iter = 0
     assert taken.within(tol=1e-3, force=True).solve(Quadratic(0), ZERO).converged
-    with pytest.raises(InputError, match="LBFGS.memory"):
+    with pytest.raises(InputError, match="LBFGS.max_iter"):
         given.solve(Quadratic(0), ZERO)
-    with pytest.raises(InputError, match="LBFGS.memory"):
+    with pytest.raises(InputError, match="LBFGS.max_iter"):
         as_solver(given, DESCENTS)
 
 

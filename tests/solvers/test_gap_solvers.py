@@ -18,12 +18,12 @@ from rkhs.losses import (
 )
 from rkhs.problems.dual import dual_problem
 from rkhs.protocols import Monitor, Reason
-from rkhs.solvers import ADMM, FISTA, BlockCoordinate, Direct, ProximalGradient, leave_one_out_residuals
+from rkhs.solvers import ADMM, FISTA, Direct, ProximalGradient, leave_one_out_residuals
 
 NAMED = [Squared(), SquaredEpsilonInsensitive(0.3), EpsilonInsensitive(0.3), Huber(0.4)]
 OTHERS = [Norm(0.5), Power(1.5), Power(3.0), MaximumMargin(), InfimalConvolution(Norm(0.6), Power(3.0))]
 COSTLY = [OTHERS[1], OTHERS[4]]  # their proximal steps are iterations; the power 3 stands for them
-SOLVERS = [ADMM, FISTA, BlockCoordinate, ProximalGradient]
+SOLVERS = [ADMM, FISTA, ProximalGradient]
 
 
 def data(seed, n=20, q=3):
@@ -171,8 +171,6 @@ def test_misfits_are_refused_with_what_fits():
     two = dual_problem([(K, A), (K, None)], Y, Huber(0.3), 0.1)
     with pytest.raises(InputError, match="no common eigenbasis"):
         ADMM().solve(two)
-    with pytest.raises(InputError, match="needs a kernel"):
-        BlockCoordinate().solve(dual_problem([(K, A)], Y, Huber(0.3), 0.1))
     with pytest.raises(InputError, match="Direct solves the squared loss only"):
         Direct().solve(dual_problem([(K, A)], Y, Huber(0.3), 0.1))
     with pytest.raises(InputError, match="squared loss only"):

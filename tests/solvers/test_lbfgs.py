@@ -37,12 +37,6 @@ def test_quadratic_and_its_metric(seed: int) -> None:
     assert fast.n_iter <= 5 < slow.n_iter
 
 
-@pytest.mark.parametrize("memory", [1, 5])
-def test_memory_is_a_parameter(memory: int) -> None:
-    problem = Quadratic(0, condition=1e3)
-    assert LBFGS(5000, 1e-12, memory).solve(problem, torch.zeros(20, dtype=torch.float64)).converged
-
-
 @pytest.mark.parametrize("count", [1, 4, 5, 13])
 def test_the_compact_direction_is_that_of_the_two_loops(count: int) -> None:
     rng = np.random.default_rng(count)

@@ -61,10 +61,10 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         Positives of each anchor for ``pairs="neighbors"``; at most n - 1 are used.
     augment : str, Augmentation or callable, default=None
         For ``pairs="augment"``: a name or object of :mod:`rkhs.augment`, or a function ``f(X, rng)``.
-    negatives : {"pool", "given", "permutation"}, default="pool"
-        ``"pool"``: all training items (simple loss) or all anchors and positives (spectral loss). ``"given"``: one
-        negative for each anchor as in the paper, from ``fit(negatives=)`` or else from a random cycle, which
-        ``"permutation"`` names too. ``fit(negatives=)`` overrides all.
+    negatives : {"pool", "permutation"}, default="pool"
+        ``"pool"``: all training items (simple loss) or all anchors and positives (spectral loss).
+        ``"permutation"``: one negative for each anchor as in the paper, from a random cycle. ``fit(negatives=)``
+        overrides both.
     reg : float or "auto", default="auto"
         Regulariser of the spectral loss. ``"auto"`` takes a value inside ``lambda_bounds_``: for the pool one hundredth
         of the value at which the last component vanishes. Otherwise it is half way from the lower bound to that value,
@@ -167,7 +167,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         pairs: Literal["neighbors", "augment", "class"] = "neighbors",
         n_neighbors: int = 5,
         augment: AugmentLike | None = None,
-        negatives: Literal["pool", "given", "permutation"] = "pool",
+        negatives: Literal["pool", "permutation"] = "pool",
         reg: float | Literal["auto"] = "auto",
         strict: bool = False,
         max_iter: int = 1000,
@@ -196,7 +196,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         check_count(self.n_components, "n_components")
         check_choice(self.loss, "loss", ("simple", "spectral"))
         check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))
-        check_choice(self.negatives, "negatives", ("pool", "given", "permutation"))
+        check_choice(self.negatives, "negatives", ("pool", "permutation"))
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_iter, "max_iter")
         check_number(self.tol, "tol", at_least=0.0)
@@ -258,7 +258,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         unlike = None
         if negatives is not None:
             unlike = builder.given(negatives, "negatives")
-        elif self.negatives in ("given", "permutation"):
+        elif self.negatives == "permutation":
             unlike = builder.permuted()
         return builder.pairs(alike, unlike, held.values.device)
 

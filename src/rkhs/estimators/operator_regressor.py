@@ -64,9 +64,9 @@ class OperatorKernelRegressor(DualRegressor):
     center : bool, default=True
         Subtract the mean of the outputs and add it back. The machine of the paper does not.
     solver : str or GapSolver, default="auto"
-        ``"auto"`` is the closed form for the squared loss, otherwise ``"admm"`` (one kernel) or ``"fista"`` (sums). The
-        others are ``"block_coordinate"`` and ``"proximal_gradient"``, the algorithm of the paper, and objects of
-        :mod:`rkhs.solvers` for dual problems, such as ``ADMM(check_every=8)``.
+        ``"auto"`` is the closed form for the squared loss, otherwise ``"admm"`` (one kernel) or ``"fista"`` (sums).
+        ``"proximal_gradient"`` is the algorithm of the paper; :mod:`rkhs.solvers` has objects for dual problems, such
+        as ``ADMM(check_every=8)``.
     tol : float, default=1e-6
         A solver without a ``tol`` of its own stops when the duality gap is at most ``tol`` times the objective of ``h =
         0``.

@@ -104,7 +104,7 @@ class DualProblem:
     basis: _Basis | ImplicitGram = field(repr=False)  # eigenpairs of the Gram matrix, shared by selections
     rotation: Tensor | None = None  # (q, q): orthogonal; ``original = rotated @ rotation^T``
 
-    solvers = ("ADMM", "FISTA", "BlockCoordinate", "ProximalGradient")
+    solvers = ("ADMM", "FISTA", "ProximalGradient")
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -134,10 +134,6 @@ class DualProblem:
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
         """Prox of the non-smooth part of ``D`` with one step a problem, shape (B,)."""
         return self.rows.prox(U, step)
-
-    def prox_row(self, U: Tensor, step: Tensor, i: int) -> Tensor:
-        """Prox of row ``i`` alone; ``U`` of shape (q, B)."""
-        return self.rows.part(rows=slice(i, i + 1)).prox(U[None], step)[0]
 
     @property
     def quadratic(self) -> bool:
@@ -220,7 +216,7 @@ class DualProblem:
 
     def select(self, columns: Tensor | slice) -> DualProblem:
         """The part of the batch for some settings; the eigenbasis is shared."""
-        return replace(self, regs=self.regs[columns], rows=self.rows.part(columns=columns))
+        return replace(self, regs=self.regs[columns], rows=self.rows.part(columns))
 
     def coefficients(self, points: Tensor) -> Tensor:
         """Representer coefficients of points of shape (B, n, q), in the coordinates that the targets came in."""

@@ -16,8 +16,6 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.losses import Canonical, Loss
 
-ALL = slice(None)
-
 
 class RowLoss(ABC):
     """Conjugate of the loss in the variable ``W``, divided by ``tau``."""
@@ -45,8 +43,8 @@ class RowLoss(ABC):
         """Loss and gap of each row, shapes (n, B), from scaled residuals ``R = s (y - h)`` and ``W``."""
 
     @abstractmethod
-    def part(self, rows: slice = ALL, columns: Tensor | slice = ALL) -> RowLoss:
-        """The part for some rows and settings."""
+    def part(self, columns: Tensor | slice) -> RowLoss:
+        """The part for some settings."""
 
     @abstractmethod
     def with_tau(self, tau: Tensor) -> RowLoss:
@@ -112,10 +110,10 @@ class CanonicalRows(RowLoss):
         inner = torch.linalg.vecdot(R, W, dim=1) * self.tau
         return loss, loss + conjugate - inner
 
-    def part(self, rows: slice = ALL, columns: Tensor | slice = ALL) -> CanonicalRows:
-        """The part for some rows and settings."""
+    def part(self, columns: Tensor | slice) -> CanonicalRows:
+        """The part for some settings."""
         numbers = (part[columns] for part in (self.tau, self.c, self.epsilon, self.cap))
-        return CanonicalRows(self.s[rows], *numbers)
+        return CanonicalRows(self.s, *numbers)
 
     def with_tau(self, tau: Tensor) -> CanonicalRows:
         """The same losses beside other regularisers."""
@@ -172,9 +170,9 @@ class GeneralRows(RowLoss):
             losses[:, b], gaps[:, b] = value, value + conjugate - (r * a).sum(-1)
         return losses, gaps
 
-    def part(self, rows: slice = ALL, columns: Tensor | slice = ALL) -> GeneralRows:
-        """The part for some rows and settings."""
-        return GeneralRows(self.s[rows], self.tau[columns], self.loss, self.targets[rows])
+    def part(self, columns: Tensor | slice) -> GeneralRows:
+        """The part for some settings."""
+        return GeneralRows(self.s, self.tau[columns], self.loss, self.targets)
 
     def with_tau(self, tau: Tensor) -> GeneralRows:
         """The same losses beside other regularisers."""

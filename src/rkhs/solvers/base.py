@@ -27,7 +27,6 @@ _OPTIONS: dict[str, Callable[..., Any]] = {
     "beta1": _share,
     "beta2": _share,
     "patience": check_count,
-    "memory": check_count,
     "check_every": check_count,
     "encoder_steps": check_count,
     "batch_size": check_count,

@@ -43,7 +43,6 @@ DUAL_SOLVERS = ByName(
     "rkhs.solvers",
     admm="ADMM",
     fista="FISTA",
-    block_coordinate="BlockCoordinate",
     proximal_gradient="ProximalGradient",
     direct="Direct",
 )

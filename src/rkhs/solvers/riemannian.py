@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, OnASet, rounding
-from rkhs.solvers.lbfgs import two_loop
+from rkhs.solvers.lbfgs import PAIRS, two_loop
 
 _MAX_TRIALS = 30
 
@@ -74,8 +74,6 @@ class RiemannianLBFGS(_Riemannian):
     tol : float or None, default=None
         Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
         estimator; 1e-8 alone.
-    memory : int, default=20
-        Number of step pairs kept.
 
     References
     ----------
@@ -84,13 +82,12 @@ class RiemannianLBFGS(_Riemannian):
 
     limits = (1000, 1e-8)
 
-    def __init__(self, max_iter: int | None = None, tol: float | None = None, memory: int = 20) -> None:
+    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
         self.max_iter = max_iter
         self.tol = tol
-        self.memory = memory
 
     def _fresh(self) -> _Pairs:
-        return _Pairs(self.memory)
+        return _Pairs()
 
 
 class RiemannianCG(_Riemannian):
@@ -137,8 +134,8 @@ class _Step:
 class _Pairs:
     """The step pairs of L-BFGS, carried along."""
 
-    def __init__(self, size: int) -> None:
-        self.pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=size)
+    def __init__(self) -> None:
+        self.pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=PAIRS)
 
     @property
     def empty(self) -> bool:

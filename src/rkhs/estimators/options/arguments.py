@@ -103,7 +103,7 @@ StiefelSolverLike = (
 )
 """How a deep machine is fitted."""
 
-MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "block_coordinate", "proximal_gradient"]
+MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "proximal_gradient"]
 """How an operator-valued machine is fitted."""
 
 AugmentLike = (

@@ -41,7 +41,7 @@ def _fit(model: Any, X: np.ndarray, **given: Any) -> Any:
 
 
 def _contrastive(X: np.ndarray, P: np.ndarray, N: np.ndarray, h: int, kernel: Any = _POLYNOMIAL, **options: Any) -> Any:
-    model = KernelContrastive(h, kernel=kernel, negatives="given", **options)
+    model = KernelContrastive(h, kernel=kernel, negatives="permutation", **options)
     return _fit(model, X, positives=P, negatives=N)
 
 
