@@ -90,7 +90,7 @@ def mistakes() -> None:
     rkhs.KernelAutoencoder(2, constraint=Stiefel())  # type: ignore[arg-type]
     rkhs.KernelAutoencoder(2, noise=0.1)  # type: ignore[arg-type]
     rkhs.OperatorKernelRegressor(solver=Adam())  # type: ignore[arg-type]
-    rkhs.FunctionalKernelRegressor(convention="paper")  # type: ignore[arg-type]
+    rkhs.FunctionalKernelRegressor(basis=3)  # type: ignore[arg-type]
     rkhs.GramTransformer(dtype="double")  # type: ignore[arg-type]
     wrong: Loss = Gaussian()  # type: ignore[assignment]
     assert wrong

@@ -449,7 +449,7 @@ def dual_2020_autoencoder(epsilon: float = 0.4, n_components: int = 10, reg: flo
     )
 
 
-@_marks(["loss", "center", "n_basis"], ["kernel", "kernel__gamma", "kernel__rule", "basis", "convention"])
+@_marks(["loss", "center", "n_basis"], ["kernel", "kernel__gamma", "kernel__rule", "basis"])
 def dual_2020_lip(
     n_basis: int = 5, kappa: float = 1.0, reg: float = 1e-3, *, text: bool = False
 ) -> FunctionalKernelRegressor:
@@ -475,11 +475,7 @@ def dual_2020_lip(
     Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.3.
     """
     kernel = FunctionalLaplacian(1.0) if text else FunctionalLaplacian(7.0, None, "mean")
-    kind: dict[str, Any] = (
-        {"basis": "fourier", "convention": "orthonormal"}
-        if text
-        else {"basis": "cosine_sine", "convention": "reference"}
-    )
+    basis: Literal["fourier", "cosine_sine"] = "fourier" if text else "cosine_sine"
     return FunctionalKernelRegressor(
-        kernel, n_basis=n_basis, loss=Huber(kappa), reg=reg, center=False, trim=None, **kind
+        kernel, basis=basis, n_basis=n_basis, loss=Huber(kappa), reg=reg, center=False, trim=None
     )

@@ -190,14 +190,14 @@ def alternating_scheme() -> None:
     first = factor.coefficients(start)
     reduced.value_and_grad(start)
     tried: dict[str, Solution] = {}
-    for metric, rates in (("plain", (1.0, 10.0, 100.0)), ("rkhs", (30.0, 100.0, 300.0))):
+    for metric, rates in (("plain", (1.0, 10.0, 100.0)), ("auto", (30.0, 100.0, 300.0))):
         for rate in rates:
             for steps in (1, 3):
                 solver = Alternating(rate, steps, 100_000, 0.0, metric)
                 name = f"{metric}, rate {rate:g}, {steps} steps"
                 tried[name] = solver.solve(joint, first, Monitor(time_limit=8.0))
                 print(f"  alternating, {name}: {tried[name].value:.6g} in {tried[name].n_iter} rounds")
-    for metric in ("plain", "rkhs"):
+    for metric in ("plain", "auto"):
         best = min((s for name, s in tried.items() if name.startswith(metric)), key=lambda s: s.value)
         reached = reach(list(best.history), best.value * (1.0 + 1e-12))
         solution = LBFGS(1000, 1e-9).solve(reduced, start, Monitor(time_limit=8.0))

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+import rkhs
+import rkhs.engines
+import rkhs.evaluation
 from rkhs import estimators
+from rkhs.features import FeatureMap
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "user"
 
@@ -35,6 +39,26 @@ def test_the_page_of_options_puts_every_parameter_in_one_group() -> None:
         assert basic
         if name == "KernelAutoencoder":  # its documentation has the same order
             assert parameters(cls)[: len(basic)] == basic
+
+
+def test_the_page_of_options_says_of_every_option_why_it_is_there() -> None:
+    page = (PAGES / "options.md").read_text().split("## What an option changes")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("|")]
+    named = {name for row in rows for name in re.findall(r"`(.*?)`", row[0])}
+    given = [(cls.__name__, option) for cls in with_options() for option in inspect.signature(cls).parameters]
+    options = [{option, f"{name}.{option}"} for name, option in given]
+    assert not [option for option in options if not option & named]
+    assert not named - set().union(*options)
+    for bench in {name for row in rows if len(row) == 4 for name in re.findall(r"`(.*?)`", row[2])}:
+        assert (PAGES.parents[1] / "studies" / "bench" / f"{bench}.py").exists(), bench
+
+
+def with_options() -> list[type]:
+    """Estimators, storages, solvers, sets of codes, losses and engines that users construct."""
+    doors = (rkhs, rkhs.evaluation, rkhs.features, rkhs.solvers, rkhs.constraints, rkhs.losses, rkhs.engines)
+    found = [getattr(door, name) for door in doors for name in door.__all__]
+    chosen = [cls for cls in found if isinstance(cls, type) and hasattr(cls, "get_params")]
+    return [cls for cls in chosen if not inspect.isabstract(cls) and not issubclass(cls, FeatureMap)]
 
 
 def parameters(value: Any) -> list[str]:

@@ -80,9 +80,11 @@ def test_a_full_basis_is_the_exact_machine():
     np.testing.assert_allclose(model.predict(X), exact.predict(X) / root, atol=1e-6)
 
 
-def test_reference_convention_ignores_quadrature_and_mean():
+def test_the_published_basis_has_plain_means():
     _, X, Y = curves(3)
-    model = FunctionalKernelRegressor(convention="reference", n_basis=3, loss=Huber(0.3), reg=0.01, tol=1e-11).fit(X, Y)
+    model = FunctionalKernelRegressor(
+        basis="cosine_sine", center=False, n_basis=3, loss=Huber(0.3), reg=0.01, tol=1e-11
+    ).fit(X, Y)
     functions, values = basis_functions("cosine_sine", 3, np.linspace(0, 1, 60), np.full(60, 1 / 60))
     R = Y @ functions.T / 60
     kernel = FunctionalLaplacian("median", None, "mean")
@@ -146,7 +148,6 @@ def test_path_of_curves():
         ({"basis": "wavelets"}, "basis must be one of 'fourier'"),
         ({"n_basis": 61}, "n_basis must be at most the number of times 60; got 61"),
         ({"n_basis": 0}, "n_basis must be an integer >= 1"),
-        ({"convention": "paper"}, "convention must be one of 'orthonormal', 'reference'"),
         ({"output_times": np.arange(5.0)}, "times must be 60 finite, strictly increasing"),
         ({"input_times": np.zeros(60)}, "strictly increasing"),
         ({"kernel": FunctionalLaplacian(-1.0)}, r"FunctionalLaplacian.gamma must be > 0 or 'median'; got -1\.0"),

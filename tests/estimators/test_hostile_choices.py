@@ -42,7 +42,7 @@ CURVES = np.cumsum(np.random.default_rng(1).normal(size=(20, 12)), 1)
         (DeepRKM(eta=10**400), None, "eta must be > 0"),
         (InputOutputKernelRegressor(loss=Power()), np.ones((20, 2)), "y must hold at least two different outputs"),
         (FunctionalKernelRegressor(input_times=[0.0, 1.0]), CURVES, "input_times"),
-        (FunctionalKernelRegressor(output_times=[0.0, 1.0], convention="reference"), CURVES, "output_times"),
+        (FunctionalKernelRegressor(output_times=[0.0, 1.0], basis="cosine_sine"), CURVES, "output_times"),
         (FunctionalKernelRegressor(output_times=[0.0, 1.0]), CURVES, "output_times"),
     ],
 )

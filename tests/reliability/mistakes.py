@@ -199,8 +199,8 @@ MISTAKES = (
     Mistake(
         "a forgotten power in the correction of the bias",
         "solvers/adam.py",
-        "scale = (second / (1.0 - beta2**iteration))",
-        "scale = (second / (1.0 - beta2))",
+        "scale = (second / (1.0 - BETA2**iteration))",
+        "scale = (second / (1.0 - BETA2))",
         ("solvers/test_first_order.py",),
     ),
     Mistake(

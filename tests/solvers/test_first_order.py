@@ -61,7 +61,7 @@ def test_what_an_estimator_took_was_checked_and_is_a_copy() -> None:
 
 def test_the_metric_of_a_problem_makes_gradient_descent_newton() -> None:
     problem = Quadratic(0, condition=1e6, metric=True)
-    solution = GradientDescent(None, 100, 1e-9, "rkhs").solve(problem, ZERO)
+    solution = GradientDescent(None, 100, 1e-9).solve(problem, ZERO)
     assert solution.converged
     assert solution.n_iter <= 2
 
@@ -101,17 +101,17 @@ def test_reason_line_search_and_divergence() -> None:
 
 
 def test_adam_is_the_published_recursion() -> None:
-    problem, rate, beta1, beta2 = Quadratic(1), 0.03, 0.8, 0.95
+    problem, rate, beta1, beta2 = Quadratic(1), 0.03, 0.9, 0.999
     x, m, v = np.zeros(20), np.zeros(20), np.zeros(20)
     for t in range(1, 8):
         g = problem.value_and_grad(torch.as_tensor(x))[1].numpy()
         m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
         x = x - rate * (m / (1 - beta1**t)) / (np.sqrt(v / (1 - beta2**t)) + 1e-8)
-    solution = Adam(rate, 7, 1e-14, beta1, beta2).solve(problem, ZERO)
+    solution = Adam(rate, 7, 1e-14).solve(problem, ZERO)
     np.testing.assert_allclose(solution.point.numpy(), x, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("steps", "metric"), [(1, "rkhs"), pytest.param(3, "plain", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("steps", "metric"), [(1, "auto"), pytest.param(3, "plain", marks=pytest.mark.slow)])
 def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric: str) -> None:
     joint, reduced = small()
     first = start_of(joint)
@@ -123,15 +123,15 @@ def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric
     assert all(b <= a + 1e-14 for a, b in pairwise(values))
 
 
-@pytest.mark.parametrize("metric", [pytest.param("plain", marks=pytest.mark.slow), "rkhs"])
+@pytest.mark.parametrize("metric", [pytest.param("plain", marks=pytest.mark.slow), "auto"])
 def test_joint_descent_finds_the_same_optimum(metric: str) -> None:
     joint, _ = small()
     first = start_of(joint)
-    best = Alternating(None, 1, 20000, 1e-8, "rkhs").solve(joint, first)
+    best = Alternating(None, 1, 20000, 1e-8).solve(joint, first)
     every, last = small(moving=True)[0], joint.last_layer.solve(joint.encoder.layers(first)[0]).parameters
     found = GradientDescent(None, 4000, 1e-7, metric).solve(every, every.encoder.pack(first, [last]))
     # The plain gradient carries the Gram matrix as a factor and is slow in its flat directions.
-    assert found.value == pytest.approx(best.value, rel=1e-6 if metric == "rkhs" else 1e-4)
+    assert found.value == pytest.approx(best.value, rel=1e-6 if metric == "auto" else 1e-4)
     assert found.value >= best.value * (1.0 - 1e-7)
 
 
@@ -148,11 +148,9 @@ def test_alternating_with_constant_rate_returns_its_best_round() -> None:
     ("solver", "message"),
     [
         (Adam(learning_rate=0.0), "learning_rate must be > 0; got 0"),
-        (Adam(beta2=1.0), "beta2 must be >= 0"),
         (Adam(patience=0), "patience must be"),
         (GradientDescent(learning_rate=-1.0), "learning_rate must be > 0; got -1"),
         (GradientDescent(metric="l2"), "metric must be one of"),
-        (GradientDescent(metric="rkhs"), "metric must be 'plain' for Quadratic"),
     ],
 )
 def test_parameters_are_checked(solver: Adam | GradientDescent, message: str) -> None:

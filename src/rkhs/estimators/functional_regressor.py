@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
-from rkhs._core.checks import check_choice, check_number, naming, real_array
+from rkhs._core.checks import check_number, naming, real_array
 from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
@@ -57,7 +57,8 @@ class FunctionalKernelRegressor(DualRegressor):
         (scikit-fda's FDataGrid), otherwise equally spaced times on [0, 1].
     basis : str or Kernel, default="fourier"
         ``"fourier"``, ``"cosine_sine"``, ``"empirical"`` or a kernel on times; see
-        :func:`rkhs.outputs.basis_functions`.
+        :func:`rkhs.outputs.basis_functions`. ``"cosine_sine"`` is that of the published figure, with plain means over
+        the grid in place of quadrature; the figure has ``center=False`` too.
     n_basis : int, default=None
         Number of functions (of pairs for ``"cosine_sine"``). None: 15, or the number of times if that is smaller.
     loss : str or Loss, default="huber"
@@ -70,9 +71,6 @@ class FunctionalKernelRegressor(DualRegressor):
         None: every curve is fitted.
     center : bool, default=True
         Subtract the mean output curve and add it back.
-    convention : {"orthonormal", "reference"}, default="orthonormal"
-        ``"reference"`` repeats the published figure. It means ``basis="cosine_sine"``, plain means in place of
-        quadrature and no centring, whatever the other parameters say.
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
         Relative duality gap.
@@ -149,7 +147,6 @@ class FunctionalKernelRegressor(DualRegressor):
         reg: float | Literal["auto"] = "auto",
         trim: float | None = 3.0,
         center: bool = True,
-        convention: Literal["orthonormal", "reference"] = "orthonormal",
         solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
@@ -158,7 +155,7 @@ class FunctionalKernelRegressor(DualRegressor):
         verbose: int = 0,
     ) -> None:
         self.kernel, self.input_times, self.output_times = kernel, input_times, output_times
-        self.basis, self.n_basis, self.convention = basis, n_basis, convention
+        self.basis, self.n_basis = basis, n_basis
         self.loss, self.reg, self.trim, self.center = loss, reg, trim, center
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
         self.device, self.dtype, self.verbose = device, dtype, verbose
@@ -208,7 +205,7 @@ class FunctionalKernelRegressor(DualRegressor):
         weights = _given_weights(given.training)
         if _has_gaps(given):
             check_loss_beside_gaps(self._loss_beside_gaps(), default=False)
-            found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=self._centers)
+            found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=bool(self.center))
             chosen, self.reg_, self.leave_one_out_error_ = found
             self.inliers_, self.outlier_score_ = weights > 0.0, None
             return self._fit_gaps(self._prepare(X, y, sample_weight, chosen, gaps=True))
@@ -230,13 +227,13 @@ class FunctionalKernelRegressor(DualRegressor):
         return self
 
     @property
-    def _centers(self) -> bool:
-        return bool(self.center) and self.convention == "orthonormal"
+    def _rule(self) -> str:
+        return "mean" if isinstance(self.basis, str) and self.basis == "cosine_sine" else "trapezoid"
 
     def _fit_gaps(self, regression: Regression) -> Self:
         loss = self._loss_beside_gaps()
         check_loss_beside_gaps(loss, default=self.loss == "huber")
-        options = replace(self._read_options(), loss=loss, center=self._centers)
+        options = replace(self._read_options(), loss=loss)
         self.model_, solution = fit_curves_with_gaps(regression, options, chosen=self._chooses)
         self._record(solution)
         return self
@@ -254,8 +251,7 @@ class FunctionalKernelRegressor(DualRegressor):
         """Kernels to choose among; None: the one that was given."""
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
             return [None]
-        rule = "mean" if self.convention == "reference" else "trapezoid"
-        return list(candidate_kernels(_times("input_times", X, self.input_times), rule))
+        return list(candidate_kernels(_times("input_times", X, self.input_times), self._rule))
 
     def _prepare(
         self,
@@ -267,12 +263,9 @@ class FunctionalKernelRegressor(DualRegressor):
         drop: bool = False,
         gaps: bool = False,
     ) -> Regression:
-        check_choice(self.convention, "convention", ("orthonormal", "reference"))
-        reference = self.convention == "reference"
-        rule = "mean" if reference else "trapezoid"
         input_times = _times("input_times", X, self.input_times)
         output_times = _times("output_times", y, self.output_times)
-        kernel = read_operator_kernel(self._curve_kernel(input_times, rule) if chosen is None else chosen, None)
+        kernel = read_operator_kernel(self._curve_kernel(input_times) if chosen is None else chosen, None)
         training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
         for name, times in (("grid_", input_times), ("target_grid_", output_times)):
             if times is not None and getattr(self, name) is None:
@@ -289,20 +282,20 @@ class FunctionalKernelRegressor(DualRegressor):
         output, U = Functional.fit(
             Y,
             weights,
-            basis="cosine_sine" if reference else self.basis,
+            basis=self.basis,
             n_basis=min(15, Y.shape[1]) if self.n_basis is None else self.n_basis,
             times=output_times,
-            rule=rule,
-            center=self._centers,
+            rule=self._rule,
+            center=bool(self.center),
         )
         fitted = kernel.resolve(training.items, weights).with_operators([np.diag(output.eigenvalues)])
         return Regression.of(self._run, fitted, training, output, U, one_output)
 
-    def _curve_kernel(self, times: ArrayLike | None, rule: str) -> Any:
+    def _curve_kernel(self, times: ArrayLike | None) -> Any:
         rough = FunctionalLaplacian
         named = {"auto": rough, "functional_laplacian": rough, "functional_gaussian": FunctionalGaussian}
         if isinstance(self.kernel, str) and self.kernel in named:
-            return named[self.kernel](times=times, rule=rule)
+            return named[self.kernel](times=times, rule=self._rule)
         return self.kernel
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs.protocols import Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.solvers.base import BETA1, BETA2, Solver
 
 
 @dataclass(eq=False, repr=False)
@@ -26,8 +26,6 @@ class Adam(Solver):
     tol : float or None, default=None
         Stop when the gradient norm is at most ``tol * max(1, |value|)``, or when ``patience`` iterations in a row
         lowered the best objective by at most ``tol`` relatively. None: that of the estimator; 1e-6 alone.
-    beta1, beta2 : float, default=0.9, 0.999
-        Decay of the first and second moment, at least 0 and under 1.
     patience : int, default=20
         See ``tol``.
 
@@ -48,12 +46,10 @@ class Adam(Solver):
     learning_rate: float = 1e-2
     max_iter: Any = None
     tol: Any = None
-    beta1: float = 0.9
-    beta2: float = 0.999
     patience: int = 20
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        rate, beta1, beta2 = self.learning_rate, self.beta1, self.beta2
+        rate = self.learning_rate
         x, best, best_value = start.clone(), start, math.inf
         first, second = torch.zeros_like(x), torch.zeros_like(x)
         iteration, stalled, reference = 0, 0, math.inf
@@ -76,8 +72,8 @@ class Adam(Solver):
             if reason is not None:
                 break
             iteration += 1
-            first.lerp_(grad, 1.0 - beta1)
-            second.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
-            scale = (second / (1.0 - beta2**iteration)).sqrt_().add_(1e-8)
-            x.addcdiv_(first, scale, value=-rate / (1.0 - beta1**iteration))
+            first.lerp_(grad, 1.0 - BETA1)
+            second.mul_(BETA2).addcmul_(grad, grad, value=1.0 - BETA2)
+            scale = (second / (1.0 - BETA2**iteration)).sqrt_().add_(1e-8)
+            x.addcdiv_(first, scale, value=-rate / (1.0 - BETA1**iteration))
         return Solution(best, best_value, reason, max(1, iteration), iteration + 1, history=monitor.finish())

@@ -33,7 +33,7 @@ class Alternating(Solver):
         Stop when the gradient norm right after an update of the last block is at most ``tol`` times the size of the
         objective. Also stop when each of three rounds in a row changes the objective by at most ``tol * 1e-2`` times
         its size. None: that of the estimator; 1e-6 alone.
-    metric : {"auto", "plain", "rkhs"}, default="auto"
+    metric : {"auto", "plain"}, default="auto"
         Inner product of the gradient; see :class:`GradientDescent`.
 
     Raises

@@ -17,15 +17,13 @@ from rkhs._core.errors import InputError
 from rkhs.constraints.base import Constraint, Unconstrained
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 
+BETA1, BETA2 = 0.9, 0.999  # decay of the first and second moment of Adam
 ARMIJO = 1e-4  # share of the decrease that the slope promises, which a step must reach
 
-_share = partial(check_number, at_least=0.0, at_most=1.0 - 1e-12)
 _OPTIONS: dict[str, Callable[..., Any]] = {
     "max_iter": check_count,
     "tol": partial(check_number, at_least=0.0),
     "learning_rate": partial(check_number, above=0.0),
-    "beta1": _share,
-    "beta2": _share,
     "patience": check_count,
     "check_every": check_count,
     "encoder_steps": check_count,

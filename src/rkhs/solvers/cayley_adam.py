@@ -13,6 +13,8 @@ from rkhs.constraints.stiefel import Stiefel, cayley
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import OnASet
 
+_BETA1, _BETA2 = 0.9, 0.99  # decay of the first and second moment
+
 
 @dataclass(eq=False, repr=False)
 class CayleyAdam(OnASet):
@@ -30,8 +32,6 @@ class CayleyAdam(OnASet):
     tol : float or None, default=None
         Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
         estimator; 1e-8 alone.
-    beta1, beta2 : float, default=0.9, 0.99
-        Decay of the momentum and of the squared gradient norm.
 
     Raises
     ------
@@ -49,8 +49,6 @@ class CayleyAdam(OnASet):
     learning_rate: float = 5e-5
     max_iter: Any = None
     tol: Any = None
-    beta1: float = 0.9
-    beta2: float = 0.99
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate = self.learning_rate
@@ -74,14 +72,14 @@ class CayleyAdam(OnASet):
             if reason is not None:
                 break
             iteration += 1
-            momentum = self.beta1 * momentum + (1.0 - self.beta1) * grad
-            second = self.beta2 * second + (1.0 - self.beta2) * float((grad * grad).sum())
+            momentum = _BETA1 * momentum + (1.0 - _BETA1) * grad
+            second = _BETA2 * second + (1.0 - _BETA2) * float((grad * grad).sum())
             H, momentum = self._move(H, momentum, second, iteration, rate)
         return Solution(best, best_value, reason, max(1, iteration), iteration + 1, history=monitor.finish())
 
     def _move(self, H: Tensor, M: Tensor, second: float, t: int, rate: float) -> tuple[Tensor, Tensor]:
         """One Cayley step; also returns the momentum projected on the tangent space."""
-        r = (1.0 - self.beta1**t) * math.sqrt(second / (1.0 - self.beta2**t) + 1e-8)
+        r = (1.0 - _BETA1**t) * math.sqrt(second / (1.0 - _BETA2**t) + 1e-8)
         P = M - 0.5 * H @ (H.mT @ M)
         U, V = torch.cat([P, H], 1) / r, torch.cat([H, -P], 1)
         # ||U V^T||_F from the small Gram matrices of its factors.

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError
 from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, Solver
 
@@ -38,16 +37,13 @@ class Gradients(NamedTuple):
 
 def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
     """Objective, gradient and descent direction of a problem."""
-    check_choice(metric, "metric", ("auto", "plain", "rkhs"))
-    if metric != "plain" and isinstance(problem, HasNaturalGradient):
+    check_choice(metric, "metric", ("auto", "plain"))
+    if metric == "auto" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
     value, grad = problem.value_and_grad(x)
-    if metric == "plain" or (metric == "auto" and not isinstance(problem, HasMetric)):
-        return Gradients(value, grad, grad)
-    if isinstance(problem, HasMetric):
-        precondition = problem.metric(x)
-        return Gradients(value, grad, precondition(grad))
-    raise InputError(f"metric must be 'plain' for {type(problem).__name__}, which knows no inner product; got 'rkhs'")
+    return Gradients(
+        value, grad, problem.metric(x)(grad) if metric == "auto" and isinstance(problem, HasMetric) else grad
+    )
 
 
 class Step(NamedTuple):
@@ -86,14 +82,14 @@ class GradientDescent(Solver):
         Stop when the gradient norm is at most ``tol`` times the size of the objective. Also stop when each of three
         iterations in a row changes the objective by at most ``tol * 1e-2`` times its size. None: that of the estimator;
         1e-6 alone.
-    metric : {"auto", "plain", "rkhs"}, default="auto"
-        Inner product of the gradient: ``"plain"`` is that of the coefficients, as in the paper, ``"rkhs"`` that of the
-        function space, which is a good preconditioner. ``"auto"`` is the second where the problem knows it.
+    metric : {"auto", "plain"}, default="auto"
+        Inner product of the gradient: ``"plain"`` is that of the coefficients, as in the paper, ``"auto"`` that of the
+        function space where the problem knows it, which is a good preconditioner.
 
     Raises
     ------
     InputError
-        If a parameter is out of range, or the problem knows no inner product for ``metric="rkhs"``.
+        If a parameter is out of range.
 
     References
     ----------

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs.protocols import HasBatches, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.solvers.base import BETA1, BETA2, Solver
 
 
 @dataclass(eq=False, repr=False)
@@ -25,8 +25,6 @@ class MiniBatch(Solver):
         Length of the first steps.
     max_iter : int or None, default=None
         Number of steps. None: that of the estimator; 500 alone.
-    beta1, beta2 : float, default=0.9, 0.999
-        Decay of the first and second moment, at least 0 and under 1.
 
     Raises
     ------
@@ -47,8 +45,6 @@ class MiniBatch(Solver):
     batch_size: int = 1024
     learning_rate: float = 3e-2
     max_iter: Any = None
-    beta1: float = 0.9
-    beta2: float = 0.999
 
     @property
     def share(self) -> float:
@@ -56,7 +52,7 @@ class MiniBatch(Solver):
         return 1.0
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        rate, beta1, beta2, steps = self.learning_rate, self.beta1, self.beta2, self.max_iter
+        rate, steps = self.learning_rate, self.max_iter
         x, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
         updates = start.new_zeros(len(start), *(1,) * (start.ndim - 1), dtype=torch.float64)
         reason, begin, step, value = Reason.SCHEDULE, 0, 0, math.inf
@@ -77,9 +73,9 @@ class MiniBatch(Solver):
                 break
             updates[rows] += 1.0
             count = updates[rows]
-            first[rows] = mean = first[rows].lerp(grad, 1.0 - beta1)
-            second[rows] = square = (second[rows] * beta2).addcmul_(grad, grad, value=1.0 - beta2)
-            scale = (square / (1.0 - beta2**count)).sqrt_().add_(1e-8) * (1.0 - beta1**count)
+            first[rows] = mean = first[rows].lerp(grad, 1.0 - BETA1)
+            second[rows] = square = (second[rows] * BETA2).addcmul_(grad, grad, value=1.0 - BETA2)
+            scale = (square / (1.0 - BETA2**count)).sqrt_().add_(1e-8) * (1.0 - BETA1**count)
             length = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
             x[rows] -= length * mean / scale
         return Solution(x, value, reason, step + 1, step + 1, history=monitor.finish())
@@ -90,7 +86,7 @@ class DoublyStochastic(MiniBatch):
 
     Parameters
     ----------
-    batch_size, learning_rate, max_iter, beta1, beta2 : int, float, int or None, float and float
+    batch_size, learning_rate, max_iter : int, float, int or None
         As of :class:`MiniBatch`, with its defaults.
     coefficient_share : float, default=0.25
         Share of the coefficients that one step updates, above 0 and at most 1.
@@ -115,10 +111,8 @@ class DoublyStochastic(MiniBatch):
         learning_rate: float = 3e-2,
         coefficient_share: float = 0.25,
         max_iter: int | None = None,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
     ) -> None:
-        super().__init__(batch_size, learning_rate, max_iter, beta1, beta2)
+        super().__init__(batch_size, learning_rate, max_iter)
         self.coefficient_share = coefficient_share
 
     @property

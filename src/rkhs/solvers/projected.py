@@ -30,8 +30,6 @@ class ProjectedGradient(OnASet):
     tol : float or None, default=None
         Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
         estimator; 1e-8 alone.
-    step : float, default=1.0
-        First trial step.
     growth : float, default=1.5
         Factor of the step between iterations; one is the published rule.
 
@@ -44,12 +42,10 @@ class ProjectedGradient(OnASet):
 
     max_iter: Any = None
     tol: Any = None
-    step: float = 1.0
     growth: float = 1.5
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        step = check_number(self.step, "ProjectedGradient.step", above=0.0)
-        growth = check_number(self.growth, "ProjectedGradient.growth", at_least=1.0)
+        step, growth = 1.0, check_number(self.growth, "ProjectedGradient.growth", at_least=1.0)
         x = manifold.project(start)
         value, grad = problem.value_and_grad(x)
         evaluations, iteration = 1, 0

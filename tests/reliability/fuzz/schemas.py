@@ -181,7 +181,6 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "loss": ["squared", *ROBUST],
         "reg": REGS,
         "center": [False],
-        "convention": ["reference"],
         "dtype": ["float32"],
     },
     "GramTransformer": {"dtype": ["float32"]},
