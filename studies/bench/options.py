@@ -212,7 +212,7 @@ TRIALS = (
         {"trim": [None, 2.0, 5.0], "n_basis": [5, 10], "basis": ["cosine_sine", "empirical"], "center": [False]},
         ("curves",),
     ),
-    Trial("Nystroem", landmarks, rebuilt, {"sampling": ["kmeans++", "leverage"], "pool": [200]}, IMAGES, 800),
+    Trial("Nystroem", landmarks, rebuilt, {"sampling": ["kmeans++", "leverage"]}, IMAGES, 800),
     Trial("RandomFeatures", frequencies, rebuilt, {"orthogonal": [False]}, IMAGES, 800),
     Trial("FilledTable", FilledTable, gaps, {"n_neighbors": [1, 20], "max_rows": [50]}, ("wine", "glass", "sonar")),
 )

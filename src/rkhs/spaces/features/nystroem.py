@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, row_index, tensor_like
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, rank_tolerance
 from rkhs._core.stored import check_places, check_shape, check_whole
@@ -157,13 +157,9 @@ class Nystroem(Features):
         Number of landmarks; all training items if there are no more. Landmarks whose features depend on the others
         are left out.
     sampling : {"uniform", "kmeans++", "leverage"}, default="uniform"
-        How they are drawn, see :func:`sample_landmarks`.
+        How they are drawn, see :func:`sample_landmarks`, among ``max(10 m, 10000)`` rows drawn uniformly.
     kernel : str, Kernel or None, default=None
         Of the transformer; None: ``"gaussian"``. As a ``storage`` it stays None: the estimator has a kernel.
-    reg : float, default=1e-3
-        Of the leverage scores, relative to the largest value of the diagonal.
-    pool : int or None, default=None
-        ``"kmeans++"`` and ``"leverage"`` choose among that many rows drawn uniformly; None: ``max(10 m, 10000)``.
     random_state : int, RandomState or None, default=0
 
     Attributes
@@ -197,22 +193,16 @@ class Nystroem(Features):
     sampling: str = "uniform"
     _: KW_ONLY
     kernel: Any = None
-    reg: float = 1e-3
-    pool: int | None = None
     random_state: Any = 0
 
     def check(self) -> None:
         """Check the parameters; see :meth:`Features.check`."""
         super().check()
         check_choice(self.sampling, "Nystroem.sampling", ("uniform", "kmeans++", "leverage"))
-        check_number(self.reg, "Nystroem.reg", above=0.0)
-        if self.pool is not None:
-            check_count(self.pool, "Nystroem.pool")
 
     def sample_size(self, n: int) -> int:
         """Rows that :meth:`build` wants to see: the pool, or enough to resolve bandwidths."""
-        pool = max(10 * self.m, 10_000) if self.pool is None else max(self.pool, self.m)
-        return min(n, pool)
+        return min(n, max(10 * self.m, 10_000))
 
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> LandmarkMap:
         """Draw the landmarks and factor their Gram matrix.
@@ -233,7 +223,7 @@ class Nystroem(Features):
         InputError
             If the kernel is zero on every landmark.
         """
-        rows = sample_landmarks(kernel, items, self.m, sampling=self.sampling, reg=self.reg, random_state=rng)
+        rows = sample_landmarks(kernel, items, self.m, sampling=self.sampling, random_state=rng)
         chosen = chosen_items(kernel, items, rows)
         K = landmark_gram(kernel, items, rows, chosen)
         factor = factorize(K.to(torch.float64), tol=rank_tolerance(len(K), K.dtype))

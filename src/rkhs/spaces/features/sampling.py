@@ -12,6 +12,8 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_see
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, not_finite
 
+_REG = 1e-3  # of the leverage scores, relative to the largest value of the diagonal
+
 
 def sample_landmarks(
     kernel: Kernel,
@@ -19,7 +21,6 @@ def sample_landmarks(
     m: int,
     *,
     sampling: str = "uniform",
-    reg: float = 1e-3,
     random_state: Any = 0,
 ) -> np.ndarray:
     """Choose ``m`` landmarks among the items, without repetition.
@@ -33,9 +34,8 @@ def sample_landmarks(
         How many; all items if there are no more.
     sampling : {"uniform", "kmeans++", "leverage"}, default="uniform"
         Uniformly; each next one with a chance proportional to the squared distance of its feature from the nearest one
-        so far; or with chances proportional to the ridge leverage scores, see :func:`leverage_scores`.
-    reg : float, default=1e-3
-        Of the leverage scores, relative to the largest value of the diagonal.
+        so far; or with chances proportional to the ridge leverage scores, see :func:`leverage_scores`, at a thousandth
+        of the largest value of the diagonal.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -67,7 +67,6 @@ def sample_landmarks(
     """
     check_choice(sampling, "sampling", ("uniform", "kmeans++", "leverage"))
     check_count(m, "m")
-    check_number(reg, "reg", above=0.0)
     rng, n = check_seed(random_state), len(items)
     if m >= n:
         return np.arange(n)
@@ -77,7 +76,7 @@ def sample_landmarks(
         return np.sort(_spread(kernel, items, m, rng))
     known = np.sort(rng.choice(n, min(n, 4 * m), replace=False))
     largest = float(kernel._diag(items).abs().max())
-    scores = leverage_scores(kernel, items, max(reg * largest, 1e-300), known=known).numpy()
+    scores = leverage_scores(kernel, items, max(_REG * largest, 1e-300), known=known).numpy()
     scores = scores + 1e-12 * max(float(scores.max()), 1e-300)  # fewer positive scores than landmarks
     return np.sort(rng.choice(n, m, replace=False, p=scores / scores.sum()))
 
