@@ -224,7 +224,7 @@ def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
 
 def _fit_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Store the chosen setting and its coefficients on ``model``; give its leave-one-out predictions (n, q)."""
-    gammas, regs = _grid(model.gammas, "gammas"), _grid(model.regs, "regs")
+    gammas, regs = (check_numbers(getattr(model, name), name, above=0.0) for name in ("gammas", "regs"))
     n = len(X)
     for name, values in (("X", X), ("y", Y)):
         if float(np.abs(values).max()) > _LARGEST:
@@ -254,7 +254,3 @@ def _fit_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray, Y: np.n
 
 def _predict_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray) -> np.ndarray:
     return model._mean + np.exp(-model.gamma_ * (cdist(X, model._rows) / model._unit)) @ model.coef_
-
-
-def _grid(values: Any, name: str) -> list[float]:
-    return check_numbers(values, name, above=0.0)

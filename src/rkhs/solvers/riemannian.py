@@ -21,6 +21,10 @@ _MAX_TRIALS = 30
 class _Riemannian(OnASet):
     """Line-search method along tangent directions; a subclass chooses the direction."""
 
+    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         x = manifold.project(start)
         value, grad = problem.value_and_grad(x)
@@ -82,10 +86,6 @@ class RiemannianLBFGS(_Riemannian):
 
     limits = (1000, 1e-8)
 
-    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-
     def _fresh(self) -> _Pairs:
         return _Pairs()
 
@@ -107,10 +107,6 @@ class RiemannianCG(_Riemannian):
     """
 
     limits = (2000, 1e-8)
-
-    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
 
     def _fresh(self) -> _Conjugate:
         return _Conjugate()
