@@ -156,6 +156,7 @@ _TABLE = ("filling_", "$estimator", "state")
         ),
         ("kernel_autoencoder_cv", _in("model_", "fields", "linear", "fields", mixed=None), "both sides"),
         ("kernel_pca_linear", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
+        ("kernel_pca_linear", _in(_input_dtype="0.1.0"), "_input_dtype in a model file cannot be a str"),
         ("operator_regressor", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
     ],
 )
@@ -168,6 +169,17 @@ def test_what_a_model_is_used_by_is_checked_when_it_is_read(
     (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
     with pytest.raises(ModelFileError, match=message):
         rkhs.load(tmp_path / "m")
+
+
+def test_layer_codes_of_half_the_digits_are_computed_with(tmp_path: Path) -> None:
+    model, items = made(list(CASES).index("kernel_autoencoder_spanned"), "kernel_autoencoder_spanned")
+    rkhs.save(model, tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    place = found.content["state"]["model_"]["fields"]["layers"]["$tuple"][0]["fields"]["anchors"]["$array"]
+    found.arrays[place] = found.arrays[place].astype(np.float32)
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    answers = rkhs.load(tmp_path / "m").reconstruction_error(items)
+    np.testing.assert_allclose(answers, model.reconstruction_error(items), rtol=1e-2)
 
 
 def test_a_width_that_no_row_reaches_costs_nothing(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ class WholeFits:
     """An estimator whose fits work on a twin, and take its state in one assignment at their end."""
 
     _get_param_names = known_names
+    _input_dtype: np.dtype  # of training data; a text from a file would be parsed by NumPy
     # A fit that is refused or interrupted leaves all as it was; one that ends well leaves nothing of an earlier one.
 
     def __init_subclass__(cls, **options: Any) -> None:

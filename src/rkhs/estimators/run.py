@@ -143,7 +143,7 @@ def check_fit_stored(estimator: BaseEstimator) -> None:
     """Refuse a model file whose attributes do not belong to one fit."""
     name = type(estimator).__name__
     missing = [one for one in ("model_", "_input_dtype", *estimator._every_fit_has) if not hasattr(estimator, one)]
-    if missing or np.dtype(estimator._input_dtype).kind != "f":
+    if missing or estimator._input_dtype.kind != "f":
         raise InputError(f"a {name} of a model file must have {', '.join(missing) or 'a dtype of numbers'}")
     filling, kernel, features = estimator.filling_, estimator.kernel_, estimator.map_
     expected = kernel.row_width or features.reads

@@ -87,8 +87,7 @@ class LayerAgain(ComputedAgain):
         return items is not None and (items.shape[1] > len(items) or bool(((items == 0) | (items == 1)).all()))
 
     def _found(self) -> Found:
-        like = torch.empty(0, dtype=torch.from_numpy(np.empty(0, self.dtype)).dtype)
-        Z = tensor_like(self.codes, like).contiguous()
+        Z = torch.from_numpy(self.codes.astype(self.dtype, order="C"))
         w, basis = None if self.weights is None else tensor_like(self.weights, Z), None
         if isinstance(self.output, RKHS):
             U = self.output.coordinates_again()
@@ -126,6 +125,6 @@ class LayerOnLandmarks(ComputedAgain):
             w = None if self.weights is None else torch.as_tensor(self.weights)[order]
             leading = leading_directions(target, w, self.components) if self.free else None
             decoder = AnchorsLayer.of(target, self.kernel, len(target), self.reg, w, None, linear=self.free)
-            layer = decoder.solve(torch.as_tensor(self.codes))
+            layer = decoder.solve(torch.as_tensor(self.codes).to(target))
         found = (layer.coefficients, layer.linear, leading)
         return tuple(None if part is None else part.contiguous().numpy() for part in found)  # type: ignore[return-value]
