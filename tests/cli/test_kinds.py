@@ -204,7 +204,7 @@ def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFi
         ("a.csv", "a,b\n1,2\n3,5\n", ("--kind", "curves"), "named by their times"),
         ("a.csv", "a,b\n1,2\n3,5\n", ("--kernel", "wl"), "WeisfeilerLehman"),
         ("a.csv", "a,b\n1,2\n3,5\n", ("--fingerprint", "path"), "is for SMILES"),
-        ("a.edges", "1 2 0.5\n", (), "weights are not used"),
+        ("a.edges", "1 2 three\n", (), "leave out what is no name and no weight"),
         ("none", None, (), "name a file or folder that exists"),
     ],
 )

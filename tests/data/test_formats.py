@@ -1,13 +1,16 @@
 """Reading npy, npz, parquet and molecules: the same numbers and names as from text, and the same care."""
 
+import gzip
 import sys
 import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from rkhs._core.errors import InputError, MissingExtraError
-from rkhs.data import read_table
+from rkhs.data import read_items, read_table
+from rkhs.data.formats import advice
 
 X = np.array([[1.5, -2.0, 3e-7], [0.1, 1e300, 4.0]])
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
@@ -91,7 +94,7 @@ def test_damaged_and_misnamed_arrays_are_refused(tmp_path):
     for name, content in whole.items():
         for damaged in (b"", b"hello", content[: len(content) // 2], content[:-10]):
             (tmp_path / name).write_bytes(damaged)
-            with pytest.raises(InputError, match=r"cannot be read|unpickled|cut off"):
+            with pytest.raises(InputError, match=r"cannot be read|did not write|cut off"):
                 read_table(tmp_path / name)
     (tmp_path / "a.npy").write_bytes(whole["b.npz"])
     with pytest.raises(InputError, match=r"rename it to end in \.npz"):
@@ -423,3 +426,36 @@ def test_the_unicode_text_of_excel_is_a_table(tmp_path):
     data = read_items(path)
     assert (data.kind, data.row_names) == ("vectors", ("first", "second"))
     np.testing.assert_array_equal(data.X, NUMBERS)
+
+
+WRONG = [
+    ("a.csv", gzip.compress(b"a,b\n1,2\n"), "packed by gzip; rename it to end in .csv.gz"),
+    ("a.txt", gzip.compress(b"a b\n1 2\n"), "packed by gzip"),
+    ("a.parquet", b"PK\x03\x04rest", "got an archive"),
+    ("a.xlsx", b"\xd0\xcf\x11\xe0rest", "an old Excel file"),
+    ("a.csv", b"<html><body>", "a web page"),
+    ("a.npy", b"a,b\n1,2\n", "NumPy did not write"),
+    ("a.npz", b"a,b\n1,2\n", "NumPy did not write"),
+    ("a.smi", b"%PDF-1.7", "got a PDF"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), WRONG)
+def test_a_file_under_a_false_name_is_said_to_be_what_it_is(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_items(tmp_path / name)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_any_matrix_that_scipy_saves_is_read(tmp_path, form):
+    matrix = scipy.sparse.random_array((6, 4), density=0.5, rng=np.random.default_rng(0)).asformat(form)
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
+    np.testing.assert_array_equal(read_table(tmp_path / "a.npz").X, matrix.toarray())
+
+
+@pytest.mark.parametrize("name", ["a.xls", "a.json", "a.dta", "a.sav", "a.svm", "a.mgf", "a.msp", "a.mzML"])
+def test_other_formats_are_refused_with_a_line_of_python(tmp_path, name):
+    line = advice(tmp_path / name).removeprefix("convert it with Python: ").split(" (needs")[0]
+    assert repr(str(tmp_path / name)) in line
+    compile(line, name, "exec")

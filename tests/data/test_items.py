@@ -103,6 +103,17 @@ def test_graphs_one_by_one(tmp_path: Path) -> None:
         read_graphs(write(tmp_path, "c.edges", ""))
 
 
+@pytest.mark.parametrize(
+    ("line", "unused"),
+    [("x y {}", ""), ("x y 2.5", "'weight'"), ("x,y,1e-3", "'weight'"), ("x y {'bond': 'a, b', 'w': 1}", "'bond', 'w'")],
+)
+def test_what_networkx_writes_behind_an_edge_is_named(tmp_path: Path, line: str, unused: str) -> None:
+    found = read_graphs(write(tmp_path, "a.edgelist", f"{line}\n"))
+    assert found.graphs[0][0].tolist() == [[0, 1]]
+    named = [f"{name} of edges" for name in unused.split(", ") if name]
+    assert found.guessed == ((f"attributes that graph kernels do not use: {', '.join(named)}",) if named else ())
+
+
 def test_graphml(tmp_path: Path) -> None:
     nx = pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
     graph = nx.path_graph(3)

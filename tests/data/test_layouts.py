@@ -259,3 +259,18 @@ def test_tables_of_numpy_come_back(
     found = read_table(file_of(tmp_path, out.getvalue()), **({} if header else {"header": False}))
     np.testing.assert_array_equal(found.X, values)
     assert found.column_names == (tuple(f"x{j}" for j in range(values.shape[1])) if header else None)
+
+
+def test_a_title_with_a_comma_is_not_taken_for_names(tmp_path: Path) -> None:
+    text = "Heights, and weights\nid,a,b\n" + "".join(f"s{i},{i}.5,{i * i}\n" for i in range(6))
+    with pytest.raises(InputError, match="pass skip_rows= if this is a title"):
+        read_table(file_of(tmp_path, text))
+    assert read_table(tmp_path / "a.csv", skip_rows=1).column_names == ("a", "b")
+
+
+def test_infinite_cells_may_be_named_as_gaps(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\n1,5\ninf,6\n3,7\n")
+    for read in (read_table, read_mixed):
+        with pytest.raises(InputError, match="got 'inf' in row 2.* or name them with missing="):
+            read(path)
+    assert read_mixed(path, missing=["inf"]).X[1].tolist() == [None, 6.0]

@@ -60,13 +60,13 @@ def test_weights_on_the_features_give_the_distances(small: np.ndarray) -> None:
     np.testing.assert_allclose(model.reconstruction_error(rows), np.diag(D), atol=1e-9)
 
 
-def test_unknown_diagonal_is_left_out_with_a_warning(small: np.ndarray) -> None:
+def test_an_unknown_diagonal_is_asked_for(small: np.ndarray) -> None:
     X, new = small[:22], small[22:]
     model = fit(KernelAutoencoder(2, kernel="precomputed"), X @ X.T)
-    with pytest.warns(UserWarning, match=r"k\(x, x\) of the new items is unknown and left out"):
-        missing = model.reconstruction_error(new @ X.T)
-    exact = model.reconstruction_error(new @ X.T, diag=(new**2).sum(1))
-    assert (missing <= exact).all()
+    for ask in (model.reconstruction_error, model.score, lambda K: model.decode(model.codes_, K, by="features")):
+        with pytest.raises(InputError, match="diag must be given: .* of 8 items"):
+            ask(new @ X.T)
+    assert (model.reconstruction_error(new @ X.T, diag=(new**2).sum(1)) > 0.0).all()
 
 
 def test_a_kernel_on_a_gram_matrix(small: np.ndarray) -> None:

@@ -137,11 +137,11 @@ def test_all_components_decode_to_the_item_itself(X: np.ndarray) -> None:
     np.testing.assert_allclose(ranking.distances, 0.0, atol=1e-9)
 
 
-def test_unknown_diagonal_is_left_out_with_a_warning(X: np.ndarray, new: np.ndarray) -> None:
+def test_an_unknown_diagonal_is_asked_for(X: np.ndarray, new: np.ndarray) -> None:
     kernel = Linear()
     model = KernelPCA(2, kernel="precomputed").fit(kernel(X))
     rows = kernel(new, X)
-    with pytest.warns(UserWarning, match=r"k\(x, x\) of the new items is unknown and left out"):
+    with pytest.raises(InputError, match="diag must be given"):
         model.reconstruction_error(rows)
     exact = KernelPCA(2, kernel="linear").fit(X).reconstruction_error(new, space="feature")
     np.testing.assert_allclose(model.reconstruction_error(rows, diag=(new**2).sum(1)), exact, atol=1e-9)

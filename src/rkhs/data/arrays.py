@@ -15,7 +15,7 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-_OF_SPARSE = {"data", "format", "indices", "indptr", "shape"}  # what scipy.sparse.save_npz writes
+_OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
 
 def _check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
@@ -96,8 +96,6 @@ def read_npz(
     if key is None and array_names(path) >= _OF_SPARSE:
         return _table(_dense(path), str(path), columns, drop_columns)
     ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()
-    if not name:
-        raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
     return _table(array, f"{path}[{name!r}]", columns, drop_columns)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable, text_encoding
+from rkhs.data.formats import check_form
 from rkhs.data.text import number_in
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
@@ -170,6 +171,8 @@ def existing(path: object) -> Path:
             "spelling"
         )
     check_readable(file)
+    if file.is_file():
+        check_form(file)
     return file
 
 

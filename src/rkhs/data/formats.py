@@ -21,29 +21,37 @@ from rkhs.data.text import WEAK, number_in
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
-_SHEET = "import pandas; pandas.read_excel({old!r}).to_csv({new!r}, index=False)"
+_FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
 _BINNED = (
-    "from pyteomics import mgf; import numpy as np, pandas as pd; found = list(mgf.read({old!r})); pd.DataFrame("
-    "[np.histogram(s['m/z array'], np.arange(2001), weights=s['intensity array'])[0] for s in found], "
-    "index=[s['params'].get('title', str(i)) for i, s in enumerate(found, 1)]).to_csv({new!r}, index_label='id') "
-    "(needs pyteomics; bins of 1 Da; rkhs.InputOutputKernelRegressor('mass_spectrum') takes the peaks themselves)"
+    "from matchms.importing import load_spectra; import numpy as np, pandas as pd; found = list(load_spectra({old!r})); "
+    "pd.DataFrame([np.histogram(s.peaks.mz, np.arange(2001), weights=s.peaks.intensities)[0] for s in found], "
+    "index=[s.get('compound_name') or s.get('title') or i for i, s in enumerate(found, 1)]).to_csv({new!r}, "
+    "index_label='id') (needs matchms; bins of 1 Da up to 2000; rkhs.InputOutputKernelRegressor('mass_spectrum') takes "
+    "the peaks themselves)"
 )
 _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
     "np.savez({new!r}, X=X.toarray())"
 )
+_READERS = {"excel": (".xls", ".ods", ".xlsb", ".xlsm"), "json": (".json",), "stata": (".dta",), "spss": (".sav",)}
 # One line of Python that makes a file of another format one that is read.
 _CONVERT = {
-    **dict.fromkeys((".xls", ".ods", ".xlsb", ".xlsm"), (_SHEET, ".csv")),
+    **{end: (_FRAME.format(reader=reader), ".csv") for reader, ends in _READERS.items() for end in ends},
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
-    ".mgf": (_BINNED, ".binned.csv"),
-    ".msp": (
-        "from matchms.importing import load_from_msp; from matchms.exporting import save_as_mgf; "
-        "save_as_mgf(list(load_from_msp({old!r})), {new!r})",
-        ".mgf",
-    ),
-    ".json": ("import pandas; pandas.read_json({old!r}).to_csv({new!r}, index=False)", ".csv"),
+    **dict.fromkeys((".mgf", ".msp", ".mzml"), (_BINNED, ".binned.csv")),
 }
+# How files begin that are no text, and what they are.
+_FORMS = {
+    b"\x1f\x8b": "a file packed by gzip; rename it to end in .csv.gz",
+    b"PAR1": "a parquet file; rename it to end in .parquet",
+    b"PK\x03\x04": "an archive; rename it to end in .npz if NumPy wrote it, in .xlsx if a spreadsheet did",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; save the sheet as .csv",
+    b"\x93NUMPY": "a NumPy array; rename it to end in .npy",
+    b"%PDF": "a PDF; copy its table to a sheet",
+    b"<!DOCTYPE": "a web page; download the file that it links to",
+    b"<html": "a web page; download the file that it links to",
+}
+_OWN = {".gz": b"\x1f\x8b", ".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".npz": b"PK\x03\x04", ".npy": b"\x93NUMPY"}
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FIRST_LINES = 200  # lines of a text that say whether it is a table
 _BETWEEN = re.compile(r'[\s,;|"]+')
@@ -73,6 +81,18 @@ def advice(path: Path) -> str:
     if line:
         return f"convert it with Python: {line.format(old=str(path), new=str(path.with_suffix(end)))}"
     return "convert the file, or rename it if its content is one of these"
+
+
+def check_form(path: Path) -> None:
+    """Refuse a file that begins as those of another format than its name says."""
+    with open(path, "rb") as handle:
+        start = handle.read(9)
+    end = path.suffix.lower()
+    form = next((form for form in _FORMS if start.startswith(form)), None)
+    if form is not None and form != _OWN.get(end):
+        raise InputError(f"{path}: expected a {end or 'text'} file; got {_FORMS[form]}")
+    if end in (".npy", ".npz") and start and form is None and not start.startswith(b"PK"):
+        raise InputError(f"{path}: expected a {end} file; got one that NumPy did not write; rename it to what it is")
 
 
 def marked_encoding(start: bytes) -> str | None:

@@ -56,7 +56,8 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     * A ``.npz`` file with ``edges`` of shape (m, 2), which are node numbers within each graph, ``edge_ptr`` and
       ``node_ptr`` of shape (n + 1,). ``node_label`` and ``y`` may be there.
     * One ``.graphml``, ``.edgelist`` or ``.edges`` file, or a folder of them, read in the order of their names. An edge
-      list has the names of two nodes a line, with white space or a comma between, and comments after ``#``. Nodes of
+      list has the names of two nodes a line, with white space or a comma between, perhaps a weight or attributes that
+      are not used, and comments after ``#``. Nodes of
       GraphML without the attribute ``label`` take one called atom, element, symbol, type or kind, or the only one whose
       texts or whole numbers repeat, for it.
 
@@ -106,9 +107,10 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
 
 
 def _one_by_one(files: list[Path], source: str) -> Graphs:
-    named = [pair for file in files for pair in read_graph_file(file)]
+    unused: set[str] = set()
+    named = [pair for file in files for pair in read_graph_file(file, unused)]
     graphs = [graph for _, graph in named]
-    labelled, guessed = label_nodes(graphs)
+    labelled, guessed = label_nodes(graphs, unused)
     return Graphs(graphs, None, labelled, source, tuple(name for name, _ in named), guessed)
 
 

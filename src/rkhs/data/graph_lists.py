@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,32 +11,38 @@ import numpy as np
 
 from rkhs._core.errors import InputError, optional
 from rkhs.data.dataset import read_text
+from rkhs.data.text import number_in
 
 GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
 _LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_type", "kind")
 
 
-def read_graph_file(file: Path) -> list[tuple[str, Any]]:
-    """Read the graphs of one file."""
+def read_graph_file(file: Path, unused: set[str]) -> list[tuple[str, Any]]:
+    """Read the graphs of one file, and note what a list of edges holds beside nodes."""
     if file.suffix.lower() == ".graphml":
         graphs = _graphml(file)
         return [(file.stem if len(graphs) == 1 else f"{file.stem}:{i}", graph) for i, graph in enumerate(graphs)]
-    return [(file.stem, _edge_list(file))]
+    return [(file.stem, _edge_list(file, unused))]
 
 
-def _edge_list(file: Path) -> tuple[np.ndarray, int]:
-    """Two names of nodes a line, with white space or a comma between; more is refused."""
+def _edge_list(file: Path, unused: set[str]) -> tuple[np.ndarray, int]:
+    """Two names of nodes a line, with white space or a comma between; what stands behind is named and not used."""
     numbers: dict[str, int] = {}
     edges: list[tuple[int, int]] = []
     for i, line in enumerate(read_text(file).splitlines(), 1):
         text = line.split("#", 1)[0].strip()
         if not text:
             continue
-        cells = [cell.strip() for cell in text.split(",")] if "," in text else text.split()
+        head, _, attributes = text.partition("{")  # as networkx writes them
+        unused.update(re.findall(r"['\"](\w+)['\"]\s*:", attributes))
+        cells = [cell.strip() for cell in head.split(",")] if "," in head else head.split()
+        if len(cells) == 3 and number_in(cells[2]) is not None:
+            unused.add("weight")
+            cells.pop()
         if len(cells) != 2 or not all(cells):
             raise InputError(
-                f"{file}: line {i}: expected an edge, the names of two nodes; got {text[:40]!r}; weights are not used: "
-                "leave them out"
+                f"{file}: line {i}: expected an edge, the names of two nodes; got {text[:40]!r}; leave out what is no "
+                "name and no weight"
             )
         a, b = (numbers.setdefault(name, len(numbers)) for name in cells)
         edges.append((a, b))
@@ -61,12 +68,12 @@ def _graphml(file: Path) -> list[Any]:
     return graphs
 
 
-def label_nodes(graphs: list[Any]) -> tuple[bool, tuple[str, ...]]:
+def label_nodes(graphs: list[Any], unused: set[str]) -> tuple[bool, tuple[str, ...]]:
     """Whether nodes have labels, after one attribute was taken for them if only one can be; what is said of others."""
     drawn = [graph for graph in graphs if hasattr(graph, "nodes")]
     nodes = [list(graph.nodes.values()) for graph in drawn]
     names = set().union(*chain.from_iterable(nodes))
-    edges = set().union(*chain.from_iterable(graph.edges.values() for graph in drawn))
+    edges = unused.union(*chain.from_iterable(graph.edges.values() for graph in drawn))
     label, said = _label(nodes, sorted(names)), []
     if label not in (None, "label"):
         said.append(f"labels of nodes are their attribute {label!r}")

@@ -27,14 +27,6 @@ _CHARACTERS = 2**16
 _PART = 2**20  # bytes
 _SPOKEN = {" ": "white space", "\t": "tabulators"}
 _MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
-_FORMS = {
-    b"\x1f\x8b": "compressed by gzip; rename it to end in .csv.gz",
-    b"PAR1": "a parquet file; rename it to end in .parquet",
-    b"PK\x03\x04": "an archive, as .xlsx, .ods and .zip are; rename it to end in .xlsx, or save the sheet as .csv",
-    b"\xd0\xcf\x11\xe0": "an old Excel file; save the sheet as .csv",
-    b"\x93NUMPY": "a NumPy array; rename it to end in .npy",
-    b"%PDF": "a PDF",
-}
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
@@ -245,17 +237,18 @@ def _with_another(
         guessed.append("every row ends with a delimiter")
         return (*names, "")
     if asked is None:
-        _refuse_titles(layout, first, [row[0] for row in body])
+        _refuse_titles(layout, first, body)
     guessed.append("the first column, without a name, names the rows")
     return ("", *names)
 
 
-def _refuse_titles(layout: Layout, names: Row, column: Row) -> None:
-    """Refuse what is no column of names of rows, below one name less than there are columns."""
+def _refuse_titles(layout: Layout, names: Row, body: list[Row]) -> None:
+    """Refuse what is no column of names of rows, below one name less than there are columns, and names below names."""
+    column, below = [row[0] for row in body], set(_kinds(body[0])) == {_TEXT} != set(_kinds(body[-1]))
     numbers = all(number_in(cell) is not None for cell in column)
     whole = len(set(column)) == len(column) and all(cell.strip().isdecimal() for cell in column)
     commas = layout.delimiter == "," and len(names) == 1 and any(map(_ENDS_IN_NUMBER.search, column))
-    if (numbers and not whole) or commas:
+    if (numbers and not whole) or commas or below:
         raise InputError(
             f"{layout.path}: expected a name for each of {1 + len(names)} columns; got {listed([*map(shown, names)])} "
             f"over cells such as {shown(column[0])} in the first one; pass skip_rows= if this is a title, header=True "
@@ -279,15 +272,12 @@ def _first_lines(handle: TextIO) -> Iterator[str]:
 
 
 def _encoding(path: Path, asked: str) -> str:
-    """The encoding, of a byte order mark first; what is no text is said to be what it is."""
+    """The encoding, of a byte order mark first."""
     encoding = text_encoding(asked)
     if extension_of(path) == ".xlsx":
         return "utf-8"
     with formats.open_bytes(path) as handle:
-        start = handle.read(8)
-        for form, what in _FORMS.items():
-            if start.startswith(form):
-                raise InputError(f"{path}: expected a text table; got {what}")
+        start = handle.read(4)
         if (marked := formats.marked_encoding(start)) is not None:
             return marked
         if encoding.startswith(("utf-16", "utf-32")) or not start:

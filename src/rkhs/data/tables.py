@@ -220,9 +220,10 @@ class Columns:
         if not count:
             return
         row, j = min((int(column.argmax()), j) for column, j in zip(bad, positions, strict=True) if column.any())
+        named = "name them with missing= to take them as gaps" if self.layout is not None else "write gaps for them"
         raise InputError(
             f"{self.source}: expected a finite number in every cell; got {self.cell(row, j)} ({count} such cells in "
-            f"all); drop these rows, fill the cells, or {MIXED}"
+            f"all); drop these rows, fill the cells, or {MIXED if np.isnan(self.cells[j][row]) else named}"
         )
 
     def cell(self, row: int, column: int, *, brief: bool = False) -> str:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, is_sparse, read_rows, to_tensor
 from rkhs._core.checks import real_array
-from rkhs._core.errors import InputError, shown, warn
+from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import constant_value
 from rkhs._core.ownership import own
 from rkhs._core.sparse import compressed
@@ -133,14 +133,12 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
             raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
         return to_tensor(values, K.dtype, K.device)
     constant = constant_value(train_diagonal)
-    if constant is not None:
-        return K.new_full((m,), constant)
-    warn(
-        "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
-        "comparing settings only; pass diag=",
-        UserWarning,
-    )
-    return K.new_zeros(m)
+    if constant is None:
+        raise InputError(
+            f"diag must be given: k(z, z) of {m} items, which their kernel values with the training items do not say; "
+            "pass diag=, or a Gram matrix whose diagonal is one"
+        )
+    return K.new_full((m,), constant)
 
 
 def has_views(X: Any) -> bool:
