@@ -105,7 +105,7 @@ def test_graphs_one_by_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "unused"),
-    [("x y {}", ""), ("x y 2.5", "'weight'"), ("x,y,1e-3", "'weight'"), ("x y {'bond': 'a, b', 'w': 1}", "'bond', 'w'")],
+    [("x y {}", ""), ("x y 2.5", "'weight'"), ("x,y,1e-3", "'weight'"), ("x y {'a': 'b, c', 'w': 1}", "'a', 'w'")],
 )
 def test_what_networkx_writes_behind_an_edge_is_named(tmp_path: Path, line: str, unused: str) -> None:
     found = read_graphs(write(tmp_path, "a.edgelist", f"{line}\n"))

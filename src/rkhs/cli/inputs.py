@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from rkhs._core.errors import InputError, RkhsError, shown
+from rkhs._core.files import text_encoding
 from rkhs.cli.kinds import OBJECTS, add_kind_options, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import APART, without_rows
@@ -70,7 +71,7 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
     if args.encoding is not None:
-        options["encoding"] = _text_encoding(args.encoding)
+        text_encoding(args.encoding)  # refuses one that is not known
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -89,18 +90,6 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     options["on_error"] = "skip" if args.skip_bad_smiles else None
     given = {name: value for name, value in options.items() if value is not None}
     return given | reading_options(args) | print_options(args)
-
-
-def _text_encoding(name: str) -> str:
-    import codecs
-
-    try:
-        codecs.lookup(name)
-    except (LookupError, ValueError) as error:
-        raise InputError(
-            f"--encoding must be one that Python knows; got {shown(name)}; try 'utf-8' or 'latin-1'"
-        ) from error
-    return name
 
 
 def real(text: str) -> float:

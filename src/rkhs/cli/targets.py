@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
@@ -171,7 +170,7 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     if args.target is not None:
         _refuse_other_order(args, data, read_mixed(path, columns=[args.target]))
         return with_gaps(read_column(path, args.target, argument="--target"), None)
-    return load_npy(Path(path)).reshape(-1) if path.lower().endswith(".npy") else _read_lines(path, data.n_samples)
+    return load_npy(path).reshape(-1) if path.lower().endswith(".npy") else _read_lines(path, data.n_samples)
 
 
 def _read_lines(path: str, n: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
-from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
+from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, existing, listed, locate_all
 
 _OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
@@ -76,23 +76,17 @@ def load_arrays(path: Path, choose: Callable[[list[str]], list[str]] = list) -> 
         raise _unreadable(path, error) from error
 
 
-def load_npy(path: Path) -> np.ndarray:
+def load_npy(path: str | Path) -> np.ndarray:
     """The array of an npy file, of any shape."""
-    arrays = load_arrays(path, lambda names: [])
-    if not arrays:
-        raise InputError(f"{path}: expected a npy file with one array; got a npz archive; rename it to end in .npz")
-    return arrays[""]
+    return load_arrays(existing(path))[""]
 
 
-def read_npy(path: Path, *, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None) -> Table:
-    """Read the array of an npy file."""
-    return _table(load_npy(path), str(path), columns, drop_columns)
-
-
-def read_npz(
-    path: Path, *, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None
+def read_array(
+    path: Path, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
 ) -> Table:
-    """Read one array of an npz file, or the matrix that scipy.sparse wrote."""
+    """Read the array of an npy file, one of an npz file, or the matrix that scipy.sparse wrote."""
+    if path.suffix.lower() == ".npy":
+        return _table(load_npy(path), str(path), columns, drop_columns)
     if key is None and array_names(path) >= _OF_SPARSE:
         return _table(_dense(path), str(path), columns, drop_columns)
     ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()

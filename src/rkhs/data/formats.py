@@ -23,11 +23,11 @@ TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
 _BINNED = (
-    "from matchms.importing import load_spectra; import numpy as np, pandas as pd; found = list(load_spectra({old!r})); "
-    "pd.DataFrame([np.histogram(s.peaks.mz, np.arange(2001), weights=s.peaks.intensities)[0] for s in found], "
-    "index=[s.get('compound_name') or s.get('title') or i for i, s in enumerate(found, 1)]).to_csv({new!r}, "
-    "index_label='id') (needs matchms; bins of 1 Da up to 2000; rkhs.InputOutputKernelRegressor('mass_spectrum') takes "
-    "the peaks themselves)"
+    "from matchms.importing import load_spectra; import numpy as np, pandas as pd; "
+    "found = list(load_spectra({old!r})); pd.DataFrame([np.histogram(s.peaks.mz, np.arange(2001), "
+    "weights=s.peaks.intensities)[0] for s in found], index=[s.get('compound_name') or s.get('title') or i for i, s in "
+    "enumerate(found, 1)]).to_csv({new!r}, index_label='id') (needs matchms; bins of 1 Da up to 2000; "
+    "rkhs.InputOutputKernelRegressor('mass_spectrum') takes the peaks themselves)"
 )
 _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
@@ -48,8 +48,7 @@ _FORMS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file; save the sheet as .csv",
     b"\x93NUMPY": "a NumPy array; rename it to end in .npy",
     b"%PDF": "a PDF; copy its table to a sheet",
-    b"<!DOCTYPE": "a web page; download the file that it links to",
-    b"<html": "a web page; download the file that it links to",
+    **dict.fromkeys((b"<!DOCTYPE", b"<html"), "a web page; download the file that it links to"),
 }
 _OWN = {".gz": b"\x1f\x8b", ".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".npz": b"PK\x03\x04", ".npy": b"\x93NUMPY"}
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}

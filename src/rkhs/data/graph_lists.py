@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, optional
+from rkhs._core.files import UNREADABLE
 from rkhs.data.dataset import read_text
 from rkhs.data.text import number_in
 
@@ -33,12 +34,7 @@ def _edge_list(file: Path, unused: set[str]) -> tuple[np.ndarray, int]:
         text = line.split("#", 1)[0].strip()
         if not text:
             continue
-        head, _, attributes = text.partition("{")  # as networkx writes them
-        unused.update(re.findall(r"['\"](\w+)['\"]\s*:", attributes))
-        cells = [cell.strip() for cell in head.split(",")] if "," in head else head.split()
-        if len(cells) == 3 and number_in(cells[2]) is not None:
-            unused.add("weight")
-            cells.pop()
+        cells = _nodes(text, unused)
         if len(cells) != 2 or not all(cells):
             raise InputError(
                 f"{file}: line {i}: expected an edge, the names of two nodes; got {text[:40]!r}; leave out what is no "
@@ -51,17 +47,21 @@ def _edge_list(file: Path, unused: set[str]) -> tuple[np.ndarray, int]:
     return np.array(edges, dtype=np.int64), len(numbers)
 
 
+def _nodes(text: str, unused: set[str]) -> list[str]:
+    head, _, attributes = text.partition("{")  # as networkx writes them
+    unused.update(re.findall(r"['\"](\w+)['\"]\s*:", attributes))
+    cells = [cell.strip() for cell in head.split(",")] if "," in head else head.split()
+    if len(cells) != 3 or number_in(cells[2]) is None:
+        return cells
+    unused.add("weight")
+    return cells[:2]
+
+
 def _graphml(file: Path) -> list[Any]:
     networkx = optional("networkx")
     try:
         graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
-    except (
-        networkx.NetworkXError,
-        SyntaxError,
-        ValueError,
-        KeyError,
-        TypeError,
-    ) as error:
+    except (networkx.NetworkXError, TypeError, *UNREADABLE) as error:
         raise InputError(f"{file}: expected GraphML that networkx reads; got {error}; write it again") from error
     if not graphs:
         raise InputError(f"{file}: expected GraphML with a <graph>; got none; check that it was written to the end")

@@ -248,7 +248,7 @@ def _refuse_titles(layout: Layout, names: Row, body: list[Row]) -> None:
     numbers = all(number_in(cell) is not None for cell in column)
     whole = len(set(column)) == len(column) and all(cell.strip().isdecimal() for cell in column)
     commas = layout.delimiter == "," and len(names) == 1 and any(map(_ENDS_IN_NUMBER.search, column))
-    if (numbers and not whole) or commas or below:
+    if any((numbers and not whole, commas, below)):
         raise InputError(
             f"{layout.path}: expected a name for each of {1 + len(names)} columns; got {listed([*map(shown, names)])} "
             f"over cells such as {shown(column[0])} in the first one; pass skip_rows= if this is a title, header=True "

@@ -13,7 +13,7 @@ import numpy as np
 from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
-from rkhs.data.arrays import read_npy, read_npz
+from rkhs.data.arrays import read_array
 from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
@@ -164,10 +164,8 @@ def _read(file: Path, extension: str, options: Options) -> Dataset:
         else:
             smiles, (names, title) = read_texts(file, options.smiles_column, options, "smiles_column")
         return molecule_dataset(smiles, (names, title), source=source, on_error=options.on_error, recipe=options.recipe)
-    if extension == ".npy":
-        table = read_npy(file, columns=options.columns, drop_columns=options.drop_columns)
-    elif extension == ".npz":
-        table = read_npz(file, key=options.key, columns=options.columns, drop_columns=options.drop_columns)
+    if extension in (".npy", ".npz"):
+        table = read_array(file, options.key, options.columns, options.drop_columns)
     else:
         table, guessed = _read_numbers(file, options)
     if options.gram:
