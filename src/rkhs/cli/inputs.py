@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from rkhs._core.errors import InputError, RkhsError, shown
-from rkhs._core.files import text_encoding
 from rkhs.cli.kinds import OBJECTS, add_kind_options, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import APART, without_rows
@@ -70,8 +69,6 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
-    if args.encoding is not None:
-        text_encoding(args.encoding)  # refuses one that is not known
     return {name: value for name, value in options.items() if value is not None}
 
 

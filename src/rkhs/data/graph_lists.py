@@ -79,10 +79,10 @@ def label_nodes(graphs: list[Any], unused: set[str]) -> tuple[bool, tuple[str, .
         said.append(f"labels of nodes are their attribute {label!r}")
         for data in chain.from_iterable(nodes):
             data["label"] = data[label]
-    unused = [f"{name!r} of nodes" for name in sorted(names - {"label", label})]
-    unused += [f"{name!r} of edges" for name in sorted(edges)]
-    if unused:
-        said.append(f"attributes that graph kernels do not use: {', '.join(unused)}")
+    others = [f"{name!r} of nodes" for name in sorted(names - {"label", label})]
+    others += [f"{name!r} of edges" for name in sorted(edges)]
+    if others:
+        said.append(f"attributes that graph kernels do not use: {', '.join(others)}")
     return label is not None, tuple(said)
 
 
