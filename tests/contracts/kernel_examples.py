@@ -93,7 +93,11 @@ EXAMPLES: dict[type, list[Kernel]] = {
     Spectrum: [Spectrum(), Spectrum(2, "acgt", normalize=False), Spectrum(1, tokens="words")],
     Mismatch: [Mismatch(3, 1), Mismatch(4, 2, "acgt", normalize=False)],
     Gappy: [Gappy(), Gappy(2, 2, "dna", normalize=False)],
-    WeisfeilerLehman: [WeisfeilerLehman(), WeisfeilerLehman(2, normalize=False)],
+    WeisfeilerLehman: [
+        WeisfeilerLehman(),
+        WeisfeilerLehman(2, normalize=False),
+        WeisfeilerLehman(3, optimal_assignment=True),
+    ],
     ShortestPath: [ShortestPath(), ShortestPath(normalize=False)],
     RandomWalk: [RandomWalk(), RandomWalk(0.02, labels=False, normalize=False)],
     GlobalAlignment: [GlobalAlignment(), GlobalAlignment(0.3)],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment
 
 import rkhs
 from rkhs._core.errors import InputError
@@ -33,14 +34,18 @@ def pairs(made: list) -> list:
     return [(list(g.edges), [data["label"] for _, data in g.nodes(data=True)]) for g in made]
 
 
-def subtree_counts(graph, depth: int) -> Counter:
-    """Labels as nested tuples: no hash, no compression."""
-    label = {node: str(data["label"]) for node, data in graph.nodes(data=True)}
-    found = Counter((0, text) for text in label.values())
-    for level in range(1, depth + 1):
-        label = {v: f"({label[v]}:{','.join(sorted(label[u] for u in graph[v]))})" for v in graph}
-        found.update((level, text) for text in label.values())
+def subtree_labels(graph, depth: int) -> list[dict]:
+    """Labels of all nodes at each depth as nested texts: no hash, no compression."""
+    found = [{node: str(data["label"]) for node, data in graph.nodes(data=True)}]
+    for _ in range(depth):
+        label = found[-1]
+        found.append({v: f"({label[v]}:{','.join(sorted(label[u] for u in graph[v]))})" for v in graph})
     return found
+
+
+def subtree_counts(graph, depth: int) -> Counter:
+    layers = enumerate(subtree_labels(graph, depth))
+    return Counter((level, text) for level, label in layers for text in label.values())
 
 
 def path_counts(graph) -> Counter:
@@ -61,6 +66,20 @@ def test_subtrees_are_those_of_the_definition(depth: int) -> None:
     np.testing.assert_array_equal(kernel(X), dot(left, left))
     np.testing.assert_array_equal(kernel(X, Y), dot(left, right))
     np.testing.assert_array_equal(kernel.diag(X), np.diag(dot(left, left)))
+
+
+def test_the_best_matching_of_nodes_is_found() -> None:
+    X, Y = graphs(9), graphs(5, 1)
+    for A in (X, Y):
+        for x in X:
+            K = WeisfeilerLehman(3, normalize=False, optimal_assignment=True)([x], A)[0]
+            for value, y in zip(K, A, strict=True):
+                layers = zip(subtree_labels(x, 3), subtree_labels(y, 3), strict=True)
+                agree = sum(
+                    np.equal.outer(*(np.array(list(one.values())) for one in pair)).astype(int) for pair in layers
+                )
+                assert value == agree[linear_sum_assignment(-agree)].sum()
+    np.testing.assert_array_equal(WeisfeilerLehman(3, optimal_assignment=True).diag(X), np.ones(len(X)))
 
 
 def test_paths_are_those_of_the_definition() -> None:

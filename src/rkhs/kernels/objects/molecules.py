@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_flag
 from rkhs._core.errors import InputError, optional, shown
-from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, count_parts, mix
+from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, in_unary
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
 
@@ -186,7 +186,12 @@ class MoleculeKernel(_MoleculeKernel):
     """
 
     def _features(self, items: list[str]) -> list[Counts]:
-        return [_ones(kind) for kind in zip(*self._rows(items, _FIVE, True, 0, 0), strict=True)]
+        found = []
+        for rows in zip(*self._rows(items, _FIVE, True, 0, 0), strict=True):
+            codes, counts = np.concatenate(rows, axis=1)
+            owners = np.repeat(np.arange(len(rows)), [row.shape[1] for row in rows])
+            found.append(in_unary(owners, codes, counts.astype(np.int64), len(rows)))
+        return found
 
     def _from_features(self, F: list[Counts], G: list[Counts]) -> Tensor:
         K = torch.zeros(F[0].matrix.shape[0], G[0].matrix.shape[0], dtype=torch.float64)
@@ -194,15 +199,6 @@ class MoleculeKernel(_MoleculeKernel):
             a, b = (torch.from_numpy(np.asarray(side.matrix.sum(1)).ravel()) for side in (A, B))
             K += Tanimoto().from_products(torch.from_numpy(common_product(A, B)), a, b)
         return K.div_(len(F))
-
-
-def _ones(rows: tuple[np.ndarray, ...]) -> Counts:
-    """Counts of one kind in unary: a count c becomes c ones, and minima become common ones."""
-    codes, counts = np.concatenate(rows, axis=1)
-    counts = counts.astype(np.int64)
-    levels = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    owners = np.repeat(np.arange(len(rows)), [int(row[1].sum()) for row in rows])
-    return count_parts(owners, np.repeat(mix(codes), counts) + levels.astype(np.uint64), len(rows))
 
 
 @dataclass(eq=False, repr=False)

@@ -47,6 +47,12 @@ def count_parts(owners: np.ndarray, codes: np.ndarray, n: int) -> Counts:
     return Counts(known, matrix)
 
 
+def in_unary(owners: np.ndarray, codes: np.ndarray, counts: np.ndarray, n: int) -> Counts:
+    """Counted parts of which a count c becomes c parts, so that products of counts are minima."""
+    levels = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return count_parts(np.repeat(owners, counts), np.repeat(mix(codes), counts) + levels.astype(np.uint64), n)
+
+
 def stack(blocks: list[Counts]) -> Counts:
     """Put the counts of consecutive blocks of objects below each other."""
     if len(blocks) == 1:
