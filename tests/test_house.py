@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import enum
 import importlib
 import inspect
@@ -372,6 +373,11 @@ def is_mathematics(value: object) -> bool:
     return len(package) > 1 and package[0] == "rkhs" and package[1] in MATHEMATICS
 
 
+def is_result(value: object) -> bool:
+    """What a function found: that function refuses what is out of range, and has the source."""
+    return isinstance(value, type) and dataclasses.is_dataclass(value) and value.__dataclass_params__.frozen
+
+
 def is_plain(value: object) -> bool:
     """Exceptions, enums and protocols explain themselves in words."""
     if not inspect.isclass(value):
@@ -424,11 +430,12 @@ def lacks_source(value: object, doc: str, found: dict[str, str]) -> Iterator[str
     if "References" in found and not re.search(r"\b(1[89]|20)\d\d\b", found["References"]):
         yield "a publication with its year under References"
     named = "References" in found or re.search(r"^(Source|Reference)s?:", doc, re.MULTILINE)
-    if not (named or inspect.isabstract(value) or getattr(value, "__name__", "") in WITHOUT_FORMULA):
+    exempt = inspect.isabstract(value) or is_result(value) or getattr(value, "__name__", "") in WITHOUT_FORMULA
+    if not (named or exempt):
         yield "a References section or a 'Source:' line"
     if inspect.isclass(value):
         docs = [doc, *(inspect.getdoc(method) or "" for _, method in methods(value))]
-        if parameters(value) and not any("Raises" in sections(text) for text in docs):
+        if parameters(value) and not is_result(value) and not any("Raises" in sections(text) for text in docs):
             yield "a Raises section, in the class or in one of its methods"
     elif (
         inspect.signature(value).return_annotation not in (None, "None")

@@ -21,7 +21,13 @@ class Constraint(Configurable):
     """
 
     def check(self) -> None:
-        """Refuse parameters out of range."""
+        """Refuse parameters out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter.
+        """
 
     @abstractmethod
     def project(self, Y: Tensor) -> Tensor:
@@ -31,9 +37,9 @@ class Constraint(Configurable):
     def tangent(self, H: Tensor, G: Tensor) -> Tensor:
         """Orthogonal projection of ``G`` on the tangent space at ``H``, shape (n, p)."""
 
-    @abstractmethod
     def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """A point of the set that agrees with ``H + D`` to first order for tangent ``D``, shape (n, p)."""
+        """``H + D`` projected, which agrees with it to first order for tangent ``D``, shape (n, p)."""
+        return self.project(torch.add(H, D))
 
     @abstractmethod
     def violation(self, H: Tensor) -> float:
@@ -62,10 +68,6 @@ class Unconstrained(Constraint):
     def tangent(self, H: Tensor, G: Tensor) -> Tensor:
         """``G`` itself, shape (n, p)."""
         return G
-
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D``, shape (n, p)."""
-        return torch.add(H, D)
 
     def violation(self, H: Tensor) -> float:
         """Zero."""

@@ -35,10 +35,6 @@ class CodeSet(Constraint):
         """The derivative of the projection at ``H``, shape (n, p)."""
         return self.pullback(H, G)
 
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """``H + D`` projected, shape (n, p)."""
-        return self.project(H + D)
-
     def violation(self, H: Tensor) -> float:
         """Largest distance of a row from the set."""
         return float((self.project(H) - H).norm(dim=1).max())
@@ -103,7 +99,6 @@ class Ball(CodeSet):
         return torch.where(boundary, G - (G * H).sum(1, keepdim=True) * H, G)
 
     def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
-        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``, shape (n, p)."""
         norms = Y.norm(dim=1, keepdim=True)
         outside = (G - (G * Y).sum(1, keepdim=True) * Y / norms.clamp_min(1.0) ** 2) / norms.clamp_min(1.0)
         return torch.where(norms > 1.0, outside, G)
@@ -136,13 +131,6 @@ class SoftSphere(CodeSet):
         self.softness = softness
 
     def check(self) -> None:
-        """Refuse parameters out of range.
-
-        Raises
-        ------
-        InputError
-            Naming the parameter.
-        """
         check_number(self.softness, "SoftSphere.softness", above=0.0)
 
     def penalty(self, H: Tensor, weights: Tensor) -> tuple[float, Tensor]:

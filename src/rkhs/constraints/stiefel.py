@@ -56,10 +56,6 @@ class Stiefel(Constraint):
         A = _checked(H).mT @ _checked(G)
         return torch.addmm(G, H, A + A.mT, alpha=-0.5)
 
-    def retract(self, H: Tensor, D: Tensor) -> Tensor:
-        """Nearest matrix with orthonormal columns to ``H + D``, shape (n, p)."""
-        return self.project(torch.add(H, D))
-
     def violation(self, H: Tensor) -> float:
         """``||H^T H - I||_F``."""
         return float((_gram_defect(_checked(H)) ** 2).sum()) ** 0.5

@@ -28,10 +28,6 @@ class Reconstruction:
         Squared distance of each item from the mean of the training items.
     space : {"input", "feature"}
         Where distances are taken: between vectors, or between features ``phi(x)``.
-
-    References
-    ----------
-    Laforgue et al. (2019), section 5.
     """
 
     errors: np.ndarray
@@ -72,6 +68,10 @@ def reconstruction(
     ------
     InputError
         If the model cannot be measured that way.
+
+    References
+    ----------
+    Laforgue et al. (2019), section 5.
     """
     if isinstance(model, KernelPCA):
         return _of_kernel_pca(model, X, space, diag)

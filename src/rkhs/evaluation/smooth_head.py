@@ -27,7 +27,49 @@ _LARGEST = 1e140  # sums of squares stay finite
 _TIE = 1e-12  # scores of classes are of order one
 
 
-class SmoothRegressor(LimitedThreads, WholeFits, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
+    """The ridge regression that both learners are."""
+
+    def __init__(self, gammas: Any = _GAMMAS, regs: Any = _REGS) -> None:
+        self.gammas = gammas
+        self.regs = regs
+
+    def _fit_ridge(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Keep the chosen setting and its coefficients; give its leave-one-out predictions (n, q)."""
+        gammas, regs = (check_numbers(getattr(self, name), name, above=0.0) for name in ("gammas", "regs"))
+        n = len(X)
+        for name, values in (("X", X), ("y", Y)):
+            if float(np.abs(values).max()) > _LARGEST:
+                raise InputError(f"{name} must hold values of modulus under {_LARGEST:.0e}; rescale the data")
+        self._mean = Y.mean(0)
+        centred = Y - self._mean
+        distances = cdist(X, X)
+        self._unit = float(np.median(distances[np.triu_indices(n, 1)])) or float(distances.max()) or 1.0
+        best, left_out = np.inf, Y
+        for gamma in gammas:
+            values, vectors = eigh(np.exp(-gamma * (distances / self._unit)), driver="evd", check_finite=False)
+            turned = vectors.T @ centred
+            squares = vectors**2
+            for reg in regs:
+                inverse = 1.0 / (values.clip(0.0) + n * reg)
+                dual = vectors @ (inverse[:, None] * turned)
+                missed = dual / (squares @ inverse)[:, None]
+                error = float((missed**2).sum(1).mean())
+                if error < best:
+                    best, self.gamma_, self.reg_, self.coef_ = error, gamma, reg, dual
+                    left_out = Y - missed
+        spread = float((centred**2).sum(1).mean())
+        self.leave_one_out_error_ = best / spread if spread > 0.0 else 0.0
+        self._rows = X.copy()
+        return left_out
+
+    def _predict_ridge(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False, dtype=np.float64)
+        return self._mean + np.exp(-self.gamma_ * (cdist(rows, self._rows) / self._unit)) @ self.coef_
+
+
+class SmoothRegressor(MultiOutputMixin, RegressorMixin, _Smooth):
     """Kernel ridge regression with ``exp(-gamma ||x - x'|| / median)``, gamma and reg by leave-one-out.
 
     ``min_f 1/(2n) sum_i ||y_i - b - f(x_i)||^2 + reg/2 ||f||^2`` with ``b`` the mean of ``y``. The leave-one-out
@@ -74,10 +116,6 @@ class SmoothRegressor(LimitedThreads, WholeFits, MultiOutputMixin, RegressorMixi
     True
     """
 
-    def __init__(self, gammas: Any = _GAMMAS, regs: Any = _REGS) -> None:
-        self.gammas = gammas
-        self.regs = regs
-
     def fit(self, X: Any, y: Any) -> SmoothRegressor:
         """Choose gamma and reg and fit.
 
@@ -92,17 +130,16 @@ class SmoothRegressor(LimitedThreads, WholeFits, MultiOutputMixin, RegressorMixi
         """
         X, y = _read_both(self, X, y, multi_output=True, y_numeric=True)
         self._flat = y.ndim == 1
-        _fit_ridge(self, X, np.ascontiguousarray(real_array(y, "y").reshape(len(y), -1)))  # the same bits in any order
+        self._fit_ridge(X, np.ascontiguousarray(real_array(y, "y").reshape(len(y), -1)))  # the same bits in any order
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict rows, shape (m,) or (m, q) as ``y`` was."""
-        check_is_fitted(self)
-        values = _predict_ridge(self, read_rows(self, X, reset=False, dtype=np.float64))
+        values = self._predict_ridge(X)
         return values[:, 0] if self._flat else values
 
 
-class SmoothClassifier(LimitedThreads, WholeFits, ClassifierMixin, BaseEstimator):
+class SmoothClassifier(ClassifierMixin, _Smooth):
     """The regression of :class:`SmoothRegressor` on indicators of the classes; the largest one wins.
 
     Probabilities are ``softmax(t f(x))`` of the predicted indicators ``f``, with the ``t`` that makes the leave-one-out
@@ -123,11 +160,6 @@ class SmoothClassifier(LimitedThreads, WholeFits, ClassifierMixin, BaseEstimator
     sharpness_ : float
         ``t`` of the probabilities.
 
-    Raises
-    ------
-    InputError
-        For empty grids and for numbers that are not positive.
-
     References
     ----------
     Rifkin and Lippert (2007), section 4; Rifkin and Klautau (2004), "In defense of one-vs-all classification"; Guo,
@@ -145,10 +177,6 @@ class SmoothClassifier(LimitedThreads, WholeFits, ClassifierMixin, BaseEstimator
     True
     """
 
-    def __init__(self, gammas: Any = _GAMMAS, regs: Any = _REGS) -> None:
-        self.gammas = gammas
-        self.regs = regs
-
     def fit(self, X: Any, y: Any) -> SmoothClassifier:
         """Choose gamma and reg and fit; ``X`` of shape (n, p), ``y`` of shape (n,)."""
         X, y = _read_both(self, X, _labels(y))
@@ -156,7 +184,7 @@ class SmoothClassifier(LimitedThreads, WholeFits, ClassifierMixin, BaseEstimator
         binarizer = LabelBinarizer().fit(y)
         self.classes_ = binarizer.classes_
         indicators = binarizer.transform(y).astype(np.float64)
-        left_out = _fit_ridge(self, X, indicators)
+        left_out = self._fit_ridge(X, indicators)
         self.sharpness_ = _sharpness(_both(left_out), _both(indicators))
         one = left_out if indicators.shape[1] > 1 else left_out[:, 0] - 0.5
         self.leave_one_out_accuracy_ = float(np.mean(self._best(one) == y))
@@ -164,14 +192,12 @@ class SmoothClassifier(LimitedThreads, WholeFits, ClassifierMixin, BaseEstimator
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, shape (m, c); the largest is that of :meth:`predict`."""
-        check_is_fitted(self)
-        values = _both(_predict_ridge(self, read_rows(self, X, reset=False, dtype=np.float64)))
+        values = _both(self._predict_ridge(X))
         return np.ones((len(values), 1)) if len(self.classes_) == 1 else softmax(self.sharpness_ * values, axis=1)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (m, c), or of the second class less one half, shape (m,), for two classes."""
-        check_is_fitted(self)
-        values = _predict_ridge(self, read_rows(self, X, reset=False, dtype=np.float64))
+        values = self._predict_ridge(X)
         return values if len(self.classes_) > 2 else values[:, 0] - 0.5
 
     def predict(self, X: Any) -> np.ndarray:
@@ -220,37 +246,3 @@ def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
         return -float((goal * log_softmax(np.exp(log) * values, axis=1)).sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))
-
-
-def _fit_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Store the chosen setting and its coefficients on ``model``; give its leave-one-out predictions (n, q)."""
-    gammas, regs = (check_numbers(getattr(model, name), name, above=0.0) for name in ("gammas", "regs"))
-    n = len(X)
-    for name, values in (("X", X), ("y", Y)):
-        if float(np.abs(values).max()) > _LARGEST:
-            raise InputError(f"{name} must hold values of modulus under {_LARGEST:.0e}; rescale the data")
-    model._mean = Y.mean(0)
-    centred = Y - model._mean
-    distances = cdist(X, X)
-    model._unit = float(np.median(distances[np.triu_indices(n, 1)])) or float(distances.max()) or 1.0
-    best, left_out = np.inf, Y
-    for gamma in gammas:
-        values, vectors = eigh(np.exp(-gamma * (distances / model._unit)), driver="evd", check_finite=False)
-        turned = vectors.T @ centred
-        squares = vectors**2
-        for reg in regs:
-            inverse = 1.0 / (values.clip(0.0) + n * reg)
-            dual = vectors @ (inverse[:, None] * turned)
-            missed = dual / (squares @ inverse)[:, None]
-            error = float((missed**2).sum(1).mean())
-            if error < best:
-                best, model.gamma_, model.reg_, model.coef_ = error, gamma, reg, dual
-                left_out = Y - missed
-    spread = float((centred**2).sum(1).mean())
-    model.leave_one_out_error_ = best / spread if spread > 0.0 else 0.0
-    model._rows = X.copy()
-    return left_out
-
-
-def _predict_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray) -> np.ndarray:
-    return model._mean + np.exp(-model.gamma_ * (cdist(X, model._rows) / model._unit)) @ model.coef_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -121,6 +121,10 @@ class Kernel(Configurable):
 
     def _check(self) -> None:
         """Refuse parameters out of range, where nothing depends on data."""
+
+    def _with(self, **params: Any) -> Self:
+        """The same kernel with other numbers for some parameters."""
+        return type(self)(**{**self.get_params(deep=False), **params})
 
     def pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
         """Gradient, shape (n, d), of a function of ``k(X, X)`` with respect to ``X``.
@@ -246,6 +250,16 @@ class Kernel(Configurable):
     __rmul__ = __mul__
 
 
+def common_domain(owner: object, kernels: Iterable[Kernel], what: str) -> str:
+    """The domain of all kernels that something is made of, refused if they have several."""
+    domains = {kernel.domain for kernel in kernels}
+    if len(domains) > 1:
+        raise InputError(
+            f"{type(owner).__name__} mixes kernels on {sorted(domains)}; its {what} must read the same data"
+        )
+    return domains.pop()
+
+
 class Composite(Kernel):
     """A kernel made of others; it reads what its parts read.
 
@@ -265,12 +279,7 @@ class Composite(Kernel):
     @property
     def domain(self) -> str:  # type: ignore[override]
         """Common domain of the parts."""
-        domains = {part.domain for part in self.parts}
-        if len(domains) > 1:
-            raise InputError(
-                f"{type(self).__name__} mixes kernels on {sorted(domains)}; its parts must read the same data"
-            )
-        return domains.pop()
+        return common_domain(self, self.parts, "parts")
 
     @property
     def differentiable(self) -> bool:
@@ -301,8 +310,8 @@ class Composite(Kernel):
         """The same kernel made of others, which its parameter ``terms`` or ``base`` holds."""
         if all(new is old for new, old in zip(parts, self.parts, strict=True)):
             return self
-        params = self.get_params(deep=False)
-        return type(self)(**params | ({"terms": tuple(parts)} if "terms" in params else {"base": parts[0]}))
+        several = "terms" in self._get_param_names()
+        return self._with(terms=tuple(parts)) if several else self._with(base=parts[0])
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
         """Resolve all parts."""
@@ -311,12 +320,7 @@ class Composite(Kernel):
 
 
 class Derived(Composite):
-    """A kernel made of one other.
-
-    References
-    ----------
-    Scholkopf and Smola (2002), section 13.1.
-    """
+    """A kernel made of one other."""
 
     base: Kernel
     of_vectors: ClassVar[bool] = False
@@ -329,6 +333,40 @@ class Derived(Composite):
             what = "a kernel on vectors" if self.of_vectors else "a kernel"
             raise InputError(f"{type(self).__name__}.base must be {what}; got {self.base!r}")
         return (self.base,)
+
+
+class Mapped(Derived):
+    """A kernel of what a map makes of rows, ``k(x, y) = base(m(x), m(y))``."""
+
+    of_vectors = True
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """False: the map tells columns apart."""
+        return False
+
+    @abstractmethod
+    def _mapped(self, X: Tensor) -> Tensor:
+        """``m(X)``, what the base kernel reads."""
+
+    @abstractmethod
+    def _back(self, G: Tensor, X: Tensor) -> Tensor:
+        """The gradient with respect to ``X`` from that with respect to ``m(X)``."""
+
+    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
+        return self.base._gram(self._mapped(X), None if Y is None else self._mapped(Y))
+
+    def _diag(self, X: Tensor) -> Tensor:
+        return self.base._diag(self._mapped(X))
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        return self._back(self.base._pullback(self._mapped(X), S, K), X)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return self._back(self.base._cross_pullback(self._mapped(X), self._mapped(Y), S), X)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return self._back(self.base._diag_pullback(self._mapped(X), s), X)
 
 
 class VectorKernel(Kernel):

@@ -14,7 +14,7 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_operator
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
-from rkhs.kernels.base import Kernel
+from rkhs.kernels.base import Kernel, common_domain
 
 
 class OperatorKernel(Configurable):
@@ -35,12 +35,7 @@ class OperatorKernel(Configurable):
     @property
     def domain(self) -> str:
         """What the scalar kernels read; all must read the same."""
-        domains = {term.kernel.domain for term in self.pairs}
-        if len(domains) > 1:
-            raise InputError(
-                f"{type(self).__name__} mixes kernels on {sorted(domains)}; its terms must read the same data"
-            )
-        return domains.pop()
+        return common_domain(self, [term.kernel for term in self.pairs], "terms")
 
     @property
     def row_width(self) -> int | None:
@@ -163,7 +158,6 @@ class Separable(OperatorKernel):
         return (self,)
 
     def resolve(self, X: Any, weights: Tensor | None = None, size: int | None = None) -> Separable:
-        """See :meth:`OperatorKernel.resolve`."""
         assert self.pairs
         kernel = self.kernel.resolve(X, weights)
         operator = self.operator
@@ -175,7 +169,6 @@ class Separable(OperatorKernel):
         return self if kernel is self.kernel and operator is self.operator else Separable(kernel, operator)
 
     def with_operators(self, operators: Sequence[Any]) -> Separable:
-        """See :meth:`OperatorKernel.with_operators`."""
         if len(operators) != 1:
             raise InputError(f"operators must hold one operator for a Separable kernel; got {len(operators)}")
         return Separable(self.kernel, operators[0])
@@ -229,13 +222,11 @@ class OperatorSum(OperatorKernel):
         return tuple(self.terms)
 
     def resolve(self, X: Any, weights: Tensor | None = None, size: int | None = None) -> OperatorSum:
-        """See :meth:`OperatorKernel.resolve`."""
         resolved = tuple(term.resolve(X, weights, size) for term in self.pairs)
         same = all(new is old for new, old in zip(resolved, self.terms, strict=True))
         return self if same else OperatorSum(resolved)
 
     def with_operators(self, operators: Sequence[Any]) -> OperatorSum:
-        """See :meth:`OperatorKernel.with_operators`."""
         pairs = self.pairs
         if len(operators) != len(pairs):
             raise InputError(f"operators must hold {len(pairs)} operators, one a term; got {len(operators)}")

@@ -391,15 +391,6 @@ class Disentanglement:
         Mean test accuracy of predicting the factors.
     importances : ndarray of shape (D, F)
         Importance of each code for each factor; each column sums to one.
-
-    Raises
-    ------
-    ValueError
-        Never: it holds what :func:`dci` found.
-
-    References
-    ----------
-    Eastwood and Williams (2018), section 2.
     """
 
     disentanglement: float

@@ -119,28 +119,26 @@ class Functional(OutputSpace):
         The output operator ``A = diag(eigenvalues)`` in these coordinates.
     weights : array of shape (T,)
         Quadrature weights.
-    factor : float
-        Always 1: parameters of losses are in units of the curves.
 
     References
     ----------
     Laforgue et al. (2020), section 2.2 and theorems 5 and 7.
     """
 
+    factor = 1.0  # parameters of losses are in units of the curves
     mean: np.ndarray
     functions: np.ndarray
     eigenvalues: np.ndarray
 
-    def __init__(self, mean: Any, functions: Any, eigenvalues: Any, weights: Any, factor: float = 1.0) -> None:
+    def __init__(self, mean: Any, functions: Any, eigenvalues: Any, weights: Any) -> None:
         self.mean = mean
         self.functions = functions
         self.eigenvalues = eigenvalues
         self.weights = weights
-        self.factor = factor
 
     def check_stored(self) -> None:
         """Sizes must agree."""
-        check_types(Functional, {name: getattr(self, name) for name in ("mean", "functions", "eigenvalues", "factor")})
+        check_types(Functional, {name: getattr(self, name) for name in ("mean", "functions", "eigenvalues")})
         T = len(self.mean)
         check_shape("mean", self.mean, T)
         check_shape("functions", self.functions, None, T)

@@ -93,8 +93,6 @@ class CodeMapDisplay(Display):
             As ``model.transform`` takes them.
         components : sequence of int, default=None
             Columns of the codes, from 0; None: the first two, or the only one.
-        **options
-            More arguments of the constructor.
         """
         codes = matrix(model.codes_, "model.codes_")
         columns = list(range(min(2, codes.shape[1]))) if components is None else [int(c) for c in components]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Display(ABC):
     """A picture that can be drawn again: :meth:`plot` draws the numbers that the constructor was given.
 
+    Where there is a ``from_estimator``, it takes a fitted model, and as ``**options`` more of these arguments.
+
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes

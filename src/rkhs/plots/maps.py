@@ -71,7 +71,11 @@ def code_map(
     -----
     Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
     """
-    points = _check_codes(codes)
+    points = matrix(codes, "codes")
+    if points.shape[1] != 2:
+        raise InputError(
+            f"`codes` must have shape (n, 2); got {points.shape}; choose two columns, for example codes[:, :2]"
+        )
     n = len(points)
     numbers = None if values is None else check_values(values, n)
     classes = None if labels is None else check_labels(labels, n)
@@ -117,15 +121,6 @@ def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) ->
     metadata: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[extension]
     with atomic_path(target) as temporary, pyplot().rc_context({"svg.hashsalt": "rkhs"}):
         fig.savefig(temporary, dpi=dpi, bbox_inches="tight", facecolor="white", metadata=metadata)
-
-
-def _check_codes(codes: Any) -> np.ndarray:
-    points = matrix(codes, "codes")
-    if points.shape[1] != 2:
-        raise InputError(
-            f"`codes` must have shape (n, 2); got {points.shape}; choose two columns, for example codes[:, :2]"
-        )
-    return points
 
 
 def check_values(values: Any, n: int) -> np.ndarray:

@@ -36,16 +36,7 @@ class PredictionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator, X: Any, y: Any, **options: Any) -> Self:
-        """Predictions of a fitted regressor beside what is true.
-
-        Parameters
-        ----------
-        model : OperatorKernelRegressor, FunctionalKernelRegressor, or any regressor
-        X : items
-        y : array of shape (m,) or (m, q)
-        **options
-            More arguments of the constructor.
-        """
+        """Predictions of any fitted regressor for items, beside ``y`` of shape (m,) or (m, q)."""
         return cls(y, model.predict(X), **options)
 
     def _draw(self, ax: Axes) -> None:
@@ -87,15 +78,7 @@ class RankDisplay(Display):
 
     @classmethod
     def from_ranking(cls, indices: Any, truth: Any) -> Self:
-        """Of the rankings that ``decode`` or ``rank`` return, over all candidates.
-
-        Parameters
-        ----------
-        indices : array of shape (m, c)
-            Row numbers of the candidates, nearest first.
-        truth : array of shape (m,)
-            Row number of the true candidate of each item.
-        """
+        """Of row numbers (m, c) of all candidates, nearest first, as ``decode`` gives them, and the true ones (m,)."""
         order = np.asarray(indices)
         found = order == np.asarray(truth)[:, None]
         if not found.any(1).all():
@@ -130,12 +113,7 @@ class SupportDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator) -> Self:
-        """Of the last layer of an autoencoder or of a regression machine.
-
-        Parameters
-        ----------
-        model : estimator with ``decoder_coef_`` or ``dual_coef_``
-        """
+        """Of a model with ``decoder_coef_``, the last layer of an autoencoder, or ``dual_coef_``."""
         coefficients = getattr(model, "decoder_coef_", None)
         coefficients = model.dual_coef_ if coefficients is None else coefficients
         return cls(np.linalg.norm(np.asarray(coefficients), axis=1), getattr(model, "saturated_", ()))
@@ -172,12 +150,7 @@ class OutlierDisplay(Display):
 
     @classmethod
     def from_robust_fit(cls, fit: Any) -> Self:
-        """Of what :func:`rkhs.fit_robust` returned.
-
-        Parameters
-        ----------
-        fit : RobustFit
-        """
+        """Of what :func:`rkhs.fit_robust` returned."""
         return cls(fit.outlier_score, fit.inliers, fit.limits)
 
     def _draw(self, ax: Axes) -> None:

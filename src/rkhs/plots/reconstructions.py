@@ -87,8 +87,6 @@ class ReconstructionDisplay(Display):
             Evenly spaced among ``X``.
         rows : sequence of int, default=None
             Rows to draw, counted from 0, in place of ``n_items``.
-        **options
-            More arguments of the constructor: ``kind``, ``shape``, ``times``, ``names``, ``titles``.
         """
         if hasattr(X, "data_matrix"):
             options = {"times": X.grid_points[0], "kind": "curves"} | options
@@ -181,15 +179,9 @@ class TraversalDisplay(Display):
     def from_estimator(
         cls, model: KernelEstimator, *, n_steps: int = 7, quantiles: tuple[float, float] = (0.05, 0.95), **options: Any
     ) -> Self:
-        """Walks from a low to a high quantile of each code of a fitted model, the others at their means.
+        """Walks from a low to a high quantile of each of ``codes_``, the others at their means.
 
-        Parameters
-        ----------
-        model : estimator with ``codes_`` and ``inverse_transform`` to vectors
-        n_steps : int, default=7
-        quantiles : tuple of two float, default=(0.05, 0.95)
-        **options
-            More arguments of the constructor.
+        The ``inverse_transform`` of the model must give vectors.
         """
         codes, steps = matrix(model.codes_, "model.codes_"), check_count(n_steps, "n_steps", at_least=2)
         walks = []
@@ -249,15 +241,7 @@ class ErrorDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator, X: Any, X_new: Any = None, **options: Any) -> Self:
-        """Errors of items, and of new items beside them.
-
-        Parameters
-        ----------
-        model : estimator with ``reconstruction_error``
-        X, X_new : items
-        **options
-            More arguments of the constructor.
-        """
+        """The ``reconstruction_error`` of items, and of new items beside them."""
         new = None if X_new is None else model.reconstruction_error(X_new)
         return cls(model.reconstruction_error(X), new, **options)
 

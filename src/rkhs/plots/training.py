@@ -40,14 +40,7 @@ class TrainingDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator, **options: Any) -> Self:
-        """The history of a fitted model.
-
-        Parameters
-        ----------
-        model : estimator with ``history_``
-        **options
-            More arguments of the constructor.
-        """
+        """The ``history_`` of a fitted model."""
         return cls(model.history_, **{"gap": getattr(model, "gap_", None), **options})
 
     def _draw(self, ax: Axes) -> None:
@@ -91,12 +84,7 @@ class SelectionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator) -> Self:
-        """What a fitted model compared: ``candidate_errors_``, or ``errors_`` of a search.
-
-        Parameters
-        ----------
-        model : KernelAutoencoder, KernelAutoencoderCV
-        """
+        """What a fitted model compared: ``candidate_errors_`` of KernelAutoencoder, or ``errors_`` of a search."""
         if getattr(model, "errors_", None) is not None and hasattr(model, "regs_"):
             return cls([tuple(row) for row in model.regs_], model.errors_, chosen=tuple(model.reg_))
         if getattr(model, "candidate_errors_", None) is None:
@@ -144,12 +132,7 @@ class SpectrumDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator) -> Self:
-        """Of a fitted kernel PCA; of the variances of the codes of other models.
-
-        Parameters
-        ----------
-        model : estimator with ``explained_variance_ratio_`` or ``codes_``
-        """
+        """The ``explained_variance_ratio_`` of a fitted kernel PCA; of other models the variances of ``codes_``."""
         shares = getattr(model, "explained_variance_ratio_", None)
         if shares is None:
             variances = np.asarray(model.codes_).var(0)

@@ -35,15 +35,6 @@ class KernelChoice:
         All that were compared.
     errors : tuple of float
         Leave-one-out error of each, as a share of the variance of the targets. One: no better than their mean.
-
-    Raises
-    ------
-    InputError
-        From :func:`choose_kernel`.
-
-    References
-    ----------
-    Rifkin and Lippert (2007), Notes on regularized least squares, section 3, for the error.
     """
 
     kernel: Kernel

@@ -35,9 +35,6 @@ _OPEN = (Sum, Product, Scaled, ScaledInputs, OnColumns)  # kernels whose parts a
 class LearnedKernel:
     """A kernel whose parameters were learned, and the regulariser that goes with it.
 
-    The leave-one-out error is ``E = sum_i w_i ||e_i||^2`` with ``e_i = (P T)_i / P_ii`` and
-    ``P = (K + reg diag(1/w))^-1``, for targets ``T`` and weights ``w`` that sum to one.
-
     Parameters
     ----------
     kernel : Kernel
@@ -48,15 +45,6 @@ class LearnedKernel:
         Leave-one-out error as a share of the variance of the targets, and that of the kernel that was given with the
         best regulariser among 1e-6, ..., 1.
     n_iter : int
-
-    Raises
-    ------
-    InputError
-        From :func:`learn_kernel`.
-
-    References
-    ----------
-    Rifkin and Lippert (2007), Notes on regularized least squares, section 3, for the error.
     """
 
     kernel: Kernel
@@ -72,6 +60,8 @@ def leave_one_out_gradient(
 ) -> tuple[float, Tensor, float]:
     """Leave-one-out error of kernel ridge regression and its derivatives.
 
+    ``E = sum_i w_i ||e_i||^2`` with ``e_i = (P T)_i / P_ii`` and ``P = (K + reg diag(1/w))^-1``.
+
     Parameters
     ----------
     K : Tensor of shape (n, n)
@@ -86,7 +76,7 @@ def leave_one_out_gradient(
     Returns
     -------
     error : float
-        ``sum_i w_i ||e_i||^2``.
+        ``E``.
     S : Tensor of shape (n, n)
         ``d error / dK``, all entries free; not symmetric.
     slope : float
@@ -247,7 +237,7 @@ def _rebuilt(kernel: Kernel, values: Iterator[float]) -> Kernel:
     name, own = _own(kernel)
     if name:
         new = tuple(float(next(values)) for _ in own)
-        kernel = type(kernel)(**{**kernel.get_params(deep=False), name: new if name == "scales" else new[0]})
+        kernel = kernel._with(**{name: new if name == "scales" else new[0]})
     if not isinstance(kernel, _OPEN):
         return kernel
     return kernel.with_parts([_rebuilt(part, values) for part in kernel.parts])
@@ -261,9 +251,9 @@ def _gradient(kernel: Kernel, X: Tensor, S: Tensor) -> list[float]:
         inner = kernel.scale * S
         return [float((kernel.base._gram(X) * inner).sum()), *_gradient(kernel.base, X, inner)]
     if isinstance(kernel, ScaledInputs):
-        return [*kernel.scales_gradient(X, S).tolist(), *_gradient(kernel.base, kernel._scaled(X), S)]
+        return [*kernel.scales_gradient(X, S).tolist(), *_gradient(kernel.base, kernel._mapped(X), S)]
     if isinstance(kernel, OnColumns):
-        return _gradient(kernel.base, kernel._part(X), S)
+        return _gradient(kernel.base, kernel._mapped(X), S)
     if isinstance(kernel, Product):
         grams = [part._gram(X) for part in kernel.parts]
         return [g for i, part in enumerate(kernel.parts) for g in _gradient(part, X, kernel._others(grams, i, S))]

@@ -30,15 +30,6 @@ class RidgePath:
         Generalised cross-validation: mean squared residual over ``(1 - dof / n)^2``.
     degrees_of_freedom : ndarray of shape (k,)
         Trace of ``K W^-1``.
-
-    Raises
-    ------
-    InputError
-        From :meth:`best`, for another criterion.
-
-    References
-    ----------
-    Golub, Heath and Wahba (1979), equation 1.4; Wahba (1990), equation 4.2.2.
     """
 
     regs: np.ndarray
@@ -81,7 +72,8 @@ def ridge_path(K: Tensor, T: Tensor, regs: Sequence[float], weights: Tensor | No
 
     References
     ----------
-    Golub, Heath and Wahba (1979); Rifkin and Lippert (2007), Notes on regularized least squares, section 3.
+    Golub, Heath and Wahba (1979), equation 1.4; Wahba (1990), equation 4.2.2; Rifkin and Lippert (2007), Notes on
+    regularized least squares, section 3.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def taylor(value: Callable[[Tensor], float], X: Tensor, G: Tensor, seed: int, wh
     require(falls, f"{what} is no gradient: the remainders of steps 1e-3 and 1e-4 are {far:.2e} and {near:.2e}")
 
 
-def keeps_parameters(subject: Configurable) -> None:
+def parameters_are_the_object(subject: Configurable, *_: Any) -> None:
     """The object is its constructor parameters: clone and comparison go by them, and it can be printed."""
     params = subject.get_params(deep=False)
     for name, value in params.items():

@@ -14,7 +14,7 @@ from rkhs._core.codec import Decoder, encode
 from rkhs._core.errors import InputError, RkhsError
 from rkhs._core.linalg import Outer
 from rkhs.kernels import Kernel
-from rkhs.testing.base import BrokenPromise, close, concerns, keep, keeps_parameters, require, taylor
+from rkhs.testing.base import BrokenPromise, close, concerns, keep, parameters_are_the_object, require, taylor
 
 _FEWEST = 6
 
@@ -66,7 +66,7 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
     X = X.to(torch.float64) if isinstance(X, Tensor) else X
     _accepted(kernel.resolve, X)
     checks: dict[Callable[..., None], tuple[Any, ...]] = {
-        _parameters_are_the_object: (kernel,),
+        parameters_are_the_object: (kernel,),
         _resolving_gives_numbers_once: (kernel, X),
         _bad_parameters_are_refused_by_name: (kernel, items),
         _gram_is_symmetric_with_its_diagonal: (kernel, X),
@@ -90,10 +90,6 @@ def _accepted(method: Callable[[Any], Any], items: Any) -> Any:
             f"the kernel refuses its parameters or these items: {error}. This may be right; check_kernel needs both "
             "such as the kernel accepts"
         ) from error
-
-
-def _parameters_are_the_object(kernel: Kernel) -> None:
-    keeps_parameters(kernel)
 
 
 def _resolving_gives_numbers_once(kernel: Kernel, X: Any) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.losses import Loss
-from rkhs.testing.base import close, keep, keeps_parameters, require
+from rkhs.testing.base import close, keep, parameters_are_the_object, require
 
 
 def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
         return torch.from_numpy(np.random.default_rng(seed).normal(size=(n, outputs)) * scale)
 
     checks: tuple[Callable[..., None], ...] = (
-        _parameters_are_the_object,
+        parameters_are_the_object,
         _values_are_row_by_row_and_convex,
         _gradient_is_that_of_the_value,
         _fenchel_young_holds_with_equality,
@@ -80,10 +80,6 @@ def _inside(loss: Loss, R: Tensor) -> Tensor:
             return R
         R = torch.where(outside[:, None], 0.8 * R, R)
     return R
-
-
-def _parameters_are_the_object(loss: Loss, rows: Any) -> None:
-    keeps_parameters(loss)
 
 
 def _values_are_row_by_row_and_convex(loss: Loss, rows: Any) -> None:

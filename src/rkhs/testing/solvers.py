@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.constraints import Stiefel
 from rkhs.protocols import HasConstraint, Monitor, Reason, Solution
 from rkhs.solvers import Solver
-from rkhs.testing.base import close, keep, keeps_parameters, require
+from rkhs.testing.base import close, keep, parameters_are_the_object, require
 
 _FEASIBLE = 1e-6
 
@@ -123,7 +123,7 @@ def check_solver(
     if start is None:
         raise InputError("start must be given with a problem of your own")
     checks: dict[Callable[..., None], tuple[Any, ...]] = {
-        _parameters_are_the_object: (solver,),
+        parameters_are_the_object: (solver,),
         _a_misfit_is_refused: (solver, start),
         _a_constraint_that_it_does_not_keep_is_refused: (solver,),
         _the_start_stays_and_the_answer_is_the_same_twice: (solver, problem, start),
@@ -133,10 +133,6 @@ def check_solver(
         _it_stops_when_asked: (solver, problem, start),
     }
     return keep(solver, checks)
-
-
-def _parameters_are_the_object(solver: Solver) -> None:
-    keeps_parameters(solver)
 
 
 def _a_misfit_is_refused(solver: Solver, start: Tensor) -> None:

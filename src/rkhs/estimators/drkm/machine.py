@@ -194,17 +194,13 @@ def _best_gamma(kernel: Any, items: Tensor, problem: ConstrainedDRKM, layer: int
     block, eta = problem.split(H)[layer], problem.eta[layer]
 
     def value(log_gamma: float) -> float:
-        return layer_value(_with_gamma(kernel, math.exp(log_gamma)), items, block, eta, problem.center)
+        return layer_value(kernel._with(gamma=math.exp(log_gamma)), items, block, eta, problem.center)
 
     box = (math.log(centre / _BOX), math.log(centre * _BOX))
     found = scipy.optimize.minimize_scalar(value, bounds=box, method="bounded", options={"xatol": 1e-4})
     ends = [(value(end), end) for end in (*box, math.log(kernel.gamma))]
     best = min([(float(found.fun), float(found.x)), *ends])
-    return _with_gamma(kernel, math.exp(best[1]))
-
-
-def _with_gamma(kernel: Any, gamma: float) -> Kernel:
-    return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
+    return kernel._with(gamma=math.exp(best[1]))
 
 
 def layer_value(kernel: Kernel, items: Tensor, H: Tensor, eta: float, center: bool) -> float:

@@ -16,7 +16,6 @@ from rkhs._core.linalg import Outer
 from rkhs._core.stored import check_shape
 from rkhs.kernels.base import Kernel, read_matrix
 
-_INPUTS = ("objects", "vectors")
 _DIAG_BLOCK = 32  # items whose diagonal is read off one small square of a vectorised function
 
 
@@ -196,8 +195,8 @@ class FromFunction(Kernel):
     @property
     def domain(self) -> str:  # type: ignore[override]
         """What the function reads."""
-        check_flag(self.differentiable, "FromFunction.differentiable")
-        return "vectors" if self.differentiable else check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
+        read = check_choice(self.inputs, "FromFunction.inputs", ("objects", "vectors"))
+        return "vectors" if check_flag(self.differentiable, "FromFunction.differentiable") else read
 
     @property
     def known_psd(self) -> bool:
@@ -206,15 +205,13 @@ class FromFunction(Kernel):
 
     def read(self, X: Any) -> Any:
         """A tensor for vectors; objects stay as they are, in a list."""
-        check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
         return read_matrix(X, "FromFunction") if self.domain == "vectors" else super().read(X)
 
     def _check(self) -> None:
         check_flag(self.vectorized, "FromFunction.vectorized")
-        check_flag(self.differentiable, "FromFunction.differentiable")
         if not callable(self.function):
             raise InputError(f"FromFunction.function must be a function of two items; got {self.function!r}")
-        check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
+        assert self.domain
 
     def _items(self, X: Any) -> Any:
         return X.detach().cpu().numpy() if isinstance(X, Tensor) and not self.differentiable else X
@@ -263,9 +260,8 @@ class FromFunction(Kernel):
                 values[i, j] = self._value(A[i], B[j], i, j)
                 if Y is None:
                     values[j, i] = values[i, j]
-        if (
-            Y is None and n > 1 and np.isfinite(values[n - 1, 0])
-        ):  # one pair asked twice finds most asymmetric functions
+        if Y is None and n > 1 and np.isfinite(values[n - 1, 0]):
+            # One pair asked twice finds most asymmetric functions.
             mirror = self._value(A[0], A[n - 1], 0, n - 1)
             self._symmetric(torch.tensor([[0.0, mirror], [values[n - 1, 0], 0.0]], dtype=torch.float64))
         return self._finish(values, n, m, X)

@@ -116,8 +116,7 @@ class GammaKernel(SklearnKernel):
 
     @property
     def kernel(self) -> Kernel:
-        """See :attr:`SklearnKernel.kernel`."""
-        return _changed(self.template, gamma=float(self.gamma))
+        return self.template._with(gamma=float(self.gamma))
 
     def _gradient(self, kernel: Kernel, items: Any) -> list[Tensor]:
         if isinstance(kernel, Radial) and kernel.rotation_invariant:  # F(gamma^(2 / power) D)
@@ -142,8 +141,7 @@ class ScaleKernel(SklearnKernel):
 
     @property
     def kernel(self) -> Kernel:
-        """See :attr:`SklearnKernel.kernel`."""
-        return _changed(self.template, scale=float(self.scale))
+        return self.template._with(scale=float(self.scale))
 
     def _gradient(self, kernel: Kernel, items: Any) -> list[Tensor]:
         return [kernel._gram(items)]
@@ -164,12 +162,11 @@ class ScalesKernel(SklearnKernel):
 
     @property
     def kernel(self) -> Kernel:
-        """See :attr:`SklearnKernel.kernel`."""
-        return _changed(self.template, scales=tuple(np.atleast_1d(self.scales).tolist()))
+        return self.template._with(scales=tuple(np.atleast_1d(self.scales).tolist()))
 
     def _gradient(self, kernel: Kernel, items: Tensor) -> list[Tensor]:
         assert isinstance(kernel, ScaledInputs)
-        base, A = kernel.base, kernel._scaled(items)
+        base, A = kernel.base, kernel._mapped(items)
         gaps = [(column[:, None] - column).abs_() for column in A.mT]
         if isinstance(base, Laplacian) and base.norm == "l1":
             K = base._gram(A)
@@ -249,7 +246,3 @@ def _number(kernel: Kernel, name: str) -> float:
             "Pass the training data, kernel.as_sklearn(X), or a number"
         )
     return float(value)
-
-
-def _changed(kernel: Kernel, **params: Any) -> Kernel:
-    return type(kernel)(**{**kernel.get_params(deep=False), **params})

@@ -11,11 +11,11 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import naming, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.kernels.base import Derived, Kernel
+from rkhs.kernels.base import Kernel, Mapped
 from rkhs.kernels.vectors.dot_product import Linear
 
 
-class ScaledInputs(Derived):
+class ScaledInputs(Mapped):
     """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with a positive ``s_j`` a column.
 
     ``1 / s_j`` is the length over which column j matters; :func:`rkhs.selection.learn_kernel` finds it.
@@ -41,17 +41,10 @@ class ScaledInputs(Derived):
     array([[5.]])
     """
 
-    of_vectors = True
-
     def __init__(self, base: Kernel, scales: Any, offset: Any = None) -> None:
         self.base = base
         self.scales = scales
         self.offset = offset
-
-    @property
-    def rotation_invariant(self) -> bool:
-        """No: the columns differ."""
-        return False
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
         """Turn ``"mean_norm"`` and ``"mean"`` into numbers, and resolve the base kernel on the scaled columns."""
@@ -62,13 +55,12 @@ class ScaledInputs(Derived):
         with naming("ScaledInputs"):
             unit = Linear("mean_norm" if named else 1.0, self.offset).resolve(X, weights)
         scales = np.full(X.shape[1], float(unit.scale) ** 0.5) if named else self.scales
-        resolved = base.resolve(ScaledInputs(base, scales, unit.offset)._scaled(X), weights)
+        resolved = base.resolve(ScaledInputs(base, scales, unit.offset)._mapped(X), weights)
         if resolved is base and not named and unit.offset is self.offset:
             return self
         return ScaledInputs(resolved, scales, unit.offset)
 
-    def _scaled(self, X: Tensor) -> Tensor:
-        """What the base kernel reads."""
+    def _mapped(self, X: Tensor) -> Tensor:
         return Linear._shift(X, self.offset, "ScaledInputs.offset") * self._factors(X)
 
     def _factors(self, X: Tensor) -> Tensor:
@@ -82,20 +74,8 @@ class ScaledInputs(Derived):
             )
         return tensor_like(s, X)
 
-    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        return self.base._gram(self._scaled(X), None if Y is None else self._scaled(Y))
-
-    def _diag(self, X: Tensor) -> Tensor:
-        return self.base._diag(self._scaled(X))
-
-    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        return self.base._pullback(self._scaled(X), S, K) * self._factors(X)
-
-    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        return self.base._cross_pullback(self._scaled(X), self._scaled(Y), S) * self._factors(X)
-
-    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return self.base._diag_pullback(self._scaled(X), s) * self._factors(X)
+    def _back(self, G: Tensor, X: Tensor) -> Tensor:
+        return G * self._factors(X)
 
     def scales_gradient(self, X: Tensor, S: Tensor | Outer) -> Tensor:
         """Derivative, shape (d,), by the logarithms of the scales of a function of ``k(X, X)``, ``S = dJ/dK``."""

@@ -106,12 +106,11 @@ class SparseRows(Kernel):
         base = self._checked
         shape_alone = torch.zeros((), dtype=torch.float64).expand(len(X), self.width)
         if isinstance(base, Stationary) and isinstance(base.gamma, str):
-            given = base.get_params(deep=False)
-            type(base)(**{**given, "gamma": 1.0}).resolve(shape_alone)  # what else may be wrong
+            base._with(gamma=1.0).resolve(shape_alone)  # what else may be wrong
             factor, rule = read_rule(base.gamma, name := f"{type(base).__name__}.gamma")
             if rule != "1/d":
                 rate = factor * self._bandwidth(rule, from_items(X, self.width), weights)
-                base = type(base)(**{**given, "gamma": found_rate(rate, name, base.gamma)})
+                base = base._with(gamma=found_rate(rate, name, base.gamma))
         elif isinstance(base, Linear):
             base = self._centred(base, X, weights)
         resolved = base.resolve(shape_alone)

@@ -82,7 +82,6 @@ class Sum(_Many):
         return passes[0].radial if len(passes := self._passes) == 1 else None
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
-        """As :meth:`Kernel.gram_and_pullback`."""
         first, *rest = [term.gram_and_pullback(X) for term in self._passes]
         K, pull = first
         for other, _ in rest:
@@ -208,7 +207,6 @@ class Scaled(Derived):
         return Mixture([self.scale], [base]) if isinstance(base, Radial) else None
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
-        """As :meth:`Kernel.gram_and_pullback`."""
         K, pull = self.base.gram_and_pullback(X)
         return K.mul_(self.scale), lambda S: pull(S).mul_(self.scale)
 

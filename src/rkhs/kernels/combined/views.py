@@ -12,8 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import check_items
 from rkhs._core.checks import check_list, real_array
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer
-from rkhs.kernels.base import Derived, Kernel
+from rkhs.kernels.base import Kernel, Mapped
 from rkhs.kernels.combined.alignment import view_weights
 
 
@@ -71,8 +70,7 @@ class Views(Kernel):
             if not isinstance(kernel, Kernel) or kernel.domain == "gram":
                 raise InputError(
                     f"Views.kernels[{name!r}] must be a kernel on vectors or objects; got {kernel!r}. For Gram "
-                    f"matrices "
-                    "pass a list of them to an estimator with kernel='precomputed'"
+                    "matrices pass a list of them to an estimator with kernel='precomputed'"
                 )
         return pairs
 
@@ -167,7 +165,7 @@ def _cells(item: Any, i: int, keys: list[Any]) -> list[Any]:
     return cells
 
 
-class OnColumns(Derived):
+class OnColumns(Mapped):
     """A kernel that reads some columns of a table, ``k(x, y) = base(x[columns], y[columns])``.
 
     Sums of these are several views of one row: ``OnColumns(Gaussian(), range(5)) + OnColumns(Tanimoto(), range(5,
@@ -191,20 +189,13 @@ class OnColumns(Derived):
     array([[8.]])
     """
 
-    of_vectors = True
-
     def __init__(self, base: Kernel, columns: Any) -> None:
         self.base = base
         self.columns = columns
 
-    @property
-    def rotation_invariant(self) -> bool:
-        """False: rotations mix columns."""
-        return False
-
     def resolve(self, X: Tensor, weights: Tensor | None = None) -> Kernel:
         """Resolve the base kernel on its columns."""
-        return super().resolve(self._part(X), weights)
+        return super().resolve(self._mapped(X), weights)
 
     def _index(self, width: int) -> Tensor:
         index = np.asarray(check_list(self.columns, "OnColumns.columns", "positions"))
@@ -214,28 +205,13 @@ class OnColumns(Derived):
             raise InputError(f"OnColumns.columns must be positions from 0 to {width - 1}; got {self.columns!r}")
         return torch.as_tensor(index)
 
-    def _part(self, X: Tensor) -> Tensor:
+    def _mapped(self, X: Tensor) -> Tensor:
         return X[:, self._index(X.shape[1]).to(X.device)].contiguous()
 
     def _back(self, G: Tensor, X: Tensor) -> Tensor:
         full = torch.zeros_like(X)
         full[:, self._index(X.shape[1]).to(X.device)] = G
         return full
-
-    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        return self.base._gram(self._part(X), None if Y is None else self._part(Y))
-
-    def _diag(self, X: Tensor) -> Tensor:
-        return self.base._diag(self._part(X))
-
-    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        return self._back(self.base._pullback(self._part(X), S, K), X)
-
-    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        return self._back(self.base._cross_pullback(self._part(X), self._part(Y), S), X)
-
-    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return self._back(self.base._diag_pullback(self._part(X), s), X)
 
 
 def _are_shares(m: np.ndarray, count: int) -> bool:

@@ -132,17 +132,17 @@ class _Union:
         return int(np.bincount(self.sources, minlength=1).max())
 
 
-class _GraphParts(PartsKernel):
-    """What the graph kernels with features share: how graphs are read."""
+class _GraphKernel(ObjectKernel):
+    """What the graph kernels share: how graphs are read."""
 
     node_label: str
 
     def _read_item(self, item: Any, row: int) -> dict[str, np.ndarray]:
-        return read_graph(item, self.node_label, f"{type(self).__name__}: item {row}")
+        return read_graph(item, self.node_label, f"{self._name}: item {row}")
 
 
 @dataclass(eq=False, repr=False)
-class WeisfeilerLehman(_GraphParts):
+class WeisfeilerLehman(_GraphKernel, PartsKernel):
     """Weisfeiler-Lehman subtree kernel: graphs share neighbourhoods of nodes up to depth ``n_iter``.
 
     ``k(x, y) = sum_{h = 0}^{n_iter} sum_s c_s^h(x) c_s^h(y)``, where ``c_s^h`` counts the nodes with label s at
@@ -215,7 +215,7 @@ class WeisfeilerLehman(_GraphParts):
 
 
 @dataclass(eq=False, repr=False)
-class ShortestPath(_GraphParts):
+class ShortestPath(_GraphKernel, PartsKernel):
     """Shortest-path kernel: graphs are compared by the lengths of shortest paths and the labels of their ends.
 
     ``k(x, y) = sum_s c_s(x) c_s(y)`` over triples of two labels and a length; ``c_s`` counts ordered pairs of different
@@ -265,7 +265,7 @@ class ShortestPath(_GraphParts):
 
 
 @dataclass(eq=False, repr=False)
-class RandomWalk(ObjectKernel):
+class RandomWalk(_GraphKernel):
     """Geometric random-walk kernel: graphs are compared by their common walks of all lengths.
 
     ``k(x, y) = e^T (I - decay A)^{-1} e`` with A the adjacency matrix of the direct product of the graphs, whose nodes
@@ -274,18 +274,12 @@ class RandomWalk(ObjectKernel):
     Parameters
     ----------
     decay : float, default=0.01
-        Weight of one more step, > 0; below one over the product of the largest degrees of any two graphs.
+        Weight of one more step, > 0; below one over the product of the largest degrees of any two graphs, or the sum
+        over walks may diverge: refused.
     labels : bool, default=True
         Whether the nodes of common walks must agree in their labels.
-    normalize : bool, default=True
-        Divide by ``sqrt(k(x, x) k(y, y))``.
-    node_label : str, default="label"
-        Attribute of the nodes of a networkx graph that holds the label.
-
-    Raises
-    ------
-    InputError
-        For items that are no graphs, parameters out of range, and a decay at which the sum over walks may diverge.
+    normalize, node_label : bool and str, default=True and "label"
+        As of :class:`WeisfeilerLehman`.
 
     Notes
     -----
@@ -314,9 +308,6 @@ class RandomWalk(ObjectKernel):
         check_number(self.decay, "RandomWalk.decay", above=0.0)
         check_flag(self.labels, "RandomWalk.labels")
         check_flag(self.normalize, "RandomWalk.normalize")
-
-    def _read_item(self, item: Any, row: int) -> dict[str, np.ndarray]:
-        return read_graph(item, self.node_label, f"RandomWalk: item {row}")
 
     def _features(self, items: list[dict[str, np.ndarray]]) -> tuple[list[_Union], np.ndarray]:
         """The graphs, and their kernel values with themselves."""

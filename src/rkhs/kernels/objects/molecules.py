@@ -137,14 +137,10 @@ class _MoleculeKernel(ObjectKernel):
         Chem = optional("rdkit.Chem")
         if not isinstance(item, Chem.Mol):
             raise InputError(
-                f"{type(self).__name__} reads SMILES and RDKit molecules; item {row} is a {type(item).__name__}. "
+                f"{self._name} reads SMILES and RDKit molecules; item {row} is a {type(item).__name__}. "
                 "None is what RDKit gives for a SMILES that it cannot read; a list for each item is per_sample=True"
             )
         return Chem.MolToSmiles(item)
-
-    def _rows(self, items: list[str], *recipe: Any) -> list[Any]:
-        """Fingerprints of all items."""
-        return every_fingerprint(f"{type(self).__name__} reads", items, *recipe)
 
     def _diag(self, X: list[str]) -> Tensor:
         return torch.ones(len(X), dtype=torch.float64)
@@ -168,9 +164,9 @@ class MoleculeKernel(_MoleculeKernel):
     Notes
     -----
     It has no parameters: weights that were fitted to the targets predicted no better. Items are SMILES or RDKit
-    molecules; models keep SMILES and count again when they are loaded. No feature is folded, so that values are exact:
-    a count ``c`` becomes ``c`` ones, and common ones are products of sparse matrices. Some 2 ms a molecule and
-    half a microsecond a pair on one core.
+    molecules; models keep canonical SMILES and count again when they are loaded. No feature is folded, so that values
+    are exact: a count ``c`` becomes ``c`` ones, and common ones are products of sparse matrices. Some 2 ms a molecule
+    and half a microsecond a pair on one core.
 
     References
     ----------
@@ -186,8 +182,9 @@ class MoleculeKernel(_MoleculeKernel):
     """
 
     def _features(self, items: list[str]) -> list[Counts]:
+        every = every_fingerprint(f"{self._name} reads", items, _FIVE, True, 0, 0)
         found = []
-        for rows in zip(*self._rows(items, _FIVE, True, 0, 0), strict=True):
+        for rows in zip(*every, strict=True):
             codes, counts = np.concatenate(rows, axis=1)
             owners = np.repeat(np.arange(len(rows)), [row.shape[1] for row in rows])
             found.append(in_unary(owners, codes, counts.astype(np.int64), len(rows)))
@@ -222,19 +219,12 @@ class MoleculeTanimoto(_MoleculeKernel):
     formula : {"minmax", "product"}, default="minmax"
         For counts.
 
-    Raises
-    ------
-    InputError
-        For parameters out of range, and for items that RDKit cannot read, naming them.
-    MissingExtraError
-        If RDKit is not installed (extra ``chem``).
-
     Notes
     -----
-    Items are SMILES or RDKit molecules; models keep canonical SMILES, so that they can be stored. Fingerprints are
-    computed once for a list of training items, at some 0.2 ms a molecule, and held as 64-bit words: 256 bytes a
-    molecule at 2048 bits. A kernel value counts the common bits of these words (counts are written in unary):
-    n m n_bits / 64 word operations, no memory beyond the result but tiles of 16 rows.
+    Items, and what is refused of them, are those of :class:`MoleculeKernel`. Fingerprints are computed once for a list
+    of training items, at some 0.2 ms a molecule, and held as 64-bit words: 256 bytes a molecule at 2048 bits. A kernel value
+    counts the common bits of these words (counts are written in unary): n m n_bits / 64 word operations, no memory
+    beyond the result but tiles of 16 rows.
 
     References
     ----------
@@ -264,7 +254,8 @@ class MoleculeTanimoto(_MoleculeKernel):
             raise InputError("MoleculeTanimoto.counts must be False for MACCS keys, which are bits; got True")
 
     def _features(self, items: list[str]) -> np.ndarray:
-        return np.stack(self._rows(items, self.fingerprint, self.counts, self.radius, self.n_bits))
+        recipe = self.fingerprint, self.counts, self.radius, self.n_bits
+        return np.stack(every_fingerprint(f"{self._name} reads", items, *recipe))
 
     def _from_features(self, F: np.ndarray, G: np.ndarray) -> Tensor:
         same = F is G

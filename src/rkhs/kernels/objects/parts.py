@@ -94,6 +94,10 @@ def common_product(A: Counts, B: Counts) -> np.ndarray:
 class ObjectKernel(Kernel):
     """A kernel on objects that reads them into a plain form and remembers the features of the last list."""
 
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
     def read(self, X: Any) -> list[Any]:
         """Bring every object to the plain form; raises InputError naming the item that cannot be read."""
         return [self._read_item(item, row) for row, item in enumerate(check_items(X))]

@@ -45,10 +45,6 @@ class SeriesKernel(ObjectKernel):
 
     gamma: Any
 
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
     def _read_item(self, item: Any, row: int) -> np.ndarray:
         return read_series(item, row, self._name)
 

@@ -58,10 +58,6 @@ class _StringKernel(PartsKernel):
     alphabet: str | None
     unknown: str
 
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
     def _check(self) -> None:
         name = self._name
         check_count(self.k, f"{name}.k")
@@ -229,9 +225,7 @@ class Mismatch(_StringKernel):
         Largest number of differing letters, 0 <= m < k.
     alphabet : {"dna", "rna", "protein"} or str, default="dna"
         The letters there are; the named ones ignore case.
-    normalize : bool, default=True
-        Cosine of the counts.
-    unknown : {"raise", "skip"}, default="raise"
+    normalize, unknown : bool and {"raise", "skip"}, default=True and "raise"
         As in :class:`Spectrum`.
 
     Notes
@@ -302,9 +296,7 @@ class Gappy(_StringKernel):
         Number of letters left out of a window, >= 0; 0 is the spectrum kernel.
     alphabet : {"dna", "rna", "protein"}, str or None, default=None
         As in :class:`Spectrum`.
-    normalize : bool, default=True
-        Cosine of the counts.
-    unknown : {"raise", "skip"}, default="raise"
+    normalize, unknown : bool and {"raise", "skip"}, default=True and "raise"
         As in :class:`Spectrum`.
 
     Notes

@@ -222,15 +222,9 @@ class DynamicTimeWarping(_Aligned):
     window : int, default=None
         Largest distance in time of aligned points (Sakoe-Chiba band), >= 0; None: any.
 
-    Raises
-    ------
-    InputError
-        As of :class:`GlobalAlignment`.
-
     Notes
     -----
-    Items are arrays of shape (length,) or (length, channels), of any lengths. O(length^2 (channels + 4)) a pair,
-    thousands of pairs at once.
+    Items are those of :class:`GlobalAlignment`. O(length^2 (channels + 4)) a pair.
 
     References
     ----------

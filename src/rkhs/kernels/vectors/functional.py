@@ -92,6 +92,9 @@ class _Functional(VectorKernel):
     def _weights(self, X: Tensor) -> Tensor:
         return tensor_like(quadrature_weights(self.times, X.shape[1], self.rule), X)
 
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
+
     @abstractmethod
     def _distances(self, X: Tensor) -> Tensor:
         """What ``gamma`` multiplies, for all pairs: shape (n, n)."""
@@ -145,9 +148,6 @@ class FunctionalLaplacian(_Functional):
             parts.append(torch.einsum("ij,ijt->it", S[i : i + rows], slope).mul_(-gamma * w))
         return torch.cat(parts)
 
-    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return torch.zeros_like(X)
-
     def _distances(self, X: Tensor) -> Tensor:
         w = self._weights(X)
         return _by_blocks(X, X, lambda D: D.abs_() @ (w / w.sum()))
@@ -192,9 +192,6 @@ class FunctionalGaussian(_Functional):
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         root = self._weights(X).sqrt()
         return Gaussian(float(self.gamma))._cross_pullback(X * root, Y * root, S).mul_(root)
-
-    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return torch.zeros_like(X)
 
 
 def _by_blocks(X: Tensor, Y: Tensor, reduce: Any) -> Tensor:

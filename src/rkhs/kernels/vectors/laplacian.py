@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,9 +10,8 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.vectors.distances import ROWS
+from rkhs.kernels.vectors.distances import blocks
 from rkhs.kernels.vectors.radial import LOG2E, Radial, RadialDistance, flat_where_infinite
-from rkhs.kernels.vectors.stationary import Stationary
 
 
 class Laplacian(RadialDistance):
@@ -56,11 +54,9 @@ class Laplacian(RadialDistance):
         """Itself, for the L2 norm."""
         return super().radial if self.norm == "l2" else None
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
-        """As :meth:`Stationary.resolve`, and checks ``norm``."""
+    def _check(self) -> None:
         if not isinstance(self.norm, str) or self.norm not in ("l1", "l2"):
             raise InputError(f"Laplacian.norm must be 'l1' or 'l2'; got {self.norm!r}")
-        return super().resolve(X, weights)
 
     def _distances(self, X: Tensor) -> Tensor:
         return torch.cdist(X, X, p=1.0) if self.norm == "l1" else super()._distances(X)
@@ -85,27 +81,24 @@ class Laplacian(RadialDistance):
         return flat_where_infinite(E.mul_(-0.5 * self._gamma).div_(r))
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
-        """As :meth:`Kernel.gram_and_pullback`."""
         return super().gram_and_pullback(X) if self.norm == "l2" else Kernel.gram_and_pullback(self, X)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         if self.norm == "l2":
             return super()._pullback(X, S, K)
         G = torch.empty_like(X)
-        for start in range(0, X.shape[0], ROWS):
-            stop = min(start + ROWS, X.shape[0])
-            G[start:stop] = self._cross_pullback(X[start:stop], X, symmetric_rows(S, start, stop))
+        for rows in blocks(len(X)):
+            G[rows] = self._cross_pullback(X[rows], X, symmetric_rows(S, rows.start, rows.stop))
         return G
 
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
-        """See :meth:`Stationary.bandwidth_gradient`."""
         if self.norm == "l2":
             return super().bandwidth_gradient(X, S, K)
         total = 0.0
-        for start in range(0, X.shape[0], ROWS):
-            stop = min(start + ROWS, X.shape[0])
-            D = torch.cdist(X[start:stop], X, p=1.0)
-            total -= float((D * (D * (-self._gamma * LOG2E)).exp2_()).mul_(symmetric_rows(S, start, stop)).sum())
+        for rows in blocks(len(X)):
+            D = torch.cdist(X[rows], X, p=1.0)
+            D.mul_((D * (-self._gamma * LOG2E)).exp2_())
+            total -= float(D.mul_(symmetric_rows(S, rows.start, rows.stop)).sum())
         return 0.5 * total
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
@@ -119,6 +112,4 @@ class Laplacian(RadialDistance):
         return super()._jacobian(X, Y, C) if self.norm == "l2" else Kernel._jacobian(self, X, Y, C)
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
-        if self.norm == "l2":
-            return super()._pair_pullback(X, Y, S, K)
-        return self._cross_pullback(X, Y, S), self._cross_pullback(Y, X, S.mT)
+        return super()._pair_pullback(X, Y, S, K) if self.norm == "l2" else Kernel._pair_pullback(self, X, Y, S, K)

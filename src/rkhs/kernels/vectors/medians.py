@@ -15,11 +15,9 @@ _SAMPLE = 1024  # rows whose pairs bracket the median
 _MARGIN = 0.05  # half of the share of pairs inside the bracket
 
 
-def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
-    """Median of all entries, weighted if weights of the same shape are given."""
+def weighted_median(values: Tensor, weights: Tensor) -> float:
+    """Median of all entries, by weights of the same shape."""
     flat = values.reshape(-1)
-    if weights is None:
-        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
     order = torch.argsort(flat)
     ordered, w = flat[order], weights.reshape(-1)[order]
     kept = w > 0

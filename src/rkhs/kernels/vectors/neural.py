@@ -213,6 +213,7 @@ class ArcCosine(_Angular):
         return u
 
     def _profile_and_slope(self, u: Tensor) -> tuple[Tensor, Tensor]:
+        self._refuse()
         slope = torch.ones_like(u)
         for _ in range(self.depth):
             gate = _kappa_0(u)  # the derivative of kappa_1 is kappa_0
@@ -225,14 +226,6 @@ class ArcCosine(_Angular):
             raise InputError(
                 "ArcCosine of order 0 has no gradient where points coincide and cannot act on codes; use order=1"
             )
-
-    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        self._refuse()
-        return super()._pullback(X, S, K)
-
-    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        self._refuse()
-        return super()._cross_pullback(X, Y, S)
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         self._refuse()

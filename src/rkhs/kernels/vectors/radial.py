@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -113,12 +112,11 @@ class Radial(Stationary):
         return cancels(self._gamma ** (2 / self._power) * float(norms.max()), norms.dtype)
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
-        """As :meth:`Kernel.gram_and_pullback`: of few points, distances and exponentials are computed once for both."""
         A = X - column_means(X)
         n, norms = len(A), (A * A).sum(1)
         if n > _FEW or self._cancels(norms):
             return super().gram_and_pullback(X)
-        slopes = A.new_empty(n, n)  # of the tiles on and above the diagonal
+        slopes = A.new_empty(n, n)  # of the tiles on and above the diagonal: distances are computed once for both
 
         tiles = SymmetricTiles(n, A)
         for near, far, D in _distances(A, norms, tiles):
@@ -153,7 +151,6 @@ class Radial(Stationary):
         return _graph_laplacian(A, halves).mul_(2.0)
 
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
-        """See :meth:`Stationary.bandwidth_gradient`."""
         total = 0.0
         for rows, D in self._sweep(X - column_means(X)):
             M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
@@ -323,11 +320,9 @@ class Matern(RadialDistance):
         self.nu = nu
         self.gamma = gamma
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
-        """As :meth:`Stationary.resolve`, and checks ``nu``."""
+    def _check(self) -> None:
         if not isinstance(self.nu, float) or self.nu not in (0.5, 1.5, 2.5):
             raise InputError(f"Matern.nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
-        return super().resolve(X, weights)
 
     def _profile_at(self, r: Tensor) -> Tensor:
         a = r.mul_((2.0 * self.nu) ** 0.5 * self._gamma)

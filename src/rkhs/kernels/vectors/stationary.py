@@ -66,8 +66,8 @@ class Stationary(VectorKernel):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
         """Turn ``"median"``, ``"scale"`` and ``"1/d"`` into a number; one that would overflow is refused."""
-        name = f"{type(self).__name__}.gamma"
-        gamma = self.gamma
+        self._check()
+        name, gamma = f"{type(self).__name__}.gamma", self.gamma
         if isinstance(gamma, str):
             factor, rule = read_rule(gamma, name)
             gamma = found_rate(factor * self._bandwidth(rule, X, weights), name, gamma)
@@ -79,7 +79,7 @@ class Stationary(VectorKernel):
             )
         if gamma is self.gamma:
             return self
-        return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
+        return self._with(gamma=gamma)
 
     def _bandwidth(self, rule: str, X: Tensor, weights: Tensor | None) -> float:
         if rule == "1/d":
