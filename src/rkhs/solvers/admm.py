@@ -79,10 +79,9 @@ class _Splitting(Iterates):
         self._divisor()
 
     @property
-    def Y(self) -> Tensor:
+    def Y(self) -> Any:
         """Targets, of all settings."""
-        targets: Tensor = self.problem.targets[..., None]
-        return targets
+        return self.problem.targets[..., None]
 
     def _first_rho(self) -> Tensor:
         c = self.problem.rows.curvature
@@ -129,9 +128,8 @@ class _Splitting(Iterates):
             self.primal = _size(X - Z) / size
             self.dual = _size(Z - old) / torch.maximum(_size(self.V - Z), size)
 
-    def _scale(self) -> Tensor:
-        factors: Tensor = self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
-        return factors
+    def _scale(self) -> Any:
+        return self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
 
     def feasible(self) -> Tensor:
         return self.V * self.f[:, None] if self.radial else self.Z

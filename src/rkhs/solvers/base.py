@@ -181,6 +181,10 @@ class OnASet(Solver):
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
     sets: ClassVar[type] = Constraint
 
+    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+
     def keeps(self, constraint: object) -> bool:
         """Whether it is one of the sets."""
         return isinstance(constraint, self.sets)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.losses import Squared
-from rkhs.protocols import HasDualityGap, Monitor
+from rkhs.protocols import Monitor
 from rkhs.solvers.batched import GapSolver, Iterates, Ledger
 
 
@@ -38,8 +38,6 @@ class Direct(GapSolver):
     >>> Direct().solve(dual_problem([(K, None)], Y, Squared(), 0.5)).point.ravel()
     tensor([0.5000, 1.5000], dtype=torch.float64)
     """
-
-    requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)
 
     limits = (2000, 1e-6)
     check_every = 5

@@ -45,11 +45,7 @@ class MiniBatch(Solver):
     batch_size: int = 1024
     learning_rate: float = 3e-2
     max_iter: Any = None
-
-    @property
-    def share(self) -> float:
-        """All coefficients."""
-        return 1.0
+    coefficient_share = 1.0
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate, steps = self.learning_rate, self.max_iter
@@ -114,8 +110,3 @@ class DoublyStochastic(MiniBatch):
     ) -> None:
         super().__init__(batch_size, learning_rate, max_iter)
         self.coefficient_share = coefficient_share
-
-    @property
-    def share(self) -> float:
-        """:attr:`coefficient_share`."""
-        return self.coefficient_share

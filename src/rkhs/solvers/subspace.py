@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -42,10 +42,6 @@ class Subspace(OnASet):
     limits = (1000, 1e-8)
     sets = Stiefel
 
-    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         state = _State(manifold.project(start))
         reason = self._descend(manifold, problem, state, monitor) if isinstance(problem, HasFrozenQuadratic) else None
@@ -67,12 +63,9 @@ class Subspace(OnASet):
             R = manifold.tangent(H, model.grad)
             measure = float(R.norm())
             state.point, state.value = H, model.value
-            facts: dict[str, Any] = {
-                "evaluations": state.evaluations,
-                "infeasibility": manifold.violation(H),
-                "route": "exact",
-            }
-            reason = self._stop(monitor, state.iteration, model.value, measure, max(1.0, abs(model.value)), **facts)
+            size = max(1.0, abs(model.value))
+            facts: dict[str, Any] = {"evaluations": state.evaluations, "infeasibility": manifold.violation(H)}
+            reason = self._stop(monitor, state.iteration, model.value, measure, size, route="exact", **facts)
             if reason is not None:
                 return reason
             if not math.isfinite(measure):
@@ -94,14 +87,8 @@ class Subspace(OnASet):
         left = RiemannianLBFGS(max_iter=max(1, self.max_iter - state.iteration), tol=self.tol)
         done = left._solve(problem, state.point, monitor)
         rows = tuple({"route": "riemannian", **row} for row in done.history)
-        return Solution(
-            done.point,
-            done.value,
-            done.reason,
-            state.iteration + done.n_iter,
-            state.evaluations + done.n_evaluations,
-            history=rows,
-        )
+        n_iter, n_evaluations = state.iteration + done.n_iter, state.evaluations + done.n_evaluations
+        return replace(done, n_iter=n_iter, n_evaluations=n_evaluations, history=rows)
 
 
 @dataclass
