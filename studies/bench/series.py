@@ -8,8 +8,9 @@ percent (random halves: mean and standard error) and seconds of processor of the
 ``default`` is the kernel of ``rkhs fit`` (the first of :func:`rkhs.kernels.kernels_for`). ``mean`` is the plain mean of
 six unlike kernels of unit diagonal: all shifts, global alignment, dynamic time warping, and Gaussian kernels of the
 values, of their differences and of their ranks. ``weighted`` has weights by alignment with the classes of the training
-series, ``half`` is half of each. Bandwidths are medians over all series, without classes. ``euclid`` and ``warping`` are the nearest neighbour by these distances, without a
-window. ROCKET: Dempster, Petitjean and Webb (2020), appendix of the paper, mean of ten runs on the same test series.
+series, ``half`` is half of each. Bandwidths are medians over all series, without classes. ``euclid`` and ``warping``
+are the nearest neighbour by these distances, without a window. ROCKET: Dempster, Petitjean and Webb (2020), appendix of
+the paper, mean of ten runs on the same test series.
 """
 
 from __future__ import annotations

@@ -79,9 +79,10 @@ class _Splitting(Iterates):
         self._divisor()
 
     @property
-    def Y(self) -> Any:
+    def Y(self) -> Tensor:
         """Targets, of all settings."""
-        return self.problem.targets[..., None]
+        targets: Tensor = self.problem.targets[..., None]
+        return targets
 
     def _first_rho(self) -> Tensor:
         c = self.problem.rows.curvature
@@ -128,8 +129,9 @@ class _Splitting(Iterates):
             self.primal = _size(X - Z) / size
             self.dual = _size(Z - old) / torch.maximum(_size(self.V - Z), size)
 
-    def _scale(self) -> Any:
-        return self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
+    def _scale(self) -> Tensor:
+        factors: Tensor = self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
+        return factors
 
     def feasible(self) -> Tensor:
         return self.V * self.f[:, None] if self.radial else self.Z

@@ -11,7 +11,7 @@ from rkhs._core.config import Configurable
 from rkhs.solvers.base import check_options
 
 _SHARES = (0.25, 0.0625)  # of a fixed-point step that went too far
-State = tuple[Any, ...]
+State = tuple["Tensor | None", ...]
 
 
 class PreimageDescent(Configurable):
@@ -66,6 +66,7 @@ class PreimageDescent(Configurable):
     def _step(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, State, Tensor]:
         """One step of every row, with the state after it: a step that is accepted is evaluated once."""
         values, _, jump = state
+        assert values is not None
         left = torch.arange(len(Y), device=Y.device)
         new, lost = Y, left
         if jump is not None:
@@ -116,6 +117,8 @@ def preimages(problem: Any, start: Tensor) -> Tensor:
 def _along_gradient(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """A gradient step with backtracking for every row; rows that find no descent stay."""
     values, grads = state[:2]
+    assert values is not None
+    assert grads is not None
     squared, new = (grads * grads).sum(1), Y.clone()
     done = torch.zeros(len(Y), dtype=torch.bool, device=Y.device)
     for _ in range(40):

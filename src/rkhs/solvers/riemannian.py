@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import deque
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, OnASet, rounding
-from rkhs.solvers.lbfgs import PAIRS, Step
+from rkhs.solvers.lbfgs import PAIRS, two_loop
 
 _MAX_TRIALS = 30
 
 
 class _Riemannian(OnASet):
-    """Line-search method along tangent directions, which its memory chooses."""
-
-    _memory: ClassVar[Any]
+    """Line-search method along tangent directions; a subclass chooses the direction."""
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         x = manifold.project(start)
         value, grad = problem.value_and_grad(x)
         riemannian = manifold.tangent(x, grad)
-        memory = self._memory()
+        memory = self._fresh()
         evaluations, stalled, iteration, restarted = 1, 0, 0, False
         while True:
             measure = float(riemannian.norm())
@@ -36,7 +36,7 @@ class _Riemannian(OnASet):
             direction = memory.direction(manifold, x, riemannian)
             slope = float((riemannian * direction).sum())
             if not slope < -1e-14 * measure * float(direction.norm()):
-                memory = self._memory()
+                memory = self._fresh()
                 direction, slope = -riemannian, -measure * measure
             step = _backtrack(manifold, problem, x, value, direction, slope, memory.first(measure, slope))
             evaluations += step.trials
@@ -45,17 +45,82 @@ class _Riemannian(OnASet):
                     exact = measure <= rounding(x) * max(1.0, abs(value))
                     reason = Reason.ROUNDING if exact else Reason.LINE_SEARCH
                     break
-                memory, restarted = self._memory(), True
+                memory, restarted = self._fresh(), True
                 continue
             restarted = False
             new = manifold.tangent(step.point, step.grad)
             moved = manifold.tangent(step.point, step.length * direction)
-            memory.push(manifold, step.point, moved, riemannian, new, step.length, slope)
+            memory.push(manifold, step.point, moved, riemannian, new, step)
             decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
             stalled = stalled + 1 if decrease <= _rounding(x) else 0
             x, value, riemannian = step.point, step.value, new
             iteration += 1
         return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
+
+    @abstractmethod
+    def _fresh(self) -> Any:
+        """A new memory: ``direction``, ``first`` trial step, ``push``, ``empty``."""
+
+
+class RiemannianLBFGS(_Riemannian):
+    """Limited-memory BFGS on a constraint set, with transport by projection and Armijo backtracking.
+
+    Pairs without positive curvature are left out, so that the direction is always one of descent.
+
+    Parameters
+    ----------
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 1000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
+
+    References
+    ----------
+    Huang, Gallivan and Absil (2015), algorithm 2; Nocedal and Wright (2006), algorithm 7.4.
+    """
+
+    limits = (1000, 1e-8)
+
+    def _fresh(self) -> _Pairs:
+        return _Pairs()
+
+
+class RiemannianCG(_Riemannian):
+    """Conjugate gradient on a constraint set, Polak-Ribiere with restart, transport by projection.
+
+    Parameters
+    ----------
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 2000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), algorithm 13; Edelman, Arias and Smith (1998), section 3.4.
+    """
+
+    limits = (2000, 1e-8)
+
+    def _fresh(self) -> _Conjugate:
+        return _Conjugate()
+
+
+def _rounding(x: Tensor) -> float:
+    """Relative change of the objective that is rounding: 1e-15 in double precision."""
+    return 4.5 * float(torch.finfo(x.dtype).eps)
+
+
+@dataclass
+class _Step:
+    length: float
+    point: Tensor
+    value: float
+    grad: Tensor
+    slope: float
+    trials: int
 
 
 class _Pairs:
@@ -72,20 +137,9 @@ class _Pairs:
         return 1.0 if self.pairs else 1.0 / max(measure, 1e-300)
 
     def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
-        """Minus the inverse Hessian guess times the gradient."""
-        if not self.pairs:
-            return -gradient
-        q, weights = gradient.clone(), []
-        for s, y, rho in reversed(self.pairs):
-            weights.append(rho * float((s * q).sum()))
-            q.sub_(y, alpha=weights[-1])
-        _, y, rho = self.pairs[-1]
-        r = q * (1.0 / (rho * max(float((y * y).sum()), 1e-300)))
-        for (s, y, rho), weight in zip(self.pairs, reversed(weights), strict=True):
-            r.add_(s, alpha=weight - rho * float((y * r).sum()))
-        return manifold.tangent(x, r.neg_())
+        return manifold.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
 
-    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, length: float, slope: float) -> None:
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
         carried = [(manifold.tangent(x, a), manifold.tangent(x, b)) for a, b, _ in self.pairs]
         carried.append((s, new - manifold.tangent(x, old)))
         self.pairs.clear()
@@ -112,70 +166,23 @@ class _Conjugate:
     def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
         return -gradient if self.last is None else self.last[0] * self.last[1] - gradient
 
-    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, length: float, slope: float) -> None:
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
         beta = float((new * (new - manifold.tangent(x, old))).sum()) / max(float((old * old).sum()), 1e-300)
-        self.last = (s / length, max(beta, 0.0))
-        self.guess = (length, slope)
-
-
-class RiemannianLBFGS(_Riemannian):
-    """Limited-memory BFGS on a constraint set, with transport by projection and Armijo backtracking.
-
-    Pairs without positive curvature are left out, so that the direction is always one of descent.
-
-    Parameters
-    ----------
-    max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 1000 alone.
-    tol : float or None, default=None
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
-        estimator; 1e-8 alone.
-
-    References
-    ----------
-    Huang, Gallivan and Absil (2015), algorithm 2; Nocedal and Wright (2006), algorithm 7.4.
-    """
-
-    limits = (1000, 1e-8)
-    _memory = _Pairs
-
-
-class RiemannianCG(_Riemannian):
-    """Conjugate gradient on a constraint set, Polak-Ribiere with restart, transport by projection.
-
-    Parameters
-    ----------
-    max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 2000 alone.
-    tol : float or None, default=None
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
-        estimator; 1e-8 alone.
-
-    References
-    ----------
-    Absil, Mahony and Sepulchre (2008), algorithm 13; Edelman, Arias and Smith (1998), section 3.4.
-    """
-
-    limits = (2000, 1e-8)
-    _memory = _Conjugate
-
-
-def _rounding(x: Tensor) -> float:
-    """Relative change of the objective that is rounding: 1e-15 in double precision."""
-    return 4.5 * float(torch.finfo(x.dtype).eps)
+        self.last = (s / step.length, max(beta, 0.0))
+        self.guess = (step.length, step.slope)
 
 
 def _backtrack(
     manifold: Any, problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float
-) -> Step:
+) -> _Step:
     """Armijo backtracking by quadratic interpolation; a first trial that is far too short is lengthened."""
-    step, best = first, Step(0.0, x, value, x, 0)
+    step, best = first, _Step(0.0, x, value, x, slope, 0)
     for trial in range(1, _MAX_TRIALS + 1):
         point = manifold.retract(x, step * direction)
         f, grad = problem.value_and_grad(point)
         good = math.isfinite(f) and f <= value + ARMIJO * step * slope + _rounding(x) * abs(value)
         if good and (best.length == 0.0 or f < best.value):
-            best = Step(step, point, f, grad, trial)
+            best = _Step(step, point, f, grad, slope, trial)
         best.trials = trial
         curvature = f - value - step * slope
         if best.length > 0.0:

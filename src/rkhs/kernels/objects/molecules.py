@@ -222,9 +222,9 @@ class MoleculeTanimoto(_MoleculeKernel):
     Notes
     -----
     Items, and what is refused of them, are those of :class:`MoleculeKernel`. Fingerprints are computed once for a list
-    of training items, at some 0.2 ms a molecule, and held as 64-bit words: 256 bytes a molecule at 2048 bits. A kernel value
-    counts the common bits of these words (counts are written in unary): n m n_bits / 64 word operations, no memory
-    beyond the result but tiles of 16 rows.
+    of training items, at some 0.2 ms a molecule, and held as 64-bit words: 256 bytes a molecule at 2048 bits. A kernel
+    value counts the common bits of these words (counts are written in unary): n m n_bits / 64 word operations, no
+    memory beyond the result but tiles of 16 rows.
 
     References
     ----------
