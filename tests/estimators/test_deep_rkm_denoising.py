@@ -112,8 +112,12 @@ def test_gram_errors_need_the_diagonal():
     model = DeepRKM(2, kernel="precomputed").fit(K)
     expected = KernelPCA(2, kernel=Linear()).fit(X).reconstruction_error(NEW, space="feature")
     assert np.allclose(model.reconstruction_error(Linear()(NEW, X), diag=(NEW**2).sum(1)), expected, atol=1e-8)
-    with pytest.warns(UserWarning, match="pass diag="):
+    with pytest.raises(InputError, match="pass diag="):
         model.reconstruction_error(Linear()(NEW, X))
+    known = model.reconstruction_error(K, diag=(X**2).sum(1))
+    np.testing.assert_allclose(model.reconstruction_error(K), known, atol=1e-12)  # training items: diag is known
+    with pytest.raises(InputError, match="pass diag="):
+        model.reconstruction_error(K[::-1].copy())
     with pytest.raises(InputError, match="space='input' needs vector inputs"):
         model.reconstruction_error(K, space="input")
 

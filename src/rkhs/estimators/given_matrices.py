@@ -122,7 +122,7 @@ def _fingerprints(recipe: dict[str, Any], molecules: list[str] | list[Mol], name
 
 
 def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray) -> Tensor:
-    """``k(z, z)`` of the items whose kernel values are the rows of ``K``; that of training items if it is constant."""
+    """``k(z, z)`` of the items of the rows of ``K``; without ``diag`` that of training items, or a constant."""
     m = len(K)
     if diag is not None:
         values = real_array(diag, "diag")
@@ -132,6 +132,8 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
         if not np.isfinite(values).all() or (values < 0).any():
             raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
         return to_tensor(values, K.dtype, K.device)
+    if m == len(train_diagonal) and np.array_equal(K.diagonal().numpy(force=True), train_diagonal):
+        return K.diagonal()  # the training items, which ``fit(K).score(K)`` of scikit-learn hands over
     constant = constant_value(train_diagonal)
     if constant is None:
         raise InputError(

@@ -77,9 +77,7 @@ class Stationary(VectorKernel):
             raise InputError(
                 f"{name} must be at most {1e300 ** (self._power / 2):.0e}; got {gamma:.1e}. Rescale the data"
             )
-        if gamma is self.gamma:
-            return self
-        return self._with(gamma=gamma)
+        return self if gamma is self.gamma else self._with(gamma=gamma)
 
     def _bandwidth(self, rule: str, X: Tensor, weights: Tensor | None) -> float:
         if rule == "1/d":
