@@ -169,7 +169,7 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "huber by name": {"loss": "huber", "reg": 1e-3, "max_iter": 20},
         "epsilon": {"loss": "epsilon_insensitive", "reg": 1e-2, "max_iter": 20},
         "squared epsilon": {"loss": "squared_epsilon_insensitive", "reg": 1e-2, "max_iter": 20},
-        "sphere": {"constraint": Sphere(renormalize=True)},
+        "sphere": {"constraint": Sphere()},
         "ball": {"constraint": "ball"},
         "whiten": {"constraint": "whiten"},
         "soft sphere": {"constraint": SoftSphere(2.0)},
@@ -215,7 +215,7 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "landmarks, 5 components": {"n_components": 5, "storage": Nystroem(100)},
         "landmarks, fixed reg": {"storage": Nystroem(40), "reg": 1e-3},
         "landmarks, unrefined": {"storage": Nystroem(40), "refine": False, "reg": 1e-3},
-        "landmarks, sphere": {"storage": Nystroem(40), "constraint": Sphere(renormalize=True), "reg": 1e-3},
+        "landmarks, sphere": {"storage": Nystroem(40), "constraint": Sphere(), "reg": 1e-3},
         "landmarks, ball": {"storage": Nystroem(40), "constraint": "ball", "reg": 1e-3},
         "landmarks, white": {"storage": Nystroem(40), "constraint": "whiten", "reg": 1e-3},
         "landmarks, soft sphere": {"storage": Nystroem(40), "constraint": SoftSphere(2.0), "reg": 1e-3},
@@ -323,7 +323,7 @@ def components() -> dict[str, Callable[[bool], Answers]]:
         "nearest": {"preimage": "nearest"},
         "reg auto": {"reg": "auto"},
         "huber": {"loss": "huber"},
-        "epsilon": {"loss": "epsilon_insensitive", "n_init": 2, "random_state": 0},
+        "epsilon": {"loss": "epsilon_insensitive"},
         "blocked": {"storage": "blocked"},
         "landmarks": {"storage": Nystroem(30)},
         "random features": {"storage": RandomFeatures(50, random_state=0)},
@@ -331,7 +331,6 @@ def components() -> dict[str, Callable[[bool], Answers]]:
     rkm: dict[str, dict[str, Any]] = {
         "default": {},
         "three layers": {"n_components": (4, 3, 2), "eta": (1.0, 2.0, 0.5)},
-        "per layer": {"constraint": "per_layer"},
         "block": {"out_of_sample": "block"},
         "paper": {"out_of_sample": "paper", "center": False, "code_scale": "unit"},
         "penalty": {"solver": "penalty_lbfgs", "max_iter": 50},
@@ -343,8 +342,8 @@ def components() -> dict[str, Callable[[bool], Answers]]:
     contrast: dict[str, dict[str, Any]] = {
         "default": {},
         "spectral": {"loss": "spectral"},
-        "spectral, given": {"loss": "spectral", "negatives": "given", "random_state": 0},
-        "augment": {"pairs": "augment", "augment": "gaussian_noise", "n_views": 2, "random_state": 0},
+        "spectral, permutation": {"loss": "spectral", "negatives": "permutation", "random_state": 0},
+        "augment": {"pairs": "augment", "augment": "gaussian_noise", "random_state": 0},
         "landmarks": {"storage": Nystroem(30)},
     }
     made: dict[str, Callable[[bool], Answers]] = {}
@@ -399,7 +398,7 @@ def regressors() -> dict[str, Callable[[bool], Answers]]:
         FunctionalKernelRegressor().fit(shaken(CURVES[:24], s), CURVES[:24, ::2]), CURVES[24:]
     )
     made["curves, squared"] = lambda s: asked(
-        FunctionalKernelRegressor(loss="squared", convention="reference", basis="fourier").fit(
+        FunctionalKernelRegressor(loss="squared", basis="cosine_sine", center=False).fit(
             shaken(CURVES[:24], s), CURVES[:24, ::2]
         ),
         CURVES[24:],
