@@ -140,6 +140,7 @@ _TABLE = ("filling_", "$estimator", "state")
         ("kernel_autoencoder_filled", _in(*_TABLE, columns_={"$tuple": [{"$dict": []}] * 3}), "known kind"),
         ("kernel_autoencoder_filled", _in(*_TABLE, columns_={"$tuple": []}), "rows"),
         ("io_regressor", _without_outputs, "20 outputs"),
+        ("io_regressor", lambda found: found.content["state"].update(_outputs_given=None), "20 outputs; got None"),
         ("operator_regressor_cv", _in("model_", "fields", loss=None), "must have loss_"),
         ("deep_rkm", _in("model_", "fields", items=None), "items"),
         (

@@ -209,7 +209,8 @@ class InputOutputKernelRegressor(KernelMachine):
         if "model_" in vars(self):
             n, given = len(self.output_.gram_mean), self._outputs_given
             check_items_stored(self.output_kernel_, self.train_outputs_, n)
-            if given is not None and (not isinstance(given, (list, np.ndarray)) or len(given) != n):
+            none = given is None and self.output_kernel_.domain == "gram"
+            if not none and (not isinstance(given, (list, np.ndarray)) or len(given) != n):
                 raise InputError(f"a model file must hold {n} outputs; got {shown(given)}")
 
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
