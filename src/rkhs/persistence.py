@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.codec import Decoder, Encoder, SizeError
 from rkhs._core.config import is_concrete
-from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
+from rkhs._core.containers import FORMAT, LARGEST, Container, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.memory import readable
 from rkhs._core.pipelines import pack_pipeline, unpack_pipeline
@@ -202,9 +202,7 @@ def read_model(
     path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None
 ) -> ModelFile:
     """Read a model file with its notes, version and checksum; see :func:`load`."""
-    check_limits(max_bytes, expected_sha256)
-    digest = None if expected_sha256 is None else expected_sha256.lower()
-    container = read_container(path, FORMAT, LARGEST if max_bytes is None else max_bytes, digest)
+    container = read_container(path, FORMAT, max_bytes, expected_sha256)
     limit = min(LARGEST, _SMALL + _TIMES * container.n_bytes) if max_bytes is None else max_bytes
     try:
         return _build(container, limit - container.n_bytes)

@@ -83,9 +83,9 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     twice = [np.concatenate([v, v]) for v in (codes, y, groups)]
     honest = _cross_validated(*twice, 0)
     flattered = _cross_validated(twice[0], twice[1], np.arange(60), 0)
-    assert honest.accuracy < 0.7 < flattered.accuracy  # the classes are noise
-    assert honest.error == pytest.approx(_cross_validated(codes, y, groups, 0).error, abs=0.02)
-    assert honest.error > 1.2 * flattered.error
+    assert honest["accuracy"] < 0.7 < flattered["accuracy"]  # the classes are noise
+    assert honest["standard error"] == pytest.approx(_cross_validated(codes, y, groups, 0)["standard error"], abs=0.02)
+    assert honest["standard error"] > 1.2 * flattered["standard error"]
 
 
 @pytest.mark.parametrize(

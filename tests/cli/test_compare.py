@@ -108,10 +108,10 @@ def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
     assert main(words) == 2
     assert "known.csv: --targets must have one row a row of the input, 40; got 39" in capsys.readouterr().err
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[:5], "r5,,7", *rows[6:]]) + "\n")
-    found = read_targets(args, read_input(args, "named.csv", gram=True))
+    found = read_targets(args, read_input(args, "named.csv"))
     assert [i for i, one in enumerate(found) if one is None] == [5]
     Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
-    np.testing.assert_array_equal(read_targets(args, read_input(args, "named.csv", gram=True)), Y)
+    np.testing.assert_array_equal(read_targets(args, read_input(args, "named.csv")), Y)
 
 
 def test_errors_of_a_gram_matrix_need_its_diagonal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

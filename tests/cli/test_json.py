@@ -15,7 +15,7 @@ from rkhs._core.containers import FORMAT, read_container, write_container
 from rkhs.cli.main import main
 from rkhs.cli.summaries import print_json
 from rkhs.data import write_codes
-from rkhs.evaluation import CodeComparison, HeadScore, reconstruction
+from rkhs.evaluation import CodeComparison, HeadScore, Sizes, reconstruction
 
 X = np.random.default_rng(0).normal(size=(14, 3))
 
@@ -49,9 +49,9 @@ def test_fit_info_and_errors_of_models(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_compare(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = (HeadScore("PCA", "forest", np.array([0.5, 0.75]), 0.1),)
+    rows, sizes = (HeadScore("PCA", "forest", np.array([0.5, 0.75]), 0.1),), Sizes(10, 10, 8, 8, 2, 4)
     monkeypatch.setattr(
-        "rkhs.evaluation.compare_codes", lambda *_, **__: CodeComparison(rows, "accuracy", 2, 2, "Do not.")
+        "rkhs.evaluation.compare_codes", lambda *_, **__: CodeComparison(rows, "accuracy", 2, 2, "Do not.", sizes)
     )
     found = answer(capsys, "compare", "in.csv", "--target", "a", "--at-most", "10")
     assert (found["verdict"], found["rows used"], found["components"]) == ("Do not.", 10, 2)

@@ -429,16 +429,16 @@ MISTAKES = (
     Mistake(
         "columns by position where the model knows their names",
         "cli/inputs.py",
-        "return _report_skipped(read_items(path, kind=args.kind, **{**_given_options(args), **columns}))",
-        "return read_input(args, path)",
+        "lambda columns: read_input(changed(args, **columns), path)",
+        "lambda columns: read_input(args, path)",
         ("cli/test_commands.py", "cli/test_kinds.py"),
     ),
     # ---------------------------------------------------------------- evaluation, plots, augment, testing
     Mistake(
         "learners see all labels where few are asked for",
         "evaluation/comparison.py",
-        "n_labels is not None and n_labels < len(train)",
-        "n_labels is not None and False",
+        "if most < len(train):",
+        "if most < 0:",
         ("evaluation/test_comparison.py",),
     ),
     Mistake(

@@ -246,10 +246,11 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
 def read_container(
     path: str | os.PathLike[str],
     version: tuple[int, int],
-    max_bytes: int,
+    max_bytes: int | None,
     expected_sha256: str | None = None,
 ) -> Container:
     """Read a model file: its size first, then its header, then its checksum, then the rest."""
+    largest, digest = _limits(max_bytes, expected_sha256)
     try:
         source = os.fsdecode(path)
     except TypeError:
@@ -258,15 +259,15 @@ def read_container(
         with open_regular(path) as handle:
             before = os.fstat(handle.fileno())
             size = before.st_size
-            if size > max_bytes:
+            if size > largest:
                 raise ModelFileError(
-                    f"{source}: the file has {readable(size)}, more than the {readable(max_bytes)} that it may have; "
+                    f"{source}: the file has {readable(size)}, more than the {readable(largest)} that it may have; "
                     f"if you trust it, pass a larger max_bytes"
                 )
-            found = None if expected_sha256 is None else _sha256(_pieces(handle, 0, size))
-            if found != expected_sha256:
+            found = None if digest is None else _sha256(_pieces(handle, 0, size))
+            if found != digest:
                 raise ModelFileError(
-                    f"{source}: expected a file with SHA-256 {expected_sha256}; got {found}: it is another file, or it "
+                    f"{source}: expected a file with SHA-256 {digest}; got {found}: it is another file, or it "
                     "was changed; get it again from where the number came from"
                 )
             container = _read(handle, size, source, version)
@@ -281,8 +282,8 @@ def read_container(
         raise ModelFileError(f"cannot read the model file {source!r} ({reason}); check folder and spelling") from error
 
 
-def check_limits(max_bytes: int | None, expected_sha256: str | None) -> None:
-    """Refuse limits that are none: ``max_bytes`` and a SHA-256 in hexadecimal digits, or None."""
+def _limits(max_bytes: int | None, expected_sha256: str | None) -> tuple[int, str | None]:
+    """The largest size and the SHA-256 in small letters, or None; what is no number of bytes or digits is refused."""
     whole = isinstance(max_bytes, (int, np.integer)) and not isinstance(max_bytes, bool)
     if max_bytes is not None and not (whole and max_bytes > 0):
         raise InputError(f"max_bytes must be a positive integer, or None; got {max_bytes!r}")
@@ -290,3 +291,4 @@ def check_limits(max_bytes: int | None, expected_sha256: str | None) -> None:
         isinstance(expected_sha256, str) and re.fullmatch("[0-9a-fA-F]{64}", expected_sha256)
     ):
         raise InputError(f"expected_sha256 must be 64 hexadecimal digits, or None; got {expected_sha256!r}")
+    return LARGEST if max_bytes is None else max_bytes, expected_sha256 and expected_sha256.lower()

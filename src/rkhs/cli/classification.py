@@ -6,7 +6,7 @@ import argparse
 import time
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_sentences
@@ -65,16 +65,13 @@ def fit_classifier(args: argparse.Namespace) -> int:
         "components": codes.shape[1],
         "classes": dict(counts),
         "rows without a class": int((~known).sum()),
-        "accuracy": score.accuracy,
-        "standard error": score.error,
+        **score,
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
-        "folds": score.folds,
         "columns": {"said": column_sentences(estimator, data)},
         "model": args.output,
         "seconds": time.perf_counter() - started,
     }
-    kept = {known: facts[known] for known in ("accuracy", "standard error")}
-    kept |= {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
+    kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
     tell(args, facts, [*_summary(facts), *facts["columns"]["said"], f"model: {args.output}"])
     return 0
@@ -119,15 +116,7 @@ def _copies(data: Dataset) -> np.ndarray:
     return np.array([seen.setdefault(tuple(row), len(seen)) for row in data.X.tolist()])
 
 
-class _Score(NamedTuple):
-    """Share of rows whose class is found, its standard error, and into how many parts the rows were split."""
-
-    accuracy: float
-    error: float
-    folds: int
-
-
-def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> _Score:
+def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> dict[str, float]:
     """Each row predicted by learners that saw neither it nor a copy of it; the error is that of counting rows."""
     import numpy as np
     from sklearn.model_selection import StratifiedGroupKFold
@@ -145,30 +134,22 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
                 if len(test) and len(train) > 1:
                     hits.append(SmoothClassifier().fit(codes[train], y[train]).predict(codes[test]) == y[test])
     accuracy = float(np.concatenate(hits).mean())
-    return _Score(accuracy, counting_error(accuracy, len(np.unique(groups))), folds)
-
-
-def _small_training_parts(folds: int) -> list[str]:
-    """What few parts mean for the accuracy."""
-    if folds >= _FOLDS:
-        return []
-    share = (folds - 1) / folds
-    return [
-        f"It was measured with {share:.0%} of the known rows, for a class has {folds} only; the model has them all."
-    ]
+    error = counting_error(accuracy, len(np.unique(groups)))
+    return {"accuracy": accuracy, "standard error": error, "folds": folds}
 
 
 def _summary(facts: dict[str, Any]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     shown = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
-    gaps = facts["rows without a class"]
+    gaps, folds = facts["rows without a class"], facts["folds"]
+    measured = f"It was measured with {(folds - 1) / folds:.0%} of the known rows, for a class has {folds} only; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
         f"predicts {name}: {shown}" + (f"; {gaps} of {n} rows have none, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
-        f"{facts['folds']} parts, {_REPEATS} times; the most common class alone: "
+        f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *_small_training_parts(facts["folds"]),
+        *([f"{measured}the model has them all."] if folds < _FOLDS else []),
         f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",
     ]

@@ -165,15 +165,6 @@ def _filling_sentence(data: Dataset) -> str:
     )
 
 
-def _molecule_notes(data: Dataset) -> list[str]:
-    from rkhs.data.columns import TWINS, row_copies
-    from rkhs.data.molecule_files import molecule_remarks
-
-    assert data.smiles is not None
-    said = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
-    return [f"note: {text}" for text in said if text]
-
-
 def column_notes(data: Dataset) -> list[str]:
     """What was guessed of the file, and what is said of its columns."""
     return [f"file: {in_flags(text)}" for text in data.guessed] + _notes_of_columns(data)
@@ -181,12 +172,14 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
-    from rkhs.data.columns import column_remarks, curve_remarks, share_a_unit
+    from rkhs.data.columns import TWINS, column_remarks, curve_remarks, row_copies, share_a_unit
+    from rkhs.data.molecule_files import molecule_remarks
 
-    if data.kind == "molecules" and data.smiles is not None:
-        return _molecule_notes(data)
-    if _in_memory(data) and _symmetric(data.X):
-        return [_matrix_sentence(data.X)]
+    if data.smiles is not None:
+        said = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
+        return [f"note: {text}" for text in said if text]
+    if note := _matrix_note(data):
+        return [note]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
@@ -206,19 +199,16 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     return said
 
 
-def _matrix_sentence(X: np.ndarray) -> str:
+def _matrix_note(data: Dataset) -> str:
+    """What is said of a table that is a matrix between more than a handful of items; nothing of any other."""
     import numpy as np
 
+    X = data.X
+    if not (_in_memory(data) and len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0)):
+        return ""
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
         return (
             "note: the table is symmetric with zeros on the diagonal, as distances D are: write np.exp(-D**2 / "
             "np.median(D)**2) to a file, and read that by --gram"
         )
     return "note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"
-
-
-def _symmetric(X: np.ndarray) -> bool:
-    """Whether rows and columns are the same numbers, of more than a handful of items."""
-    import numpy as np
-
-    return bool(len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0))

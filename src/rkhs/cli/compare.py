@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
             progress=sys.stderr.isatty(),
         )
     facts = _facts(args, found, len(X), components) | {"notes": notes}
-    tell(args, facts, [*said, *notes, *_sizes(args, found.sizes), *_scores(found, args.splits)])
+    tell(args, facts, [*said, *notes, _sizes(args, found.sizes), *_scores(found, args.splits)])
     return 0
 
 
@@ -133,22 +133,20 @@ def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: 
         "rows": n,
         "rows used": min(n, args.at_most),
         "components": components,
-        "sizes": None if found.sizes is None else asdict(found.sizes),
+        "sizes": asdict(found.sizes),
         "measure": found.measure,
         "scores": [{name: getattr(row, name) for name in names} for row in found.rows],
         "verdict": found.verdict,
     }
 
 
-def _sizes(args: argparse.Namespace, sizes: Sizes | None) -> list[str]:
-    if sizes is None:
-        return []
+def _sizes(args: argparse.Namespace, sizes: Sizes) -> str:
     known = "All" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
     what = "the target" if args.target is None else args.target
-    return [
+    return (
         f"{known} rows have a value of {what}. In each split codes are learned from {sizes.codes} rows without it, "
         f"learners from {sizes.learners} rows, and {sizes.test} rows are predicted ({sizes.tested} in all splits)"
-    ]
+    )
 
 
 def _scores(found: CodeComparison, n_splits: int) -> list[str]:
@@ -176,7 +174,7 @@ def _longer(n_splits: int) -> str:
 def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
     """The items and what is to be predicted, in the same order."""
     if args.targets is not None:
-        data = read_input(args, args.input, gram=args.gram)
+        data = read_input(args, args.input)
         with user_errors():
             y = read_targets(args, data)
         if len(y) != len(data.X):

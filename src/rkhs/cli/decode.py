@@ -114,36 +114,17 @@ class _Ranked(NamedTuple):
 
 
 def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, Any], codes: np.ndarray) -> _Ranked:
+    """Rank training items, or a file chunk by chunk: of its names, SMILES and texts those of the best are kept."""
     from rkhs._core.checks import check_count
+    from rkhs.estimators import BestCandidates
 
     n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
     check_count(args.chunk_rows, "--chunk-rows")
     options = {"by": args.by, **diag_options(args, model)}
-    if args.candidates is not None:
-        return _stream(args, model, notes, codes, n_best, options)
-    known = notes.get("input", {})
-    ranking = model.decode(codes, None, n_best=n_best, **options)
-    return _Ranked(ranking, *_training_names(model, known), known.get("skipped_rows") or [])
-
-
-def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
-    from rkhs.outputs import Euclidean
-
-    rows = known.get("kind", "vectors") in ("vectors", "curves") or getattr(model, "filling_", None) is not None
-    return rows and isinstance(getattr(model, "output_", None), Euclidean)
-
-
-def _stream(
-    args: argparse.Namespace,
-    model: KernelEstimator,
-    notes: dict[str, Any],
-    codes: np.ndarray,
-    n_best: int,
-    options: dict[str, Any],
-) -> _Ranked:
-    """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept."""
-    from rkhs.estimators import BestCandidates
-
+    if args.candidates is None:
+        known = notes.get("input", {})
+        ranking = model.decode(codes, None, n_best=n_best, **options)
+        return _Ranked(ranking, *_training_names(model, known), known.get("skipped_rows") or [])
     best = BestCandidates(n_best)
     names: dict[int, str] = {}
     texts: dict[int, str] = {}
@@ -156,6 +137,13 @@ def _stream(
         names, texts = (_kept(old, numbers, start, new) for old, new in ((names, data.row_names), (texts, written)))
     named, spelled = (column if any(column.values()) else None for column in (names, texts))
     return _Ranked(best.ranking, named, spelled, lost)
+
+
+def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
+    from rkhs.outputs import Euclidean
+
+    rows = known.get("kind", "vectors") in ("vectors", "curves") or getattr(model, "filling_", None) is not None
+    return rows and isinstance(getattr(model, "output_", None), Euclidean)
 
 
 def _kept(old: dict[int, str], numbers: list[int], start: int, new: Sequence[str] | None) -> dict[int, str]:

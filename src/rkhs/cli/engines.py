@@ -35,16 +35,16 @@ def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {"engine": Dask(args.scheduler, n_workers=jobs) if args.engine == "dask" else Threads(jobs)}
 
 
-def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
+def find_rows(args: argparse.Namespace, data: Dataset) -> Any:
     """Return where workers read the rows of a file themselves, if it is one of plain numbers; else the rows."""
     from rkhs.engines import ParquetRows, as_rows
 
     chosen = args.columns is not None or getattr(args, "drop_columns", None) is not None
-    whole = data.kind == "vectors" and isinstance(path, str) and not chosen
+    whole, path = data.kind == "vectors" and not chosen, os.path.abspath(args.input)
     if whole and path.lower().endswith(".npy"):
-        return as_rows(os.path.abspath(path))
+        return as_rows(path)
     if whole and path.lower().endswith(".parquet") and data.column_names is not None:
-        return ParquetRows.of(os.path.abspath(path), tuple(data.column_names))
+        return ParquetRows.of(path, tuple(data.column_names))
     return data.items
 
 

@@ -27,11 +27,8 @@ def _classes(constraint: bool = False) -> dict[str, Any]:
 
     table: dict[str, Any] = {_key(name): make for name, make in kernels_by_name().items()}
     for package in (*_PACKAGES, *(("constraints",) if constraint else ())):
-        try:
-            module = importlib.import_module(f"rkhs.{package}")
-        except ModuleNotFoundError:
-            continue
-        for name in getattr(module, "__all__", ()):
+        module = importlib.import_module(f"rkhs.{package}")
+        for name in module.__all__:
             value = getattr(module, name)
             if inspect.isclass(value) and issubclass(value, Configurable) and is_concrete(value):
                 table[_key(name)] = value
@@ -78,18 +75,11 @@ def parse_setting(text: str) -> tuple[str, Any]:
 def parse_value(text: str, what: str) -> Any:
     """Return a Python literal, an object such as ``matern(nu=1.5)`` or ``huber(0.1)``, or else the text itself."""
     tree = _parse(text, what)
-    built = isinstance(tree, (ast.Call, ast.BinOp, ast.Tuple, ast.List))
-    if tree is None or not (built or _is_literal(tree)):
-        return text
-    return _build(tree, what)
-
-
-def _is_literal(tree: ast.expr) -> bool:
-    """Whether a tree is a number, a text or a container of such."""
+    if isinstance(tree, (ast.Call, ast.BinOp, ast.Tuple, ast.List)):
+        return _build(tree, what)
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        ast.literal_eval(tree)
-        return True
-    return False
+        return text if tree is None else ast.literal_eval(tree)
+    return text
 
 
 def _build(node: ast.expr, what: str) -> Any:

@@ -15,14 +15,13 @@ from rkhs.cli.kinds import choose_by_classes, chose_kernel
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.regression import LOSSES, fit_predictor
-from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust, plan_scores
+from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import add_json_option, tell
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
-    from rkhs.selection import KernelChoice
 
 
 _LANDMARKS = 500  # at least, of an automatic storage
@@ -138,12 +137,12 @@ def run(args: argparse.Namespace) -> int:
     if args.predict is not None:
         return fit_predictor(args)
     outputs = _plan(args)
-    data = open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
+    data = open_stream(args) if args.stream else read_input(args, args.input)
     estimator = _estimator(args, data)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
     with user_errors():
-        fitted = fit_items(args, estimator, data, find_rows(args, args.input, data) if args.engine == "dask" else None)
+        fitted = fit_items(args, estimator, data, find_rows(args, data) if args.engine == "dask" else None)
     seconds = time.perf_counter() - started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
@@ -170,7 +169,9 @@ def _estimator(args: argparse.Namespace, data: Dataset) -> KernelEstimator:
     with user_errors():
         choice = choose_by_classes(args, data)
     if loud:
-        print(_comparison(choice), flush=True)
+        errors = (f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
+        said = f"chosen by the classes; leave-one-out errors (1: the mean): {', '.join(errors)}"
+        print(f"kernel: {choice.kernel!r}, {said}", flush=True)
     return build_estimator(args, data, None, {"kernel": choice.kernel})
 
 
@@ -178,12 +179,6 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
     """Print the kernel that the kind of items brought, if the user chose none."""
     if not chose_kernel(args) and data.kind not in ("vectors", "gram", "table", "curves"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
-
-
-def _comparison(choice: KernelChoice) -> str:
-    """The kernel that was chosen, and the errors of all."""
-    errors = (f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
-    return f"kernel: {choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the mean): {', '.join(errors)}"
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
@@ -195,7 +190,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
-    plan_scores(args, outputs)
+    outputs.add("--scores", args.scores, TABLES)
     outputs.add_checkpoint("--checkpoint", args.checkpoint)
     return outputs
 

@@ -32,11 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what is known of a model."""
-    from rkhs._core.containers import FORMAT, LARGEST, check_limits, file_sha256, read_container
+    from rkhs._core.containers import FORMAT, file_sha256, read_container
 
-    check_limits(args.max_bytes, args.sha256)
-    digest = None if args.sha256 is None else args.sha256.lower()
-    container = read_container(args.model, FORMAT, LARGEST if args.max_bytes is None else args.max_bytes, digest)
+    container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
     pipeline = container.content["class"] == "sklearn.pipeline.Pipeline"
     try:
         facts = _steps(args) if pipeline else _facts(container)

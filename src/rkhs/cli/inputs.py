@@ -108,13 +108,13 @@ def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, 
     return {"diag": args.diag}
 
 
-def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
+def read_input(args: argparse.Namespace, path: str) -> Dataset:
     """Read a file as the options say, without the rows of ``--leave-out``."""
     if path.lower().endswith(".rkhs"):
         raise InputError(
             f"{path}: a model; expected a file of items, as rkhs fit reads them; rkhs info says what it is"
         )
-    data = _read_all(args, path, gram=gram)
+    data = _read_all(args, path, getattr(args, "gram", False))
     if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
         from rkhs.cli.expressions import parse_kernel
 
@@ -123,16 +123,26 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
     return data if out is None or out == APART else without_rows(data, out)
 
 
-def of_two(args: argparse.Namespace, *, new: bool) -> argparse.Namespace:
-    """The options as one of two files takes them."""
-    path, given = (args.new, {"drop_columns": None}) if new else (args.input, {})  # a model knows what is left out
-    files = [file.lower().endswith(".smi") for file in (args.input, args.new) if file is not None]
-    if path.lower().endswith(".smi") and not all(files):  # --smiles is the column of the table beside it
-        given["smiles"] = None
-    return changed(args, **given)
+def read_known(args: argparse.Namespace) -> Dataset:
+    """The first of two files."""
+    return read_input(_of_two(args, args.input), args.input)
 
 
-def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"]) -> Dataset:
+def read_new(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Dataset:
+    """The second of two files, read as the first, or the first where it is alone."""
+    if args.new is None:
+        return known
+    notes = input_notes(known, args)
+    return read_for_model(changed(_of_two(args, args.new), drop_columns=None), args.new, model, notes)
+
+
+def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
+    """The options as one of two files takes them: --smiles is the column of the table beside a .smi file."""
+    alike = args.new is None or args.input.lower().endswith(".smi") == args.new.lower().endswith(".smi")
+    return args if alike or not path.lower().endswith(".smi") else changed(args, smiles=None)
+
+
+def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
     from rkhs.data import read_table
 
     options = _given_options(args)
@@ -150,27 +160,20 @@ def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cros
 
 
 def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
-    """Items of any kind, or else a table of texts and gaps."""
+    """Items of any kind, or else a table of texts and gaps whose cells are in order."""
     from rkhs.data import read_items
+    from rkhs.data.mixed import OF_MIXED, read_mixed
+    from rkhs.data.text import MIXED
 
     try:
         return _report_skipped(read_items(path, kind=args.kind, **options))
     except InputError as error:
-        found = _texts_and_gaps(args, path, options, error)
-        if found is None:
+        if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
             raise
-        return found
-
-
-def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:
-    """A table that is no table of numbers, if its cells are in order: texts repeat, and numbers hold no stray text."""
-    from rkhs.data.mixed import OF_MIXED, read_mixed
-    from rkhs.data.text import MIXED
-
-    if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
-        return None
-    data = read_mixed(path, **options)
-    return _report_skipped(data) if all(_in_order(column.tolist()) for column in data.X.T) else None
+        data = read_mixed(path, **options)
+        if not all(_in_order(column.tolist()) for column in data.X.T):
+            raise
+    return _report_skipped(data)
 
 
 def _in_order(cells: list[Any]) -> bool:
@@ -207,14 +210,13 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
 def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
     """A table of numbers and texts; new files have the columns of the training file."""
     from rkhs.data import read_mixed
-    from rkhs.data.readers import column_titles
 
     options = _given_options(args)
     if getattr(args, "gram", False):
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
-        titles = column_titles(path, **_title_options(args))
+        titles = titles_of(args, path)
         if set(titles) & set(names):
             _refuse_lacking(path, names, titles)
     return _report_skipped(read_mixed(path, kinds=kinds, **options))
@@ -257,7 +259,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
     known = notes.get("input", {})
     args = _as_known(args, path, known)
     if model.kernel_.domain == "gram":
-        data = _in_training_order(path, read_input(args, path, gram="cross"), known.get("column_names"))
+        data = _in_training_order(path, read_input(changed(args, gram="cross"), path), known.get("column_names"))
     elif known.get("kind") == "table":
         data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
     elif known.get("kind") in ("vectors", "curves"):
@@ -280,17 +282,9 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
-    from rkhs.data import read_items
-
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
-
-    def read(columns: dict[str, Any]) -> Dataset:
-        if not columns:
-            return read_input(args, path)
-        return _report_skipped(read_items(path, kind=args.kind, **{**_given_options(args), **columns}))
-
-    return _by_names(path, read, names)
+    return _by_names(path, lambda columns: read_input(changed(args, **columns), path), names)
 
 
 def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dataset:
@@ -422,26 +416,25 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:
     """Whether most names of training items stand in the first row of a file; they may be numbers."""
-    from rkhs.data.readers import column_titles
-
     if names is None or not is_text_table(path):
         return False
-    titles = column_titles(path, **_title_options(args))
+    titles = titles_of(args, path)
     return len(set(titles)) == len(titles) and 2 * len(set(titles) & set(names)) > len(names)
 
 
-def _title_options(args: argparse.Namespace) -> dict[str, Any]:
-    """How the first row of a file is read."""
-    return {name: value for name, value in reading_options(args).items() if name not in ("header", "missing")}
+def titles_of(args: argparse.Namespace, path: str) -> list[str]:
+    """Cells of the first row of a file; none where it has no columns."""
+    from rkhs.data.readers import column_titles
+
+    options = reading_options(args)
+    return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})
 
 
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:
     """The column of row names that was given, or that of the training file where this file has it too."""
-    from rkhs.data.readers import column_titles
-
     if args.index_column is not None or title is None or title in named_columns(args.columns):
         return args.index_column
-    return title if args.header != "no" and title in column_titles(path, **_title_options(args)) else None
+    return title if args.header != "no" and title in titles_of(args, path) else None
 
 
 @contextmanager

@@ -20,27 +20,22 @@ from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
 
-# command -> (module with add_arguments(parser) and run(args) -> exit status, one line of help)
+# Command, the name of its module with add_arguments(parser) and run(args) -> exit status, and its line of help.
 _COMMANDS = {
-    "fit": ("rkhs.cli.fit", "fit a model to a table, molecules, graphs or other items, and write it to a file"),
-    "map": ("rkhs.cli.map", "draw two components of the rows of a file as a picture"),
-    "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
-    "predict": ("rkhs.cli.predict", "predict numbers for the rows of a file with a model of fit --predict"),
-    "novelty": ("rkhs.cli.novelty", "say which rows of a file are unlike the others, or unlike those of another file"),
-    "nearest": (
-        "rkhs.cli.nearest",
-        "list the known items that are most like each item of a file",
-    ),
-    "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
-    "compare": (
-        "rkhs.cli.compare",
-        "say whether codes of a file are worth having for a class or number, or how well models rebuild its rows",
-    ),
-    "report": ("rkhs.cli.report", "write one HTML page about a file and its model: the map, errors, what to know"),
-    "export": ("rkhs.cli.export", "write the encoder or decoder of a model as an ONNX file"),
-    "completion": ("rkhs.cli.completion", "print a script that completes commands and flags in bash or zsh"),
-    "info": ("rkhs.cli.info", "say what a model file holds"),
-    "versions": ("rkhs.cli.versions", "print the versions of rkhs, Python and everything rkhs can use"),
+    "fit": "fit a model to a table, molecules, graphs or other items, and write it to a file",
+    "map": "draw two components of the rows of a file as a picture",
+    "transform": "encode the rows of a file with a model",
+    "predict": "predict numbers for the rows of a file with a model of fit --predict",
+    "novelty": "say which rows of a file are unlike the others, or unlike those of another file",
+    "nearest": "list the known items that are most like each item of a file",
+    "decode": "turn codes back into vectors, or into the nearest known items",
+    "compare": "say whether codes of a file are worth having for a class or number, or how well models rebuild "
+    "its rows",
+    "report": "write one HTML page about a file and its model: the map, errors, what to know",
+    "export": "write the encoder or decoder of a model as an ONNX file",
+    "completion": "print a script that completes commands and flags in bash or zsh",
+    "info": "say what a model file holds",
+    "versions": "print the versions of rkhs, Python and everything rkhs can use",
 }
 _AS_WRITTEN = argparse.RawDescriptionHelpFormatter  # examples keep their lines
 _USER_ERROR, _OWN_ERROR, _INTERRUPTED = 2, 1, 130
@@ -57,7 +52,7 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, Comm
     parser.add_argument("--version", action="version", version=f"rkhs {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     made: dict[str, CommandParser] = {}
-    for name, (_, line) in _COMMANDS.items():
+    for name, line in _COMMANDS.items():
         text = f"{line[0].upper()}{line[1:]}."
         made[name] = commands.add_parser(name, help=line, description=text, formatter_class=_AS_WRITTEN)
         if name == chosen:
@@ -66,7 +61,7 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, Comm
 
 
 def _add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
-    importlib.import_module(_COMMANDS[name][0]).add_arguments(parser)
+    importlib.import_module(f"rkhs.cli.{name}").add_arguments(parser)
     add_config_options(parser)
     parser.add_argument("--traceback", action="store_true", help="show where an error arose, for bug reports")
 
@@ -101,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.print_config and parser is not None:
                 print(as_toml(parser, args.command, args))
                 return _status(0, out)
-            return _status(importlib.import_module(_COMMANDS[args.command][0]).run(args), out)
+            return _status(importlib.import_module(f"rkhs.cli.{args.command}").run(args), out)
         except KeyboardInterrupt as interrupt:
             return _interrupted(interrupt, args)
         except Exception as error:

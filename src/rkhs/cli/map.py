@@ -10,9 +10,9 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.fit import add_fit_options
-from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, column, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
-from rkhs.cli.targets import read_with_values
+from rkhs.cli.targets import read_coloured
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,11 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fit two components and draw them."""
     Outputs(("INPUT", args.input)).add("-o", args.output, PICTURES)
-    values = None
-    if args.color is None:
-        data = read_input(args, args.input, gram=args.gram)
-    else:
-        data, values = read_with_values(args, args.color, "--color", empty="")
+    data, values = read_coloured(args, args.color, "--color")
     colours = _colours(values, args)
     with user_errors():
         model = build_estimator(args, data)

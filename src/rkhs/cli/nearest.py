@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import add_kernel_options, column_change
-from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, read_known, read_new, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import beside, give_rows
@@ -56,16 +56,14 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.checks import check_count
 
     top = check_count(args.top, "--top")
-    known = read_input(of_two(args, new=False), args.input)
+    known = read_known(args)
     if args.new is None and known.n_samples == 1:
         raise InputError(f"{args.input}: expected at least two items, for one is not near itself; give NEW too")
     with user_errors():
         kernel, numbers = _compared(args, known)
-        data = known
-        if args.new is not None:
-            width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}
-            reader: Any = SimpleNamespace(kernel_=kernel, **width)
-            data = read_for_model(of_two(args, new=True), args.new, reader, input_notes(known, args))
+        width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}
+        reader: Any = SimpleNamespace(kernel_=kernel, **width)
+        data = read_new(args, known, reader)
         found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
     rows = _rows(data, known, _SIMILARITIES.get(type(kernel).__name__, "distance"), *found)
     said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by {kernel!r}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import add_kernel_options
-from rkhs.cli.inputs import add_input_options, input_notes, of_two, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, read_known, read_new, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, row_labels, write_numbers
@@ -58,23 +58,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, compare, write and say."""
-    outputs = Outputs(("FILE", args.input), *([] if args.new is None else [("NEW", args.new)]))
+    outputs = Outputs(("FILE", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, TABLES)
     import numpy as np
 
     from rkhs._core.checks import check_number
 
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
-    known = read_input(of_two(args, new=False), args.input, gram=args.gram)
+    known = read_known(args)
     from rkhs.estimators import KernelNovelty  # a wrong file is refused before this
 
     known = as_predictors_read(args, known)
-    data = known
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
-        if args.new is not None:
-            data = read_for_model(of_two(args, new=True), args.new, model, input_notes(known, args))
+        data = read_new(args, known, model)
         p, scores = model.p_values(data.items), -model.score_samples(data.items)
     if args.output is not None:
         write_numbers(args.output, np.column_stack([p, scores]), data, ["p", "score"], numbered=True)

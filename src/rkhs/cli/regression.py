@@ -86,8 +86,7 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKe
     from rkhs.estimators import OperatorKernelRegressorCV
 
     alike = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
-    model = build_estimator(args, data, OperatorKernelRegressorCV, {"loss": loss, **alike})
-    assert isinstance(model, OperatorKernelRegressorCV)
+    model: OperatorKernelRegressorCV = build_estimator(args, data, OperatorKernelRegressorCV, {"loss": loss, **alike})
     return model
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import add_fit_options, say_kernel
-from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, column, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.parser import changed, refuse_flags
 from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
 from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_columns
+from rkhs.cli.targets import read_coloured, values_beside, without_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,12 +124,8 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
         raise InputError(f"a report on a model needs items too: {said}; got the model alone")
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
-    target = None
-    if args.target is None:
-        reading, data = args, read_input(args, args.model, gram=args.gram)
-    else:
-        reading = without_columns(args, args.target)
-        data, target = read_with_values(changed(args, input=args.model), args.target, "--target", empty="")
+    reading = args if args.target is None else without_columns(args, args.target)
+    data, target = read_coloured(changed(args, input=args.model), args.target, "--target")
     estimator = build_estimator(args, data)
     if not args.json:
         say_kernel(args, estimator, data)
@@ -146,8 +142,6 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
 
 def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """The model of a file, and items read as its training file was."""
-    import numpy as np
-
     refuse_flags(args, _OF_FITS, f"is for a fit; got it with a model that is fitted, {args.model}; leave it out")
     file = read_model_file(args)
     if not hasattr(file.estimator, "transform"):
@@ -155,9 +149,9 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
         raise InputError(f"{args.model}: a report is about codes; got {got}, which has none; see rkhs predict")
     if args.target is None:
         return file.estimator, read_for_model(args, args.input, file.estimator, file.notes), None
-    values = read_column_of(changed(args, gram=file.estimator.kernel_.domain == "gram"), args.target, "--target")
     known = file.notes.get("input", {})
     by_position = known.get("kind") in ("vectors", None) and known.get("column_names") is None
     reading = without_columns(args, args.target) if by_position else args
     data = read_for_model(reading, args.input, file.estimator, file.notes)
-    return file.estimator, data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), "")
+    columns = changed(args, gram=file.estimator.kernel_.domain == "gram")
+    return file.estimator, data, values_beside(columns, args.target, "--target", data)

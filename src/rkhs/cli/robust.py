@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import real
-from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
 
@@ -46,20 +45,12 @@ def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) 
     )
 
 
-def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
-    """Look at the file of scores and at flags that contradict."""
-    if args.robust:
-        refuse_flags(
-            args,
-            ("stream", "engine", "checkpoint"),
-            "does not go with --robust, which fits rows in memory; leave one out",
-        )
-    outputs.add("--scores", args.scores, TABLES)
-
-
 def plan_robust(args: argparse.Namespace) -> None:
     """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
-    if not args.robust:
+    if args.robust:
+        why = "does not go with --robust, which fits rows in memory; leave one out"
+        refuse_flags(args, ("stream", "engine", "checkpoint"), why)
+    else:
         refuse_flags(args, ("scores", "trim"), "goes with --robust; got it without; add --robust, or leave it out")
     if args.leave_out is None:
         return
@@ -82,7 +73,11 @@ class Fitted(NamedTuple):
 
     def facts(self, data: Dataset) -> dict[str, Any]:
         """The same as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
-        return {} if self.found is None else _facts(self.found, data)
+        if self.found is None:
+            return {}
+        names, sides = row_labels(data), self.found.stands_apart
+        apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
+        return apart | {"largest error of a good row": _greatest_error(self.found)}
 
     def write_scores(self, path: str, data: Dataset) -> None:
         """One score a row, in the order of the file."""
@@ -190,12 +185,6 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
     first = rows[order[rows].argsort(kind="stable")][:_SHOWN]
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
     return ", ".join(names[i] for i in first.tolist()) + more
-
-
-def _facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
-    names, sides = row_labels(data), found.stands_apart
-    apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
-    return apart | {"largest error of a good row": _greatest_error(found)}
 
 
 def _greatest_error(found: RobustFit) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import named_columns, read_input, reading_options
+from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.parser import changed
 from rkhs.data.formats import is_table
@@ -32,9 +32,10 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     if lacking:
         raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
     names = list(known.column_names or (f"column{name}" if isinstance(name, int) else name for name in wanted))
-    data = read_input(args if args.targets else without_columns(args, *wanted), args.input, gram=args.gram)
-    if args.targets is None and args.columns is not None:
-        _refuse_in_both(args, wanted, set(names) & set(data.column_names or ()))
+    data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
+    both = {*names, *wanted} & {*(data.column_names or ()), *named_columns(args.columns)}
+    if args.targets is None and args.columns is not None and both:
+        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
@@ -70,12 +71,6 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
         raise InputError(said) from error
 
 
-def _refuse_in_both(args: argparse.Namespace, wanted: list[str | int], both: set[str]) -> None:
-    """Columns to predict, by number or by name, must not be among those that are read."""
-    if both or set(wanted) & set(named_columns(args.columns)):
-        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
-
-
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
     """Rows of a file of targets that have names must have those of the input."""
     if args.targets is None or data.row_names is None or known.row_names is None or data.skipped:
@@ -98,10 +93,16 @@ def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
     return sorted(place - (data.row_names is not None and index < place) for place in given)
 
 
-def read_with_values(
-    args: argparse.Namespace, name: str | int, flag: str, *, empty: str | None = None
-) -> tuple[Dataset, np.ndarray]:
-    """Read the items, and one column of classes or numbers that is no part of them; ``empty`` is a gap of texts."""
+def read_coloured(args: argparse.Namespace, name: str | int | None, flag: str) -> tuple[Dataset, np.ndarray | None]:
+    """Read the items, and the column that colours them if one is named, with empty texts for gaps."""
+    if name is None:
+        return read_input(args, args.input), None
+    data, values = read_with_values(args, name, flag)
+    return data, with_gaps(values, "")
+
+
+def read_with_values(args: argparse.Namespace, name: str | int, flag: str) -> tuple[Dataset, np.ndarray]:
+    """Read the items, and one column of classes or numbers that is no part of them."""
     import numpy as np
 
     if args.gram:
@@ -112,7 +113,7 @@ def read_with_values(
     data = read_input(without_columns(args, name), args.input)
     if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
-    return data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), empty)
+    return data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), None)
 
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -130,16 +131,16 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
 
 def known_values(args: argparse.Namespace, name: str, data: Dataset) -> list[str] | None:
     """What a column of this name in the input says of the rows that were read, empty for gaps; None without it."""
+    if args.header == "no" or name not in titles_of(args, args.input):
+        return None
+    return list(map(str, values_beside(changed(args, gram=False), name, "--predict", data).tolist()))
+
+
+def values_beside(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:
+    """A column of the input for the rows that were read, with empty texts for gaps."""
     import numpy as np
 
-    from rkhs.data.readers import column_titles
-
-    if args.header == "no" or name not in column_titles(args.input, **reading_options(changed(args, header=None))):
-        return None
-    values = np.delete(
-        read_column_of(changed(args, gram=False), name, "--predict"), [bad.row - 1 for bad in data.skipped]
-    )
-    return list(map(str, with_gaps(values, "").tolist()))
+    return with_gaps(np.delete(read_column_of(args, name, flag), [bad.row - 1 for bad in data.skipped]), "")
 
 
 def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Namespace:

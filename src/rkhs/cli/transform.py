@@ -53,13 +53,20 @@ def run(args: argparse.Namespace) -> int:
     model = file.estimator
     _check(args, model)
     if args.stream:
-        return _stream(args, model)
+        from rkhs.engines import as_rows
+        from rkhs.estimators.encode_files import transform_file
+
+        rows, shown = as_rows(args.input, "INPUT"), sys.stderr.isatty()
+        with user_errors():
+            shape = transform_file(model, rows, args.output, progress=shown, layer=args.layer)
+        print(f"{shape[0]} codes of {shape[1]} components: {args.output}")
+        return 0
     data = read_for_model(args, args.input, model, file.notes)
     outputs.need("-o", 8 * data.n_samples)
     if folder:
         options = {"engine": "serial", **engine_settings(args)}
         with user_errors():
-            n = encode_to_parquet(model, find_rows(args, args.input, data), args.output, **options)
+            n = encode_to_parquet(model, find_rows(args, data), args.output, **options)
         print(f"{n} codes: {args.output}")
         return 0
     with user_errors():
@@ -74,15 +81,3 @@ def _check(args: argparse.Namespace, model: KernelEstimator) -> None:
         raise InputError(f"{args.model}: {of_class(model)} has no codes; fit one that has, such as KernelPCA")
     if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:
         raise InputError(f"--layer is for deep autoencoders; got {args.layer} for {of_class(model)}; leave it out")
-
-
-def _stream(args: argparse.Namespace, model: KernelEstimator) -> int:
-    from rkhs.engines import as_rows
-    from rkhs.estimators.encode_files import transform_file
-
-    with user_errors():
-        shape = transform_file(
-            model, as_rows(args.input, "INPUT"), args.output, progress=sys.stderr.isatty(), layer=args.layer
-        )
-    print(f"{shape[0]} codes of {shape[1]} components: {args.output}")
-    return 0

@@ -77,11 +77,13 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         _refuse(options, (), found)
         graphs = read_graphs(file)
         facts: dict[str, Any] = {"classes": graphs.targets, "guessed": graphs.guessed}
-        return Dataset(_objects(graphs.graphs), "graphs", graphs.names, None, graphs.source, **facts)
+        return Dataset(np.fromiter(graphs.graphs, object), "graphs", graphs.names, None, graphs.source, **facts)
     if found == "series":
         _refuse(options, ("key", "delimiter", "encoding"), found)
         series = read_series(file, **options)
-        return Dataset(_objects(series.series), "series", series.names, None, series.source, classes=series.targets)
+        return Dataset(
+            np.fromiter(series.series, object), "series", series.names, None, series.source, classes=series.targets
+        )
     return _strings(file, found, kind, options)
 
 
@@ -121,11 +123,3 @@ def _table(file: Path, kind: str | None, options: dict[str, Any]) -> Dataset:
     if kind is not None and data.kind != kind:
         raise InputError(f"{file}: expected {kind}; got a file of {data.kind}; give a file of {kind}")
     return data
-
-
-def _objects(items: list[Any]) -> np.ndarray:
-    """Items one by one in an array of objects; NumPy would take them apart."""
-    array = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        array[i] = item
-    return array

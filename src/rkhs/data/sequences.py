@@ -86,7 +86,5 @@ def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
         texts = list(map(str.upper, texts))  # masked letters are the same letters
         changed = sum(map(operator.ne, found.texts, texts))
         guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
-    items = np.empty(len(texts), dtype=object)
-    items[:] = texts
-    spaced = any(len(text.split()) > 1 for text in texts)
+    items, spaced = np.array(texts, dtype=object), any(len(text.split()) > 1 for text in texts)
     return Dataset(items, kind or ("texts" if spaced else "sequences"), names, None, found.source, guessed=guessed)

@@ -94,7 +94,7 @@ class CodeComparison:
         Numbers a row in the codes, and in the raw input.
     verdict : str
         One or two sentences: use the codes, or do not, and why.
-    sizes : Sizes, optional
+    sizes : Sizes
         How many rows did what.
     """
 
@@ -103,7 +103,7 @@ class CodeComparison:
     n_components: int
     n_columns: int
     verdict: str
-    sizes: Sizes | None = None
+    sizes: Sizes
 
 
 @dataclass(frozen=True)
@@ -129,14 +129,6 @@ class Sizes:
 
 
 @within_limit
-def _say(progress: bool, what: str, seconds: float, done: float) -> None:
-    """Show what is done of a comparison, if that was asked for; nothing more at its end."""
-    if progress and done < 1.0:
-        show(what, seconds, done)
-    elif progress:
-        hide()
-
-
 def compare_codes(
     X: Any,
     y: Any,
@@ -206,8 +198,7 @@ def compare_codes(
     items, targets, known, classes = _read(X, y, kind, check_count(at_most, "at_most", at_least=20), seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
-    few = None if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
-    splits = list(_splits(targets, known, classes, n_splits, few, seed))
+    splits = list(_splits(targets, known, classes, n_splits, n_labels, seed))
     hidden = np.setdiff1d(np.arange(len(items)), known)
     methods = _methods(kind, kernel)
     scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
@@ -217,7 +208,8 @@ def compare_codes(
         inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
         for name, make in methods.items():
             start = time.perf_counter()
-            _say(progress, f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
+            if progress:
+                show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
             with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
                 warnings.simplefilter("ignore")
@@ -229,7 +221,8 @@ def compare_codes(
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores[name, head].append(float(score))
-    _say(progress, "", 0.0, 1.0)
+    if progress:
+        hide()
     sizes = _sizes(splits, len(items), len(known))
     measure, tested = ("accuracy", sizes.tested) if classes else ("R^2", 0)
     rows = tuple(
@@ -244,6 +237,7 @@ def _splits(
     targets: np.ndarray, known: np.ndarray, classes: bool, n_splits: int, n_labels: int | None, seed: int
 ) -> Iterator[Split]:
     """Rows of each split: without a target for the learners, with one, and to be predicted."""
+    most = len(known) if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
     cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(n_splits, test_size=_TEST, random_state=seed)
     try:
         pairs = [(known[train], known[test]) for train, test in cut.split(known, targets[known])]
@@ -251,9 +245,9 @@ def _splits(
         raise InputError(f"y must have at least two rows of each class; {error}") from None
     for number, (train, test) in enumerate(pairs):
         labelled = train
-        if n_labels is not None and n_labels < len(train):
+        if most < len(train):
             shares = targets[train] if classes else None
-            labelled = resample(train, replace=False, n_samples=n_labels, stratify=shares, random_state=seed + number)
+            labelled = resample(train, replace=False, n_samples=most, stratify=shares, random_state=seed + number)
         yield np.setdiff1d(train, labelled), labelled, test
 
 
@@ -388,12 +382,11 @@ def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
 
 
 def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
-    k = min(_NEIGHBORS, n)
-    if classes:
-        forest: Any = RandomForestClassifier(_TREES, random_state=seed)
-        return {"neighbours": KNeighborsClassifier(k), "smooth": SmoothClassifier(), "forest": forest}
-    forest = RandomForestRegressor(_TREES, random_state=seed)
-    return {"neighbours": KNeighborsRegressor(k), "smooth": SmoothRegressor(), "forest": forest}
+    return {
+        "neighbours": (KNeighborsClassifier if classes else KNeighborsRegressor)(min(_NEIGHBORS, n)),
+        "smooth": SmoothClassifier() if classes else SmoothRegressor(),
+        "forest": (RandomForestClassifier if classes else RandomForestRegressor)(_TREES, random_state=seed),
+    }
 
 
 def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str]], float]:

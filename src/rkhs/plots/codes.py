@@ -152,8 +152,7 @@ class CodeMapDisplay(Display):
             ax.scatter(*self.new_codes.T, **_NEW)
         if self.labels is not None or self.new_codes is not None:
             ax.legend(frameon=False, fontsize="small", loc="upper left")
-        ax.set_xlabel("code 1")
-        ax.set_ylabel("code 2")
+        name_axes(ax, "code 1", "code 2", legend=False)
         ax.set_zlabel("code 3")
 
     def _pictures(self, ax: Axes) -> None:
@@ -183,8 +182,8 @@ def _mark_new(ax: Axes) -> None:
     """A legend for the new items that keeps the one of the classes."""
     first = ax.get_legend()
     handles, names = ax.get_legend_handles_labels()
-    new = [(handle, name) for handle, name in zip(handles, names, strict=True) if name == _NEW["label"]]
-    ax.legend([new[0][0]], [new[0][1]], loc="upper right", frameon=False, fontsize="small")
+    new = names.index(_NEW["label"])
+    ax.legend([handles[new]], [names[new]], loc="upper right", frameon=False, fontsize="small")
     if first is not None:
         ax.add_artist(first)
         first.set_clip_on(False)  # it lies below the axes

@@ -10,7 +10,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
-from rkhs.plots.display import colour_ends, matrix, new_axes, pyplot
+from rkhs.plots.display import colour_ends, matrix, name_axes, new_axes, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,8 +86,7 @@ def code_map(
     if classes is not None:
         _legend(ax, numbers is not None)
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel("code 1")
-    ax.set_ylabel("code 2")
+    name_axes(ax, "code 1", "code 2", legend=False)
     ax.margins(0.05)
     if title is not None:
         ax.set_title(title)

@@ -53,17 +53,13 @@ def _size(items: Items) -> str:
 def _columns(items: Items) -> Iterator[str]:
     assert items.numbers is not None
     assert items.columns is not None
-    X = items.numbers
-    with np.errstate(invalid="ignore"):
-        known = np.isfinite(X)
-        low = np.where(known, X, np.inf).min(0)
-        high = np.where(known, X, -np.inf).max(0)
+    X = np.where(np.isfinite(items.numbers), items.numbers, np.nan)
     if items.image_shape is None:
-        cells = np.asarray(items.X, dtype=object) if items.kind == "table" else np.where(known, X, np.nan)
+        cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
         yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
         if items.kind != "table":  # MixedTable divides each column by its own spread
             yield from _scales(X, items.columns)
-    elif constant := int((known.any(0) & (low == high)).sum()):
+    elif constant := sum(len(np.unique(column[~np.isnan(column)])) == 1 for column in X.T):
         yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import rkhs
 from rkhs._core.errors import InputError, RkhsError, brief
 from rkhs.estimators import Diagnostics, diagnose
 from rkhs.estimators.robust_fit import spread_limits
@@ -174,11 +175,5 @@ def settings(model: KernelEstimator) -> list[tuple[str, str]]:
 
 def versions() -> str:
     """The versions that made the page, in one line."""
-    names = ("rkhs", "numpy", "scipy", "scikit-learn", "torch")
-    known = []
-    for name in names:
-        try:
-            known.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
-    return ", ".join([*known, f"Python {platform.python_version()}"])
+    needed = [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch")]
+    return ", ".join([f"rkhs {rkhs.__version__}", *needed, f"Python {platform.python_version()}"])

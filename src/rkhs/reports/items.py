@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, shown
@@ -40,13 +41,8 @@ class Items:
     def rows(self, chosen: np.ndarray) -> Items:
         """Some of the items, by position."""
         numbers = None if self.numbers is None else self.numbers[chosen]
-        X = self.X
-        if hasattr(X, "data_matrix"):
-            X = type(X)(X.data_matrix[chosen], X.grid_points)
-        elif hasattr(X, "iloc"):
-            X = X.iloc[chosen]
-        else:
-            X = X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+        curves = hasattr(self.X, "data_matrix")
+        X = type(self.X)(self.X.data_matrix[chosen], self.X.grid_points) if curves else _safe_indexing(self.X, chosen)
         smiles = None if self.smiles is None else tuple(self.smiles[i] for i in chosen)
         return replace(self, X=X, numbers=numbers, names=tuple(self.names[i] for i in chosen), smiles=smiles)
 

@@ -170,9 +170,9 @@ def _across(n: int) -> np.ndarray:
     return 60.0 + 560.0 * (np.arange(n) + 0.5) / n
 
 
-def _line(x: np.ndarray, y: np.ndarray) -> str:
+def _line(x: np.ndarray, y: np.ndarray, look: str = "line") -> str:
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    return f'<polyline class="line" points="{points}"/>'
+    return f'<polyline class="{look}" points="{points}"/>'
 
 
 def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float, str]) -> str:
@@ -196,8 +196,5 @@ def sparkline(original: np.ndarray, rebuilt: np.ndarray, low: float, high: float
     both = np.stack([original, rebuilt])
     x = np.linspace(2, 158, both.shape[1])
     y = 48.0 - 46.0 * (both - low) / max(high - low, 1e-300)
-    lines = [" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, row, strict=True)) for row in y]
-    return (
-        '<svg class="spark" viewBox="0 0 160 50" role="img" aria-label="original and rebuilt curve">'
-        f'<polyline class="old" points="{lines[0]}"/><polyline class="new" points="{lines[1]}"/></svg>'
-    )
+    head = '<svg class="spark" viewBox="0 0 160 50" role="img" aria-label="original and rebuilt curve">'
+    return f"{head}{_line(x, y[0], 'old')}{_line(x, y[1], 'new')}</svg>"
