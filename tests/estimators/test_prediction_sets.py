@@ -81,7 +81,8 @@ def test_the_truth_is_inside_as_often_as_promised_with_nineteen_rows(draws: int)
 
 
 @pytest.mark.parametrize(
-    ("shape", "promise", "q"), [("ball", "at least", 3), ("box", "about", 3), ("box", "about", 12)]
+    ("shape", "promise", "q"),
+    [("ball", "at least", 3), ("box", "about", 3), ("box", "about", 12), ("ellipsoid", "at least", 3)],
 )
 def test_sets_of_several_outputs_hold_them_all(shape: Any, promise: str, q: int) -> None:
     held = []
@@ -95,7 +96,7 @@ def test_sets_of_several_outputs_hold_them_all(shape: Any, promise: str, q: int)
 
 
 @pytest.mark.parametrize("draws", [8, pytest.param(20, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("shape", ["box", "ball"])
+@pytest.mark.parametrize("shape", ["box", "ball", "ellipsoid"])
 @pytest.mark.parametrize("q", [1, 3])
 def test_rows_that_the_fit_did_not_see_serve_every_loss_and_storage(shape: Any, q: int, draws: int) -> None:
     held = []
@@ -119,10 +120,62 @@ def test_a_ball_holds_the_exact_set() -> None:
     assert np.mean(2.0 * ball.radius / (interval.upper - interval.lower)) < 1.3
 
 
+@pytest.mark.parametrize("mean", [True, False])
+def test_an_ellipsoid_is_the_smallest_that_holds_every_output_of_which_some_row_is_as_strange(mean: bool) -> None:
+    (X, Y), (new, _) = made(29, q=2), made(8, seed=1)
+    Y = Y @ np.array([[1.0, 0.9], [0.0, 0.3]]) - (0.0 if mean else 100.0)
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2, center=mean).fit(X, Y)
+    found = model.predict_set(new, 1.0 - 1.0 / 30.0, shape="ellipsoid")
+    assert found.metric is not None
+    assert np.linalg.det(found.metric) == pytest.approx(1.0)
+    half = np.linalg.inv(np.linalg.cholesky(found.metric).T)
+    directions = [half @ (np.cos(angle), np.sin(angle)) for angle in np.linspace(0.0, 2.0 * np.pi, 720)]
+    for x, center, radius in zip(new, found.center, found.radius, strict=True):
+        A = inverse(Gaussian(0.4)(np.vstack([X, x])), 0.29, mean=mean)
+
+        def held(share: float, A: np.ndarray = A, center: np.ndarray = center, radius: float = radius) -> bool:
+            """Whether some output at a share of the radius is one of those, by machines with the new row."""
+            for towards in directions:
+                whole = np.vstack([Y, center + share * radius * towards])
+                dual = A @ whole
+                scores = (dual @ np.linalg.inv(whole.T @ dual) * dual).sum(1) / np.diag(A)
+                if scores[:-1].max() >= scores[-1]:
+                    return True
+            return False
+
+        assert held(0.999)
+        assert not held(1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("known", [None, slice(20, 40)])
+def test_an_ellipsoid_turns_with_the_outputs_and_is_a_ball_of_one(known: slice | None) -> None:
+    X, Y = made(60, q=3)
+    M, model = np.array([[1.0, 2.0, 0.0], [0.0, 5.0, 1.0], [0.0, 0.0, 0.1]]), OperatorKernelRegressor(reg=1e-2)
+    one, other = (
+        model.fit(X[:20], Z[:20]).predict_set(
+            X[40:], shape="ellipsoid", held_out=None if known is None else (X[known], Z[known])
+        )
+        for Z in (Y, Y @ M)
+    )
+    assert other.radius == pytest.approx(one.radius * np.linalg.det(M) ** (1 / 3), rel=1e-6)
+    assert (one.contains(Y[40:]) == other.contains(Y[40:] @ M)).all()
+    model.fit(X, Y[:, 0])
+    assert model.predict_set(X, shape="ellipsoid").radius == pytest.approx(model.predict_set(X, shape="ball").radius)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_an_ellipsoid_of_outputs_that_determine_each_other_is_refused(held_out: bool) -> None:
+    X, Y = made(40, q=2)
+    model = OperatorKernelRegressor(reg=1e-2).fit(X[:30], Y[:30] @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 2.0]]))
+    known = (X[30:], np.column_stack([Y[30:], Y[30:, 0]])) if held_out else None
+    with pytest.raises(InputError, match="shape='ellipsoid' needs more rows than outputs"):
+        model.predict_set(X, shape="ellipsoid", held_out=known)
+
+
 def test_too_few_rows_give_the_whole_space_and_say_so() -> None:
     X, y = made(8)
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X, y)
-    for shape in ("box", "ball"):
+    for shape in ("box", "ball", "ellipsoid"):
         found = model.predict_set(X, 0.9, shape=shape)
         assert not found.informative.any()
         assert found.contains(y + 1e9).all()

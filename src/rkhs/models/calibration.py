@@ -7,6 +7,10 @@ without row i they are ``h - b_i e_i`` and ``d + b_i^2 / A_ii``. With the score 
 prediction calls row i at least as strange as ``(x, y)`` exactly if ``||y - h + b_i e_i||^2 <= ||e_i||^2 (A_ii d +
 b_i^2)``. So the outputs for which this holds for at least ``floor(alpha (n + 1))`` rows hold the truth with probability
 ``1 - alpha``, if rows are exchangeable and neither kernel nor ridge was chosen from them.
+
+Lengths in the metric of the inverse of ``S = U^T A U`` keep the promise too: with the new row ``S`` is ``S + t t^T / d``,
+``t = y - h``. With products in this metric and ``a = A_ii e_i``, row i is at least as strange exactly if
+``(A_ii - <a, a>) <t, t> + <a, t>^2 + 2 b_i <a, t> <= d <a, a>``: an ellipsoid.
 """
 
 from __future__ import annotations
@@ -32,6 +36,12 @@ def rows_at_least(coverage: float, n: int) -> int:
     return math.floor(round((1.0 - coverage) * (n + 1), 9))
 
 
+def lengths(rows: np.ndarray, metric: np.ndarray | None = None) -> np.ndarray:
+    """Of rows (m, q), in a metric (q, q)."""
+    found: np.ndarray = np.linalg.norm(rows, axis=1) if metric is None else np.sqrt(((rows @ metric) * rows).sum(1))
+    return found
+
+
 def conformal_rank(coverage: float, n: int) -> int:
     """Which of ``n`` sorted scores, from 1, bounds the set; ``n + 1``: none does."""
     return n + 1 - rows_at_least(coverage, n)
@@ -52,7 +62,9 @@ class PredictionSets:
     lower, upper : ndarray of the shape of ``center``, or None
         Ends of intervals and boxes, in units of the outputs.
     radius : ndarray of shape (m,), or None
-        Of balls around the centre.
+        Of balls around the centre, also of those that are as large as the ellipsoids.
+    metric : ndarray of shape (q, q), or None
+        Of ellipsoids: outputs at ``y - center = t`` with ``t^T metric t <= radius^2`` are inside. Of determinant one.
     informative : ndarray of bool, shape (m,)
         Whether the set leaves anything out. With fewer than ``1 / (1 - coverage) - 1`` rows no set does.
     """
@@ -63,6 +75,7 @@ class PredictionSets:
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
     radius: np.ndarray | None = None
+    metric: np.ndarray | None = None
 
     @property
     def informative(self) -> np.ndarray:
@@ -77,11 +90,10 @@ class PredictionSets:
         y = np.asarray(y, dtype=np.float64)
         if y.shape != self.center.shape:
             raise InputError(f"y must have shape {self.center.shape}, one output an item; got {y.shape}")
-        apart = np.abs(y - self.center).reshape(len(y), -1)
         if self.radius is not None:
-            return np.asarray(np.linalg.norm(apart, axis=1) <= self.radius)
+            return lengths((y - self.center).reshape(len(y), -1), self.metric) <= self.radius
         inside = np.logical_and(self.lower <= y, y <= self.upper)
-        return np.asarray(inside.reshape(apart.shape).all(axis=1))
+        return np.asarray(inside.reshape(len(y), -1).all(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +161,7 @@ class Calibration:
     mean_values: Tensor  # (r,): what they make of the targets
     mean_variance: float
     ridge: float
+    moments: Tensor  # (r, r): S
 
     @classmethod
     def of(cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool) -> Calibration:
@@ -165,7 +178,8 @@ class Calibration:
             variance = 1.0 / float(column.sum())
             shares = column * variance
             P = P - column[:, None] * shares
-        return cls(P, (P @ U) / P.diagonal()[:, None], shares, shares @ U, variance, ridge)
+        dual = P @ U
+        return cls(P, dual / P.diagonal()[:, None], shares, shares @ U, variance, ridge, U.mT @ dual)
 
     @property
     def precision(self) -> Tensor:
@@ -204,13 +218,19 @@ class Calibration:
 
     def ball(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,), in coordinates, of balls around the values that hold the exact sets."""
-        m, n = new.shares.shape
-        needed = rows_at_least(coverage, n)
-        if needed < 1:
-            return np.full(m, np.inf)
-        reach = (new.shares.abs() * torch.linalg.vector_norm(self.residuals, dim=1) + self._radii(new)).numpy()
-        found: np.ndarray = np.partition(reach, n - needed, axis=1)[:, n - needed]
-        return found
+        sizes = torch.linalg.vector_norm(self.residuals, dim=1)
+        return _outermost(new.shares.abs() * sizes + self._radii(new), coverage)
+
+    def ellipsoid(self, new: NewItems, coverage: float) -> np.ndarray:
+        """The same in the metric of ``S^-1``: of ellipsoids that hold the exact sets of the lengths in it."""
+        own, b, d = self.precision, new.shares.abs(), new.variance[:, None]
+        dual = self.residuals * own[:, None]
+        sizes = (dual * torch.linalg.solve(self.moments, dual.mT).mT).sum(1)
+        along = sizes * ((b + (b * b + own * d).sqrt()) / own) ** 2  # squares of the farthest point of each row
+        beside = (d * sizes + b * b) / (own - sizes).clamp_min(1e-12 * own)
+        off_line = ((d * sizes + 2.0 * b * b) * sizes >= own * b * b) & (len(self.moments) > 1)
+        reach = torch.where(off_line, beside, along)
+        return _outermost(reach.sqrt(), coverage)
 
     def band(self, residuals: np.ndarray, new: NewItems, coverage: float) -> np.ndarray:
         """Half widths (m, q) of boxes that hold all outputs at once, for residuals (n, q) in their units."""
@@ -254,6 +274,16 @@ class Calibration:
         """Of the ball that each row gives to each new item, shape (m, n)."""
         sizes = torch.linalg.vector_norm(self.residuals, dim=1)
         return sizes * (self.precision * new.variance[:, None] + new.shares**2).sqrt()
+
+
+def _outermost(reach: Tensor, coverage: float) -> np.ndarray:
+    """The radius within which the points of enough rows are, of how far each row (m, n) reaches."""
+    m, n = reach.shape
+    needed = rows_at_least(coverage, n)
+    if needed < 1:
+        return np.full(m, np.inf)
+    found: np.ndarray = np.partition(reach.numpy(), n - needed, axis=1)[:, n - needed]
+    return found
 
 
 def _first_with(lower: np.ndarray, upper: np.ndarray, needed: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -16,9 +16,9 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
-from rkhs.models.calibration import conformal_rank
+from rkhs.models.calibration import conformal_rank, lengths
 
-SetShape = Literal["auto", "box", "ball"]
+SetShape = Literal["auto", "box", "ball", "ellipsoid"]
 
 
 class LeftOutMachine:
@@ -68,6 +68,11 @@ def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> Pr
         return PredictionSets(
             coverage, "at least", center, radius=found.each(lambda new: calibration.ball(new, coverage))
         )
+    if shape == "ellipsoid":
+        B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
+        metric, unit = _unit_metric(B.T @ calibration.moments.numpy() @ B)
+        radius = unit * found.each(lambda new: calibration.ellipsoid(new, coverage))
+        return PredictionSets(coverage, "at least", center, radius=radius, metric=metric)
     residuals = found.residuals
     if residuals.shape[1] == 1:
         ends = found.each(lambda new: calibration.interval(new, coverage)).reshape(-1, 2, *center.shape[1:])
@@ -80,23 +85,32 @@ def split_sets(
     model: MachineModel, center: np.ndarray, missed: np.ndarray, coverage: float, shape: SetShape
 ) -> PredictionSets:
     """Sets of any machine by its residuals (k, q) on rows that the fit did not see."""
-    k, scale = len(missed), _scales(model)
-    scores = np.linalg.norm(missed, axis=1) if shape == "ball" else (np.abs(missed) / scale).max(1)
+    k, fitted = len(missed), model.in_units(torch.as_tensor(model.coefficients))  # residuals, if the loss is squared
+    sizes = np.sqrt((fitted**2).mean(0))
+    scale = np.where(sizes > 0.0, sizes, 1.0)
+    metric = _unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None
+    scores = (np.abs(missed) / scale).max(1) if shape in ("auto", "box") else lengths(missed, metric)
     place = conformal_rank(coverage, k)
     q = float("inf") if place > k else float(np.sort(scores)[place - 1])
-    if shape == "ball":
-        return PredictionSets(coverage, "at least", center, radius=np.full(len(center), q))
+    if shape in ("ball", "ellipsoid"):
+        return PredictionSets(coverage, "at least", center, radius=np.full(len(center), q), metric=metric)
     half = q * scale if center.ndim == 2 else np.full(len(center), q * scale[0])
     return PredictionSets(coverage, "at least", center, center - half, center + half)
 
 
-def _scales(model: MachineModel) -> np.ndarray:
-    """One an output, from the fit alone: those of the coefficients, which are residuals where the loss is squared."""
-    sizes = np.sqrt((model.in_units(torch.as_tensor(model.coefficients)) ** 2).mean(0))
-    return np.where(sizes > 0.0, sizes, 1.0)
+def _unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
+    """The inverse of a matrix (q, q) times what makes its determinant one, and the root of this number."""
+    values, V = np.linalg.eigh(moments)
+    if values[0] <= 1e-12 * values[-1]:
+        raise InputError(
+            "shape='ellipsoid' needs more rows than outputs, and no output that the others determine by a linear "
+            f"formula; the {len(values)} outputs of the fit have none of their own in some direction. Use shape='box'"
+        )
+    unit = float(np.exp(np.log(values).mean()))
+    return (V * (unit / values)) @ V.T, unit**0.5
 
 
 def read_coverage(coverage: float, shape: SetShape = "auto") -> float:
     """The probability that sets promise; both are checked."""
-    check_choice(shape, "shape", ("auto", "box", "ball"))
+    check_choice(shape, "shape", get_args(SetShape))
     return check_number(coverage, "coverage", above=0.0, at_most=1.0)
