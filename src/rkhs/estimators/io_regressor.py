@@ -168,7 +168,7 @@ class InputOutputKernelRegressor(KernelMachine):
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -178,6 +178,8 @@ class InputOutputKernelRegressor(KernelMachine):
             Outputs in the form that ``output_kernel`` reads.
         sample_weight : array of shape (n,), optional
             Not negative.
+        groups : array of shape (n,), optional
+            Labels: rows that ``reg="auto"`` leaves out together, as in :class:`OperatorKernelRegressor`.
 
         Returns
         -------
@@ -198,7 +200,7 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
         fitted = in_coordinates(kernel.resolve(training.items, weights), output, U, weights)
         regression = Regression.of(self._run, fitted, training, output, U)
-        self._choose_reg(regression)
+        self._choose_reg(regression, self._read_groups(groups, training, kernel))
         self._solve(regression)
         self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)
         return self

@@ -92,7 +92,7 @@ class OperatorKernelRegressor(DualRegressor):
         The loss with numbers for its parameters.
     reg_ : float
     leave_one_out_error_ : float or None
-        Of ``reg="auto"``: the share of the variance of the outputs that is lost.
+        Of ``reg="auto"``, of rows or groups left out: the share of the variance of the outputs that is lost.
     objective_, gap_ : float
         Objective, and a bound of its distance from the optimum.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
@@ -166,7 +166,7 @@ class OperatorKernelRegressor(DualRegressor):
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
         self.storage, self.device, self.dtype, self.verbose = storage, device, dtype, verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -176,6 +176,10 @@ class OperatorKernelRegressor(DualRegressor):
             With several outputs, NaN marks a target that is not known (see Notes).
         sample_weight : array of shape (n,), optional
             Not negative; the loss is the weighted mean.
+        groups : array of shape (n,), optional
+            Labels. ``reg="auto"`` then leaves out all rows of a label at once, in closed form, so that rows that belong
+            together, such as the measurements of one person, are not predicted from each other. It needs what "auto"
+            needs for a choice.
 
         Returns
         -------
@@ -187,11 +191,13 @@ class OperatorKernelRegressor(DualRegressor):
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
-            if check_gaps(training, kernel, options.loss, dense=features is None):
+            gapped = check_gaps(training, kernel, options.loss, dense=features is None)
+            together = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
+            if gapped:
                 model, solution = fit_with_gaps(run, kernel, training, options)
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
-                self._choose_reg(regression)
+                self._choose_reg(regression, together)
                 return self._solve(regression)
             else:
                 rows = FeatureRows.open(run, features, kernel, training, options)

@@ -8,8 +8,8 @@ prediction calls row i at least as strange as ``(x, y)`` exactly if ``||y - h + 
 b_i^2)``. So the outputs for which this holds for at least ``floor(alpha (n + 1))`` rows hold the truth with probability
 ``1 - alpha``, if rows are exchangeable and neither kernel nor ridge was chosen from them.
 
-Lengths in the metric of the inverse of ``S = U^T A U`` keep the promise too: with the new row ``S`` is ``S + t t^T / d``,
-``t = y - h``. With products in this metric and ``a = A_ii e_i``, row i is at least as strange exactly if
+Lengths in the metric of the inverse of ``S = U^T A U`` keep the promise too: the new row makes ``S + t t^T / d`` of
+``S``, ``t = y - h``. With products in this metric and ``a = A_ii e_i``, row i is at least as strange exactly if
 ``(A_ii - <a, a>) <t, t> + <a, t>^2 + 2 b_i <a, t> <= d <a, a>``: an ellipsoid.
 """
 

@@ -26,11 +26,13 @@ def left_out_path(
     regs: Sequence[float] | np.ndarray,
     weights: Tensor | None,
     groups: np.ndarray | None = None,
+    together: np.ndarray | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Residuals of items left out in turn, and the coefficients of all items, in coordinates of the operator."""
     # In the coordinate of eigenvalue ``a`` the machine solves ``G c = u``, ``G = a K + reg diag(1/w)``. The residual of
     # item i by the machine without it is ``c_i / (G^-1)_ii``. An item is left out with all of its weight and with its
-    # copies, which have one number in ``groups`` (n,): only ratios of the weights count, and copies are weights.
+    # copies, which have one number in ``groups`` (n,): only ratios of the weights count, and copies are weights. Items
+    # of one number in ``together`` (n,) are left out at once: with their block of ``G^-1`` in place of one entry.
     given = torch.full_like(U[:, 0], 1.0 / len(U)) if weights is None else weights
     first, place, w = merged_copies(groups, given)
     K, U, share = K[first][:, first], U[first], (given / w[place])[:, None]
@@ -40,8 +42,23 @@ def left_out_path(
     for reg in regs:
         inverse = 1.0 / (spectrum + float(reg))
         c = root * (Q @ (inverse * turned))
+        if together is not None:
+            yield _without_groups(root * Q, inverse, c, eigenvalues, together), c
+            continue
         diagonal = w[:, None] * (squares @ inverse)
         yield (c / diagonal)[place], share * c[place]
+
+
+def _without_groups(V: Tensor, inverse: Tensor, c: Tensor, eigenvalues: Tensor, together: np.ndarray) -> Tensor:
+    """Residuals of items by the machine without all items of their number; ``G^-1`` is ``V diag(inverse) V^T``."""
+    found = torch.empty_like(c)
+    for number in np.unique(together):
+        rows = torch.as_tensor(np.flatnonzero(together == number), device=c.device)
+        for a in eigenvalues.unique():
+            columns = (eigenvalues == a).nonzero()[:, 0]
+            block = (V[rows] * inverse[:, columns[0]]) @ V[rows].mT
+            found[rows[:, None], columns] = torch.linalg.solve(block, c[rows[:, None], columns])
+    return found
 
 
 def refit_residuals(

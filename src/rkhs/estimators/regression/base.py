@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, reading, to_tensor
+from rkhs._core.arrays import as_numpy, give_back, read_values, reading, to_tensor
 from rkhs._core.checks import check_number, check_squares
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -23,7 +23,7 @@ from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_s
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import OperatorKernel
-from rkhs.losses import Loss, as_loss
+from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import MachineModel, PredictionSets, path_values
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
@@ -119,13 +119,35 @@ class KernelMachine(KernelEstimator):
         """As the user gave it, or as it was chosen; before that, or where nothing chooses, a fixed one."""
         return vars(self).get("reg_", FIXED_REG) if self._chooses else self.reg
 
-    def _choose_reg(self, regression: Regression | None = None) -> None:
+    def _choose_reg(self, regression: Regression | None = None, together: np.ndarray | None = None) -> None:
         """By the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
         self.reg_, self.leave_one_out_error_ = FIXED_REG, None
         if not self._chooses:
             self.reg_ = check_number(self.reg, "reg", above=0.0, names=("auto",))
         elif regression is not None:
-            self.reg_, self.leave_one_out_error_ = regression.chosen_reg(as_loss(self.loss))
+            self.reg_, self.leave_one_out_error_ = regression.chosen_reg(as_loss(self.loss), together)
+
+    def _read_groups(
+        self, groups: ArrayLike | None, training: Training, kernel: OperatorKernel, *, closed: bool = True
+    ) -> np.ndarray | None:
+        """A number for the group of each row, shape (n,), where the choice of ``reg`` leaves groups out."""
+        if groups is None:
+            return None
+        import pandas as pd
+
+        labels = read_values(groups, "groups")
+        if labels.shape != (len(training),):
+            raise InputError(f"groups must have shape {(len(training),)}, one label a row of X; got {labels.shape}")
+        numbers = pd.factorize(labels, use_na_sentinel=False)[0]
+        count = len(np.unique(numbers if training.weights is None else numbers[training.weights.cpu().numpy() > 0.0]))
+        if count < 2:
+            raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
+        if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
+            raise InputError(
+                "groups must be None where reg is not chosen by errors of rows left out in closed form: that needs "
+                "reg='auto', loss='squared', one kernel, storage='dense' and targets without gaps; got groups"
+            )
+        return numbers
 
     def _solve(self, regression: Regression) -> Self:
         self.model_, solution = regression.solve(self._read_options())

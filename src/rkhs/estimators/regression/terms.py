@@ -85,8 +85,8 @@ class Regression:
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
-    def chosen_reg(self, loss: Loss) -> tuple[float, float | None]:
-        """The regulariser with the least leave-one-out error of the squared loss, and this error over the variance."""
+    def chosen_reg(self, loss: Loss, together: np.ndarray | None) -> tuple[float, float | None]:
+        """The regulariser with the least error of rows, or groups, left out, by the squared loss, and its share."""
         if len(self.grams) > 1 or not isinstance(loss, Squared):
             return FIXED_REG, None
         K, (A,), U = self.grams[0], self.operators, self.targets
@@ -98,8 +98,9 @@ class Regression:
         regs = REGS * (unit or 1.0)
         if len(values):
             regs = regs_above_rounding(regs, K, values)
-        groups = self.training.groups[rows.cpu().numpy()]
-        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups)
+        own = rows.cpu().numpy()
+        groups, together = (None, together[own]) if together is not None else (self.training.groups[own], None)
+        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, together)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
         return float(regs[best]), errors[best] / (float(w @ (U * U).sum(1)) or 1.0)

@@ -1,0 +1,126 @@
+"""Rows that are left out together where ``reg="auto"`` is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+import torch
+from sklearn.model_selection import cross_validate
+
+from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor
+from rkhs.errors import InputError
+from rkhs.features import Nystroem
+from rkhs.kernels import Gaussian, Linear
+from rkhs.selection.operator_path import left_out_path
+
+REGS = np.logspace(0.0, -8.0, 17)
+
+
+def made(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Persons of one to seven rows, which share a shift of inputs and of outputs."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(10), [1, 2, 3, 4, 5, 6, 7, 1, 2, 3])[rng.permutation(34)]
+    X = rng.normal(size=(10, 2))[groups] + 0.1 * rng.normal(size=(34, 2))
+    Y = np.stack([np.sin(X[:, 0]), X[:, 1], X[:, 0]], 1) + rng.normal(size=(10, 3))[groups]
+    return X, Y - Y.mean(0), groups
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("eigenvalues", [(1.0, 1.0, 1.0), (1.0, 0.3, 0.3), (0.5, 0.2, 0.0)])
+def test_residuals_are_those_of_fits_without_each_group(eigenvalues: tuple[float, ...], weighted: bool) -> None:
+    X, Y, groups = made()
+    K, w = Gaussian(0.4)(X), np.random.default_rng(1).uniform(0.5, 2.0, 34) if weighted else np.ones(34)
+    w = w / w.sum()
+    values = torch.tensor(eigenvalues, dtype=torch.float64)
+    weights = torch.as_tensor(w) if weighted else None
+    path = left_out_path(torch.as_tensor(K), torch.as_tensor(Y), values, [1e-1, 1e-5], weights, None, groups)
+    for reg, (residuals, coefs) in zip([1e-1, 1e-5], path, strict=True):
+        for j, a in enumerate(eigenvalues):
+            for g in range(10):
+                out, rest = groups == g, groups != g
+                C = np.linalg.solve(a * K[rest][:, rest] + reg * np.diag(1.0 / w[rest]), Y[rest, j])
+                expected = Y[out, j] - a * K[out][:, rest] @ C
+                np.testing.assert_allclose(residuals[out, j], expected, rtol=1e-8, atol=1e-8)
+            whole = np.linalg.solve(a * K + reg * np.diag(1.0 / w), Y[:, j])
+            np.testing.assert_allclose(coefs[:, j], whole, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [OperatorKernelRegressor, InputOutputKernelRegressor])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_choice_is_that_of_refits_without_each_group(kind: Any, weighted: bool) -> None:
+    X, Y, groups = made()
+    w = np.random.default_rng(1).integers(0, 3, 34) if weighted else np.ones(34, dtype=int)
+    names = np.array([f"person {g}" for g in groups], dtype=object)
+    model = kind(Gaussian(0.4), center=False).fit(X, Y, w if weighted else None, groups=names)
+    errors = []
+    for reg in REGS:
+        missed = 0.0
+        for g in np.unique(groups):
+            out, rest = (groups == g) & (w > 0), (groups != g) & (w > 0)
+            without = OperatorKernelRegressor(Gaussian(0.4), reg=reg * w.sum() / w[rest].sum(), center=False)
+            if out.any():
+                missed += w[out] @ ((without.fit(X[rest], Y[rest], w[rest]).predict(X[out]) - Y[out]) ** 2).sum(1)
+        errors.append(missed / (w @ (Y**2).sum(1)))
+    assert model.reg_ == pytest.approx(REGS[np.argmin(errors)])
+    assert model.leave_one_out_error_ == pytest.approx(min(errors), rel=1e-8)
+    assert model.reg_ > kind(Gaussian(0.4), center=False).fit(X, Y).reg_  # rows of a person say much of each other
+
+
+def test_groups_of_one_row_are_rows_left_out_in_turn() -> None:
+    X, Y, _ = made()
+    for kernel, operator in ((Gaussian(0.4), None), (Gaussian(0.4), "covariance")):
+        one, other = (
+            OperatorKernelRegressor(kernel, operator=operator).fit(X, Y, groups=groups) for groups in (None, range(34))
+        )
+        assert other.reg_ == one.reg_
+        assert other.leave_one_out_error_ == pytest.approx(one.leave_one_out_error_, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        (np.arange(33), r"groups must have shape \(34,\), one label a row of X; got \(33,\)"),
+        (np.zeros(34), "at least 2 groups of rows of positive weight; got 1"),
+        ([None] * 34, "at least 2 groups"),
+        (np.zeros((34, 2)), r"got \(34, 2\)"),
+    ],
+)
+def test_groups_that_cannot_be_left_out_are_refused(groups: Any, match: str) -> None:
+    X, Y, _ = made()
+    with pytest.raises(InputError, match=match):
+        OperatorKernelRegressor().fit(X, Y, groups=groups)
+
+
+def test_groups_count_where_they_have_weight() -> None:
+    X, Y, groups = made()
+    with pytest.raises(InputError, match="got 1"):
+        OperatorKernelRegressor().fit(X, Y, (groups == 4).astype(float), groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gap"),
+    [
+        ({"reg": 0.1}, False),
+        ({"loss": "huber"}, False),
+        ({"storage": Nystroem(10)}, False),
+        ({"kernel": [(Gaussian(0.4), None), (Linear(), None)]}, False),
+        ({}, True),
+    ],
+)
+def test_groups_beside_a_choice_without_closed_form_are_refused(settings: dict[str, Any], gap: bool) -> None:
+    X, Y, groups = made()
+    Y[0, 0] = np.nan if gap else Y[0, 0]
+    with pytest.raises(InputError, match="groups must be None where reg is not chosen"):
+        OperatorKernelRegressor(**settings).fit(X, Y, groups=groups)
+
+
+def test_cross_validation_of_scikit_learn_hands_groups_on() -> None:
+    X, Y, groups = made()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = OperatorKernelRegressor(Gaussian(0.4)).set_fit_request(groups=True)
+        found = cross_validate(model, X, Y, cv=2, params={"groups": groups}, return_estimator=True)
+    expected = OperatorKernelRegressor(Gaussian(0.4)).fit(X[17:], Y[17:], groups=groups[17:])
+    assert found["estimator"][0].leave_one_out_error_ == expected.leave_one_out_error_
