@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs import KernelPCA, OperatorKernelRegressor
+from rkhs import InputOutputKernelRegressor, KernelPCA, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs._core.errors import InputError
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, Squared, SquaredEpsilonInsensitive
 from rkhs.metrics import stability_bound, stability_constants
@@ -79,6 +80,25 @@ def test_a_sum_of_kernels_adds_its_bounds() -> None:
     model = OperatorKernelRegressor(kernel=pairs, reg=0.1, center=False).fit(X, Y)
     assert model.kernel_bound_ == pytest.approx(4.0)
     assert model.output_bound_ == pytest.approx(np.linalg.norm(Y, axis=1).max())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OperatorKernelRegressor(center=False),
+        OperatorKernelRegressorCV(center=False),
+        InputOutputKernelRegressor(center=False),
+        OperatorKernelRegressor(center=False, reg=0.1, loss=Huber(0.3), storage=Nystroem(5)),
+    ],
+    ids=repr,
+)
+def test_constants_are_those_of_the_regulariser_that_was_chosen_and_of_all_rows(model: Any) -> None:
+    rng = np.random.default_rng(3)
+    X, Y = rng.standard_normal((30, 2)), rng.standard_normal((30, 2))
+    model.fit(X, Y)
+    known = {"kernel_bound": 1.0, "output_bound": float(np.linalg.norm(Y, axis=1).max())}
+    expected, found = stability_constants(model.loss_, 30, model.reg_, **known), stability_bound(model)
+    assert (found.n, found.C, found.beta) == pytest.approx((30, expected.C, expected.beta))
 
 
 @pytest.mark.parametrize("model", [OperatorKernelRegressor(), KernelPCA()], ids=repr)
