@@ -234,19 +234,17 @@ class VectorRegressor(RegressorMixin, KernelMachine):
     ) -> PredictionSets:
         """Sets that hold the outputs of new items with a promised probability.
 
-        Each training row is left out in turn, in closed form, so that no row is spent. An interval, a ball or an
-        ellipsoid holds the exact full conformal set of the score ``||y - h|| / sd``: the truth is inside with
-        probability at least ``coverage``, if new items are like the training items and neither kernel nor ``reg`` was
-        chosen from them. A box of several outputs holds all of them at once; its coverage was measured, not proved. The
-        mean of the machine is free here, so that the centre can differ a little from :meth:`predict`.
+        Each training row is left out in turn, in closed form. An interval, a ball or an ellipsoid holds the exact full
+        conformal set of the score ``||y - h|| / sd``: the truth is inside with probability at least ``coverage``, if
+        new items are like the training items and neither kernel nor ``reg`` was chosen from them. The coverage of boxes
+        was measured, not proved. The mean of the machine is free here, so the centre can differ from :meth:`predict`.
 
         Parameters
         ----------
         X : items as in ``fit``, or kernel values (m, n)
         coverage : float, default=0.9
         shape : {"auto", "box", "ball", "ellipsoid"}, default="auto"
-            ``"auto"``: intervals for one output, boxes for several. Ellipsoids follow how the errors of the outputs go
-            together; with more than ten rows an output their volume was the least of the three.
+            ``"auto"``: intervals for one output, boxes for several. Ellipsoids follow errors that go together.
         held_out : pair (X, y), default=None
             Rows that the fit did not see. Then sets are those of split conformal prediction, for every loss, storage
             and kernel, also with a proof, and all of one size.
@@ -262,13 +260,11 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         Raises
         ------
         InputError
-            Without ``held_out``, for a loss, storage or kernel whose rows cannot be left out in closed form; for
-            ellipsoids of outputs that determine each other, or of more outputs than rows.
+            Without ``held_out``, where rows cannot be left out in closed form; for ellipsoids of dependent outputs.
 
         Notes
         -----
-        O(n^3) once for a model, then O(n^2) an item. With fewer than ``1 / (1 - coverage) - 1`` rows every output is in
-        the set, and ``informative`` is False.
+        O(n^3) once for a model, then O(n^2) an item. With fewer than ``1 / (1 - coverage) - 1`` rows all are inside.
 
         References
         ----------
