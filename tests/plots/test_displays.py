@@ -112,6 +112,25 @@ def test_reconstructions_of_images_curves_and_tables(autoencoder: KernelAutoenco
     )
 
 
+def test_gaps_of_the_originals_are_left_out() -> None:
+    gapped = X.copy()
+    gapped[0, 1] = gapped[3, 2] = np.nan
+    model = KernelPCA(2, columns="filled").fit(gapped)
+    curves = plots.ReconstructionDisplay.from_estimator(model, gapped, rows=[0, 3], kind="curves").plot()
+    np.testing.assert_array_equal(curves.ax_.lines[0].get_ydata(), gapped[0])
+    assert np.isfinite(curves.rebuilt).all()
+    assert np.isfinite(curves.ax_.get_ylim()).all()
+    images = plots.ReconstructionDisplay.from_estimator(model, gapped, rows=[0, 3], shape=(2, 3)).plot()
+    assert images.figure_.axes[0].images[0].norm.vmax == np.nanmax(gapped[[0, 3]])
+    table = plots.ReconstructionDisplay(gapped, 0.5 * X).plot()
+    known = np.delete(X[:, 1], 0)
+    lost = 0.25 * (known**2).sum() / ((known - known.mean()) ** 2).sum()
+    np.testing.assert_allclose(table.ax_.patches[1].get_width(), lost)
+    for wrong in ((np.where(X > 1.0, np.inf, X), X), (X, gapped)):
+        with pytest.raises(InputError, match="must be a finite array of shape"):
+            plots.ReconstructionDisplay(*wrong)
+
+
 def test_frames_stay_frames_on_their_way_to_the_model() -> None:
     pandas = pytest.importorskip("pandas", reason="frames need the extra `tables`")
     frame = pandas.DataFrame(X, columns=list("abcdef"))

@@ -189,10 +189,8 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     assert report.html.count(report.summary[0]) == 1
     # One scale: the curve of a weak item is drawn lower than that of a good one.
     heights = {}
-    for item, points in re.findall(
-        r'data-item="(\d+)".*?<polyline class="old" points="([^"]*)"', report.html, re.DOTALL
-    ):
-        values = [float(pair.split(",")[1]) for pair in points.split()]
+    for item, points in re.findall(r'data-item="(\d+)".*?<path class="old" d="([^"]*)"', report.html, re.DOTALL):
+        values = [float(height) for height in re.findall(r" (\S+?)h0", points)]
         heights[int(item)] = (max(values) - min(values)) / np.ptp(rows[int(item)])
     assert len(heights) > 6
     assert max(heights.values()) < 1.05 * min(heights.values())
@@ -327,3 +325,36 @@ def test_the_line_for_the_shell_quotes_the_name(name: str) -> None:
     words = shlex.split(line)
     assert words[2] == (f"./{name}" if name.startswith("-") else name)
     assert len(words) == 6
+
+
+@pytest.mark.parametrize("model", [KernelPCA(2, columns="filled"), KernelAutoencoder(2, columns="filled", reg=1e-3)])
+def test_tables_with_gaps_show_what_is_rebuilt(model: Any) -> None:
+    rng = np.random.default_rng(1)
+    waves = np.sin(np.linspace(0.0, 6.0, 100) + rng.uniform(0.0, 3.0, (20, 1)))
+    gaps = rng.random(waves.shape) < 0.1
+    gaps[:, 1], gaps[:, 2] = False, np.arange(20) < 2
+    table = np.where(gaps, None, waves).astype(object)
+    page = make_report(model.fit(table), table).html
+    curves = re.findall(r'data-item="(\d+)".*?<path class="old" d="([^"]*)"/><path class="new" d="([^"]*)"/>', page)
+    assert len(curves) >= 12
+    for i, old, new in curves:
+        assert (len(re.findall("[ML]", old)), new.count("M"), new.count("L")) == (100 - gaps[int(i)].sum(), 1, 99)
+        starts = ~gaps[int(i)] & np.r_[True, gaps[int(i), :-1]]
+        assert old.count("M") == starts.sum()  # no line leads over a gap
+    texts = table[:, :3].copy()
+    texts[:, 1] = np.where(np.arange(20) % 2, "a", "b")
+    page = make_report(model.fit(texts), texts).html
+    changes = re.findall(r'data-item="(\d+)".*?<td>([^<]* → [^<]*)</td>', page)
+    assert len(changes) >= 12
+    for i, text in changes:
+        assert {part.split()[1] for part in text.split("; ")} == {"02"[j] for j in (0, 1) if not gaps[int(i), 2 * j]}
+    assert "nan" not in page
+    assert "column 1 " not in page
+
+
+def test_gaps_of_images_are_white() -> None:
+    images = np.tile(np.linspace(0.0, 1.0, 64), (6, 1)) * np.arange(1.0, 7.0)[:, None]
+    images[0, 0] = np.nan
+    model = KernelPCA(2, columns="filled").fit(images)
+    page = make_report(model, images, image_shape=(8, 8)).html  # a warning is an error here
+    assert page.count('<img class="thumb"') == 12

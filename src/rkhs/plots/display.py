@@ -89,9 +89,11 @@ def name_axes(ax: Axes, x: str, y: str | None = None, *, legend: bool = True) ->
         ax.legend(frameon=False, fontsize="small")
 
 
-def matrix(X: Any, name: str) -> np.ndarray:
-    """A finite matrix of numbers."""
-    return read_numbers(X, name, shape="(n, d)")
+def matrix(X: Any, name: str, *, gaps: bool = False) -> np.ndarray:
+    """A finite matrix of numbers, with NaN for ``gaps`` where these may be."""
+    array = real_array(as_numpy(X, name), name)
+    read_numbers(np.where(np.isnan(array), 0.0, array) if gaps else array, name, shape="(n, d)")
+    return array
 
 
 def vector(x: Any, name: str, n: int | None = None) -> np.ndarray:

@@ -25,6 +25,7 @@ class ReconstructionDisplay(Display):
     Parameters
     ----------
     originals, rebuilt : array of shape (m, d)
+        NaN in ``originals`` is a gap: nothing is drawn there.
     kind : {"auto", "images", "curves", "table"}, default="auto"
         ``"auto"``: images if ``shape`` is given, curves from 20 columns on, else a table.
     shape : tuple of int, default=None
@@ -57,7 +58,7 @@ class ReconstructionDisplay(Display):
         names: Sequence[str] | None = None,
         titles: Sequence[str] | None = None,
     ) -> None:
-        self.originals, self.rebuilt = matrix(originals, "originals"), matrix(rebuilt, "rebuilt")
+        self.originals, self.rebuilt = matrix(originals, "originals", gaps=True), matrix(rebuilt, "rebuilt")
         if self.originals.shape != self.rebuilt.shape:
             raise InputError(
                 f"rebuilt must have the shape {self.originals.shape} of originals; got {self.rebuilt.shape}"
@@ -91,7 +92,7 @@ class ReconstructionDisplay(Display):
         if hasattr(X, "data_matrix"):
             options = {"times": X.grid_points[0], "kind": "curves"} | options
             X = np.asarray(X.data_matrix)[:, :, 0]
-        items = matrix(X, "X")
+        items = matrix(X, "X", gaps=True)
         count = min(check_count(n_items, "n_items"), len(items))
         drawn = np.linspace(0, len(items) - 1, count).round().astype(int) if rows is None else np.asarray(rows)
         if drawn.ndim != 1 or drawn.dtype.kind not in "iu" or not len(drawn):
@@ -123,7 +124,7 @@ class ReconstructionDisplay(Display):
 
     def _images(self, panels: np.ndarray) -> None:
         assert self.shape is not None
-        low, high = float(self.originals.min()), float(self.originals.max())
+        low, high = float(np.nanmin(self.originals)), float(np.nanmax(self.originals))
         for column, pair in enumerate(zip(self.originals, self.rebuilt, strict=True)):
             for panel, item in zip(panels[:, column], pair, strict=True):
                 panel.imshow(np.clip(item, low, high).reshape(self.shape), cmap="gray_r", vmin=low, vmax=high)
@@ -132,7 +133,7 @@ class ReconstructionDisplay(Display):
 
     def _curves(self, panels: np.ndarray) -> None:
         both = np.concatenate([self.originals, self.rebuilt])
-        low, high = float(both.min()), float(both.max())
+        low, high = float(np.nanmin(both)), float(np.nanmax(both))
         for panel, old, new in zip(panels[0], self.originals, self.rebuilt, strict=True):
             panel.plot(self.times, old, color="#aaaaaa", linewidth=0.8, label="original")
             panel.plot(self.times, new, color=COLORS[1], linewidth=1.2, label="rebuilt")
@@ -146,8 +147,8 @@ class ReconstructionDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         """A table: the share of the variance of each column that is rebuilt wrongly."""
-        spread = ((self.originals - self.originals.mean(0)) ** 2).sum(0)
-        lost = ((self.originals - self.rebuilt) ** 2).sum(0) / np.where(spread > 0.0, spread, np.nan)
+        spread = np.nansum((self.originals - np.nanmean(self.originals, axis=0)) ** 2, axis=0)
+        lost = np.nansum((self.originals - self.rebuilt) ** 2, axis=0) / np.where(spread > 0.0, spread, np.nan)
         places = np.arange(len(lost))
         ax.barh(places, np.nan_to_num(lost), color=COLORS[0])
         ax.set_yticks(places, self.names)

@@ -12,6 +12,7 @@ import numpy as np
 
 import rkhs
 from rkhs._core.errors import InputError, RkhsError, brief
+from rkhs.data.columns import as_numbers
 from rkhs.estimators import Diagnostics, diagnose
 from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
@@ -51,7 +52,7 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
         found = _measured(chosen, items, codes)
     except RkhsError as error:
         vectors, X = _vectors(chosen, items, codes), items.numbers
-        if vectors is None or X is None:
+        if vectors is None or X is None or not np.isfinite(X).all():
             return f"Reconstructions were not measured: {error}."
         found = Reconstruction(((X - vectors) ** 2).sum(1), ((X - X.mean(0)) ** 2).sum(1), "input")
     else:
@@ -68,14 +69,15 @@ def apart(errors: np.ndarray) -> np.ndarray:
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
-    """Codes decoded to rows like those of the items; None if the model has no such way back."""
-    cells = getattr(model, "filling_", None) is not None  # texts among them
-    if items.numbers is None or items.kind == "gram" or cells or not hasattr(model, "inverse_transform"):
+    """Codes decoded to rows like those of the items, NaN for texts; None if the model has no such way back."""
+    without_numbers = items.numbers is None or not np.isfinite(items.numbers).any()
+    if without_numbers or items.kind == "gram" or not hasattr(model, "inverse_transform"):
         return None
     try:
-        back = np.asarray(model.inverse_transform(codes), dtype=np.float64)
+        back = np.asarray(model.inverse_transform(codes))
     except RkhsError:
         return None
+    back = as_numbers(back) if back.dtype == object else back.astype(np.float64)
     return back.reshape(items.numbers.shape) if back.size == items.numbers.size else None
 
 

@@ -171,7 +171,7 @@ def _rebuilt(content: Content) -> str:
     if look == "curve":
         drawn = np.concatenate([chosen for _, chosen in groups])
         values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
-        scale = float(values.min()), float(values.max())
+        scale = float(np.nanmin(values)), float(np.nanmax(values))
         said += _paragraph(f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}.")
     for name, chosen in groups:
         said += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
@@ -209,14 +209,14 @@ def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, fl
         return cells
     old, new = items.numbers[i], found.vectors[i]
     if items.image_shape is not None:
-        ends = float(items.numbers.min()), float(items.numbers.max())
+        ends = float(np.nanmin(items.numbers)), float(np.nanmax(items.numbers))
         return cells + [
             f'<img class="thumb" alt="{text}" src="{png(grey(row, *ends).reshape(items.image_shape))}">'
             for text, row in zip(_HEADS[look], (old, new), strict=True)
         ]
     if scale is not None:
         return [*cells, sparkline(old, new, *scale)]
-    worst = np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES]
+    worst = [j for j in np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES] if np.isfinite(old[j])]
     names = items.columns or [f"column {j}" for j in range(len(old))]
     return [*cells, escape("; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst))]
 

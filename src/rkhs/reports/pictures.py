@@ -35,8 +35,8 @@ def png(pixels: np.ndarray) -> str:
 
 
 def grey(rows: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Numbers as grey levels, dark for large ones."""
-    share = np.clip((rows - low) / max(high - low, 1e-300), 0.0, 1.0)
+    """Numbers as grey levels, dark for large ones; gaps are white."""
+    share = np.nan_to_num(np.clip((rows - low) / max(high - low, 1e-300), 0.0, 1.0))
     return (255 - np.round(share * _LEVELS) * (255 // _LEVELS)).astype(np.uint8)
 
 
@@ -171,8 +171,10 @@ def _across(n: int) -> np.ndarray:
 
 
 def _line(x: np.ndarray, y: np.ndarray, look: str = "line") -> str:
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    return f'<polyline class="{look}" points="{points}"/>'
+    """Lines between known values that follow each other; a value between gaps is a dot."""
+    known = np.isfinite(y)
+    steps = (f"{'L' if j and known[j - 1] else 'M'}{x[j]:.1f} {y[j]:.1f}h0" for j in np.flatnonzero(known))
+    return f'<path class="{look}" d="{"".join(steps)}"/>'
 
 
 def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float, str]) -> str:
@@ -192,7 +194,7 @@ def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float,
 
 
 def sparkline(original: np.ndarray, rebuilt: np.ndarray, low: float, high: float) -> str:
-    """A curve and what is rebuilt of it, as a small SVG whose height is from ``low`` to ``high``."""
+    """A curve, gaps left out, and what is rebuilt of it, as a small SVG whose height is from ``low`` to ``high``."""
     both = np.stack([original, rebuilt])
     x = np.linspace(2, 158, both.shape[1])
     y = 48.0 - 46.0 * (both - low) / max(high - low, 1e-300)
