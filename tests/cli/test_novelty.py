@@ -110,3 +110,15 @@ def test_molecules_are_compared_as_smiles(folder: Path, capsys: pytest.CaptureFi
     assert found["novel"][0]["p"] == pytest.approx(expected)
     assert main(["novelty", "known.smi", "new.smi", "--kernel", "tanimoto", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kernel"] == "Tanimoto()"
+
+
+@pytest.mark.parametrize("command", ["novelty", "nearest"])
+def test_new_rows_under_other_numbers_are_refused_by_their_names(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    Path("other.csv").write_text("1.5,2.5,3.5\n1.25,2.25,3.25\n1,2,3\n")  # names, or data
+    assert main([command, "known.csv", "other.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "rkhs: error: other.csv: expected the columns of the training file, by their names; 'mass', 'length', 'age' "
+        "are not there; got '1.5', '2.5', '3.5' in their place; correct the names, or the file\n"
+    )

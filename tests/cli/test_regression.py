@@ -326,13 +326,62 @@ def test_no_number_is_no_gap(folder: Path, capsys: pytest.CaptureFixture[str], c
     assert cell in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("extension", ["csv", "xlsx"])
+@pytest.mark.parametrize("extension", ["csv", "xlsx", "parquet"])
 def test_ends_that_hold_everything_are_written(tmp_path: Path, extension: str) -> None:
-    if extension == "xlsx":
-        pytest.importorskip("openpyxl", reason="needs the extra tables")
+    if extension != "csv":
+        pytest.importorskip("pyarrow" if extension == "parquet" else "openpyxl", reason="needs the extra tables")
     table, model, written = (str(tmp_path / name) for name in ("six.csv", "m.rkhs", f"p.{extension}"))
     Path(table).write_text("a,b,y\n1,2,3\n2,1,4\n3,5,1\n4,4,2\n6,1,3\n")
     assert main(["fit", table, "--predict", "y", "-o", model]) == 0
     assert main(["predict", model, table, "-o", written]) == 0
-    read = pd.read_csv if extension == "csv" else pd.read_excel
-    assert read(written)["y_low"].astype(float).tolist() == 5 * [-np.inf]  # five rows are too few for 0.9
+    found = getattr(pd, f"read_{'excel' if extension == 'xlsx' else extension}")(written)
+    assert found["y_low"].astype(float).tolist() == 5 * [-np.inf]  # five rows are too few for 0.9
+    assert found.reset_index()["row_from_1"].astype(int).tolist() == [1, 2, 3, 4, 5]
+
+
+def test_curves_are_predicted_from_curves_without_naming_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    times = np.linspace(0.0, 1.0, 24)
+    curves = RNG.normal(size=(40, 2)) @ np.stack([np.sin(5 * times), np.cos(5 * times)])
+    names = [f"{time:g}" for time in times]
+    future = curves[:, 12:].copy()
+    future[3, 5] = np.nan
+    for name, part, titles in (("past", curves[:, :12], names[:12]), ("future", future, names[12:])):
+        pd.DataFrame(part[:30], columns=titles).to_csv(f"{name}.csv", index=False)
+    pd.DataFrame(curves[30:, :12], columns=names[:12]).to_csv("new.csv", index=False)
+    words = ["past.csv", "--kind", "curves", "--targets", "future.csv"]
+    assert fit(*words) == 2
+    assert "future.csv: expected a first row that is clearly names or clearly data" in (said := capsys.readouterr().err)
+    assert "pass --header yes if these are column names" in said
+    assert fit(*words, "--header", "yes") == 0
+    assert f"predicts {names[12]}, {names[13]}, ..., 1 (12 columns)" in capsys.readouterr().out
+    for output in ("p.csv", "p.npy"):
+        assert main(["predict", "m.rkhs", "new.csv", "-o", output]) == 0
+    found = pd.read_csv("p.csv", index_col=0)[names[12:]].to_numpy()
+    np.testing.assert_array_equal(found, np.load("p.npy"))
+    assert ((found - curves[30:, 12:]) ** 2).mean() < 0.1 * curves[30:, 12:].var()
+
+
+def test_all_columns_of_a_table_beside_the_items_are_predicted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fit("all.csv", "--columns", "a,b", "--targets", "y.csv") == 0
+    assert "predicts price, size" in capsys.readouterr().out
+    beside = rkhs.load("m.rkhs")
+    assert fit("all.csv", "--predict", "price,size") == 0
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_array_equal(beside.predict(frame), rkhs.load("m.rkhs").predict(frame))
+    np.save("y.npy", Y)
+    assert fit("all.csv", "--columns", "a,b", "--targets", "y.npy") == 0
+    assert "predicts column0, column1" in capsys.readouterr().out
+    assert fit("all.csv", "--targets", "new.csv") == 2
+    assert "--targets must have one row a row of the input, 30; got 5" in capsys.readouterr().err
+    write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
+    assert fit("all.csv", "--targets", "mixed.csv") == 2
+    assert "must have the rows of the input in the same order" in capsys.readouterr().err
+    assert fit("all.csv", "--targets", "y.csv", "--codes", "z.csv") == 2
+    assert "--codes does not go with --targets" in capsys.readouterr().err
+    assert main(["fit", "all.csv", "--targets", "y.csv"]) == 2
+    assert "--targets writes a model; name it with -o MODEL" in capsys.readouterr().err

@@ -123,7 +123,12 @@ def add_predict_options(parser: argparse.ArgumentParser) -> None:
         help="columns of numbers, or one of texts that are classes, to predict from the others, or from the SMILES, "
         "texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty",
     )
-    group.add_argument("--targets", metavar="FILE", help="table that holds these columns, with the same rows as INPUT")
+    group.add_argument(
+        "--targets",
+        metavar="FILE",
+        help="table that holds these columns, with the same rows as INPUT; without --predict all its columns are "
+        "predicted, such as the second halves of curves, and it is read by the same flags as INPUT",
+    )
     group.add_argument(
         "--loss",
         choices=LOSSES,
@@ -134,7 +139,7 @@ def add_predict_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fit, and write the model."""
     plan_robust(args)
-    if args.predict is not None:
+    if [args.predict, args.targets] != [None, None]:
         return fit_predictor(args)
     outputs = _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input)
@@ -182,9 +187,7 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
-    refuse_flags(
-        args, ("targets", "loss"), "goes with --predict COLUMN; got it without; name a column, or leave it out"
-    )
+    refuse_flags(args, ("loss",), "goes with --predict COLUMN; got it without; name a column, or leave it out")
     outputs = Outputs(("INPUT", args.input))
     if args.output is None and args.codes is None:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")

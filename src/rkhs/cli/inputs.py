@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from rkhs._core.errors import InputError, RkhsError, shown
@@ -284,7 +284,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
-    return _by_names(path, lambda columns: read_input(changed(args, **columns), path), names)
+    return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
 
 
 def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dataset:
@@ -362,22 +362,24 @@ def _columns_of(
 
     if names is None or args.columns is not None or not is_text_table(path):
         return {}
-    first = _by_names(path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
+    first = _by_names(args, path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
     return {} if first.column_names is None else {"columns": names}
 
 
-def _by_names(path: str, read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Dataset:
+def _by_names(
+    args: argparse.Namespace, path: str, read: Callable[[dict[str, Any]], Dataset], names: list[str]
+) -> Dataset:
     """The columns of these names; a file without names is taken by position."""
     try:
         return read({"columns": names})
-    except InputError as error:
-        try:
+    except InputError:
+        titles: Sequence[str] = titles_of(args, path)
+        with suppress(InputError):
             data = read({})
-        except InputError:
-            raise error from None
-        if data.column_names is None:
-            return data
-        _refuse_lacking(path, names, data.column_names)
+            if data.column_names is None:
+                return data
+            titles = data.column_names
+        _refuse_lacking(path, names, titles or names)
         raise
 
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
-    """Read the items and the columns of ``--predict``, which are taken out of a table of numbers."""
+    """Read the items and the columns of ``--predict``, which are taken out of a table, or all of ``--targets``."""
     import numpy as np
 
     from rkhs.data.dataset import LEFT_OUT, keep_rows
 
-    wanted = named_columns(args.predict)
-    known = _read_columns(args, wanted)
+    known = _read_columns(args, named_columns(args.predict) or None)
     Y = np.asarray(known.X, dtype=float)
+    wanted = named_columns(args.predict) or list(range(Y.shape[1]))
     lacking = [str(name) for name, gaps in zip(wanted, np.isnan(Y).all(axis=0), strict=True) if gaps]
     if lacking:
         raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
@@ -46,24 +46,22 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     return as_predictors_read(args, data), Y, names, int(unknown.sum())
 
 
-def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
+def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
     from rkhs.data.readers import read_numbers
     from rkhs.data.text import MIXED
 
-    source, options = args.targets or args.input, {}
+    source = args.targets or args.input
     if not (is_table(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
             f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
             "--targets FILE"
         )
-    if args.targets is None:
-        if args.gram or args.kind in ("curves", "series"):
-            kind = "Gram matrix" if args.gram else args.kind
-            raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
-        options = reading_options(args)
-        options |= {} if args.index_column is None else {"index_column": args.index_column}
+    kind = "Gram matrix" if args.gram else args.kind
+    if args.targets is None and kind in ("Gram matrix", "curves", "series"):
+        raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
+    options = {} if args.targets and wanted else reading_options(args) | {"index_column": args.index_column}
     try:
-        return read_numbers(source, columns=wanted, **options)
+        return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
     except InputError as error:
         said = (
             str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")

@@ -40,7 +40,7 @@ def write_codes(
     path : str or path
         Ends in ``.csv``, ``.xlsx``, ``.parquet`` or ``.npy``.
     codes : array-like of shape (n, p)
-        Finite numbers.
+        Numbers without gaps. :func:`read_table` refuses infinite ones, such as ends of intervals.
     row_names : sequence of str, default=None
         n names; written as a first column without a header in csv and xlsx and as the index in parquet. In csv and xlsx
         a name that begins like a formula of a spreadsheet (``=``, ``+``, ``-``, ``@``, tabulator, carriage return) has
@@ -53,7 +53,7 @@ def write_codes(
     Raises
     ------
     InputError
-        For another extension, codes that are not finite numbers of shape (n, p), names that do not fit, names for npy,
+        For another extension, codes that are not numbers of shape (n, p), names that do not fit, names for npy,
         which cannot hold them, more rows or columns than a sheet of xlsx has, and a folder that does not exist.
     MissingExtraError
         If parquet or xlsx is asked for without the extra ``tables``.
@@ -129,7 +129,7 @@ def _check_codes(codes: Any) -> np.ndarray:
         ) from error
     values = as_numbers(array, "codes")
     check_size(values, "codes")
-    check_finite(Table(values, None, None), "codes")
+    check_finite(Table(np.where(np.isinf(values), 0.0, values), None, None), "codes")
     return values
 
 

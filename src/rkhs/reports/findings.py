@@ -70,8 +70,7 @@ def apart(errors: np.ndarray) -> np.ndarray:
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
     """Codes decoded to rows like those of the items, NaN for texts; None if the model has no such way back."""
-    without_numbers = items.numbers is None or not np.isfinite(items.numbers).any()
-    if without_numbers or items.kind == "gram" or not hasattr(model, "inverse_transform"):
+    if items.numbers is None or items.kind == "gram" or not hasattr(model, "inverse_transform"):
         return None
     try:
         back = np.asarray(model.inverse_transform(codes))

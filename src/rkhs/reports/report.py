@@ -141,7 +141,8 @@ def make_report(
     check_is_fitted(model)
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
     everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
-    kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
+    n = len(everything)
+    kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
     said, coloured = audit(everything), None
     if target is not None:
         values = _target(target, len(everything))
@@ -171,10 +172,6 @@ def make_report(
         model_file=model_file,
     )
     return Report(page(content), content.audit, tuple(summary(content)), tuple(content.diagnosis[0]))
-
-
-def _kept(n: int, at_most: int) -> np.ndarray:
-    return np.arange(n) if n <= at_most else np.linspace(0, n - 1, at_most).round().astype(int)
 
 
 def _target(target: Any, n: int) -> np.ndarray:
