@@ -31,7 +31,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     lacking = [str(name) for name, gaps in zip(wanted, np.isnan(Y).all(axis=0), strict=True) if gaps]
     if lacking:
         raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
-    names = list(known.column_names or (f"column{name}" if isinstance(name, int) else name for name in wanted))
+    names = list(known.column_names or map("column{}".format, wanted))
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
     both = {*names, *wanted} & {*(data.column_names or ()), *named_columns(args.columns)}
     if args.targets is None and args.columns is not None and both:
