@@ -10,6 +10,7 @@ import torch
 
 import rkhs
 from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
+from rkhs.constraints import SoftSphere
 from rkhs.errors import InputError
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import ArcCosine, Gaussian, Laplacian, Linear, Matern, MinMax, Polynomial
@@ -46,6 +47,44 @@ def test_a_module_gives_what_the_model_gives_and_its_derivatives(model: Any) -> 
             decoder(codes).detach().numpy(), model.inverse_transform(answer(model, NEW)), atol=1e-10
         )
         assert torch.autograd.gradcheck(decoder, (codes,), eps=1e-6, atol=1e-6, rtol=1e-4)
+
+
+REFINED = {
+    "default": {},
+    "deep": {"n_components": (3, 2)},
+    "narrow first": {"n_components": (2, 3)},
+    "landmarks": {"storage": Nystroem(20), "columns": "scaled"},
+    "sphere": {"n_components": 3, "constraint": "sphere", "storage": Nystroem(20), "reg": 1e-3},
+    "soft sphere": {"constraint": SoftSphere(0.1), "storage": Nystroem(20), "reg": 1e-3},
+    "features": {"output_kernel": "same", "kernel": "laplacian"},
+    "no linear part": {"linear_part": "kernel", "kernel": "matern"},
+}
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("name", REFINED)
+def test_refined_codes_have_derivatives(name: str) -> None:
+    places = RNG.uniform(-1.0, 1.0, (50, 2))
+    rows = np.sin(2.0 * places @ RNG.normal(size=(2, 5))) * np.linspace(0.5, 2.0, 5) + 0.1 * RNG.normal(size=(50, 5))
+    model = KernelAutoencoder(**{"n_components": 2, "max_iter": 30, "random_state": 0, **REFINED[name]}).fit(rows[:44])
+    assert model._refinement
+    module, new = rkhs.as_module(model), torch.tensor(rows[44:], requires_grad=True)
+    codes = module(new)
+    plain = model.set_params(refine=False).transform(rows[44:])
+    refined = model.set_params(refine=True).transform(rows[44:])
+    assert np.median(np.abs(codes.detach().numpy() - refined)) < 0.05 * np.median(np.abs(plain - refined))
+    direction, weights = torch.tensor(RNG.normal(size=rows[44:].shape)), torch.tensor(RNG.normal(size=codes.shape))
+    (codes * weights).sum().backward()
+    slopes = (new.grad * direction).sum(1)
+    left = []  # of a Taylor series of first order: ten times the step, a hundred times the rest
+    for step in (1e-3, 1e-4):
+        moved = ((module(new.detach() + step * direction) - codes) * weights).sum(1)
+        left.append(float((moved - step * slopes).abs().median()))
+    assert left[1] < 0.03 * left[0]
+    known = module(torch.tensor(rows[:3])).detach().numpy()
+    if not model.map_.whole:
+        return
+    np.testing.assert_allclose(known, model.transform(rows[:3]), atol=1e-6)  # codes of training rows stay
 
 
 def test_a_module_is_a_layer_whose_coefficients_are_frozen_or_free() -> None:
@@ -90,7 +129,8 @@ def test_a_kernel_without_a_gradient_gives_values_and_refuses_the_way_back() -> 
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (KernelAutoencoder(2, max_iter=5), {}, "set_params\\(refine=False\\)"),
+        (KernelAutoencoder(2, max_iter=5), {"trainable": True}, "set_params\\(refine=False\\)"),
+        (KernelAutoencoder(2, output_kernel="laplacian", max_iter=5), {}, "features of the same kernel"),
         (KernelPCA(2, storage=RandomFeatures(10)), {}, "Use 'dense' or Nystroem"),
         (KernelPCA(2), {"part": "predictor"}, "part must be one of 'encoder', 'decoder'"),
         (OperatorKernelRegressor(), {"part": "encoder"}, "part must be one of 'predictor'"),

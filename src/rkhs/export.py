@@ -102,13 +102,14 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     Parameters
     ----------
     model : KernelAutoencoder, KernelPCA, KernelContrastive or OperatorKernelRegressor
-        Fitted on vectors with any kernel; those without a gradient refuse the way back. An autoencoder that refines
-        codes does so by an iteration: say ``model.set_params(refine=False)`` for the plain encoder.
+        Fitted on vectors with any kernel; those without a gradient refuse the way back. Refined codes are settled to
+        rounding, where ``transform`` stops after ten steps, and their derivatives are those of the least objective, by
+        the implicit function theorem.
     part : {"encoder", "decoder", "predictor"}, default=None
         As in :func:`to_onnx`.
     trainable : bool, default=False
         Whether coefficients and linear maps are parameters that an optimiser may change; kernels, training items,
-        means and scales stay.
+        means and scales stay. Refined codes have none.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     Raises
     ------
     InputError
-        For another model.
+        For another model, and for parameters of refined codes.
 
     Notes
     -----
@@ -130,18 +131,18 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     >>> from sklearn.datasets import load_iris
     >>> from rkhs import KernelAutoencoder, as_module
     >>> X = load_iris().data
-    >>> encoder = as_module(KernelAutoencoder(2, refine=False).fit(X))
+    >>> encoder = as_module(KernelAutoencoder(2).fit(X))
     >>> row = torch.tensor(X[:1], requires_grad=True)
     >>> encoder(row)[0, 0].backward()
     >>> row.grad.shape
     torch.Size([1, 4])
     """
-    from rkhs.torch_module import FittedModule
+    from rkhs.torch_module import FittedModule, RefinedEncoder
 
     write, _, widths = _formula(model, part, "as_module")
-    return FittedModule(
-        lambda graph, rows: write(graph, model, rows), widths[0], trainable=check_flag(trainable, "trainable")
-    )
+    if check_flag(trainable, "trainable") or write is not _encoder or not getattr(model, "_refinement", None):
+        return FittedModule(lambda graph, rows: write(graph, model, rows), widths[0], trainable=trainable)
+    return RefinedEncoder(model)
 
 
 _Formula = tuple[Callable[[Any, Any, Any], Any], tuple[str, str], tuple[int, int]]
@@ -211,7 +212,7 @@ def _encoder(graph: Any, model: KernelEstimator, rows: Any) -> Any:
         return codes + np.asarray(model.intercept_) if isinstance(model, KernelPCA) else codes
     if model._refinement:
         raise InputError(
-            "this writes the plain encoder, and the model refines codes by an iteration: say "
+            "a formula of codes is that of the plain encoder, and the model refines codes by an iteration: say "
             "model.set_params(refine=False) first, and compare the codes that transform then gives"
         )
     fitted = model.model_

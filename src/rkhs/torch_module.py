@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partialmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from rkhs._core.arrays import tensor_like
+from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
+from rkhs.models.autoencoder import refined_codes
 
 
 class _Gram(torch.autograd.Function):
@@ -78,3 +81,29 @@ class FittedModule(torch.nn.Module):
         self._count = 0
         found: Tensor = self.write(self, _Value(self, rows)).tensor
         return found
+
+
+class RefinedEncoder(torch.nn.Module):
+    """Refined codes of rows; a derivative is that of the least objective."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model, rebuilt = model, model.model_.rebuilt
+        if rebuilt.kernel not in (None, model.kernel_):
+            raise InputError(
+                "as_module follows refined codes where vectors or features of the same kernel are rebuilt; got "
+                f"output_kernel={rebuilt.kernel!r}. Say model.set_params(refine=False) for the plain encoder"
+            )
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """The codes of rows of shape (m, d)."""
+        whole, fitted = self.model, self.model.model_
+        if whole.column_scales_ is not None:
+            rows = (rows - tensor_like(whole.column_means_, rows)) / tensor_like(whole.column_scales_, rows)
+        raw = _Gram.apply(rows, tensor_like(whole.support_items_, rows), fitted.kernel)
+        Z = refined_codes(fitted, rows, raw, fitted.plain(rows, raw), None)
+        for layer in fitted.layers[: fitted.narrowest]:
+            A, C, linear = layer.tensors(Z)
+            said = _Gram.apply(Z, A, layer.kernel) @ C
+            Z = said if linear is None else said + linear[-1] + Z @ linear[:-1]
+        return cast(Tensor, fitted.shown(Z))

@@ -7,7 +7,7 @@ sets as Gram matrices, two splits), and it leaves a kernel of finite rank no roo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import torch
@@ -21,6 +21,7 @@ from rkhs.solvers.row_newton import descend
 
 FINE = (10, 1e-4)  # steps and their tolerance: six do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
+_FINEST = (200, 1e-9)  # where derivatives are wanted
 _TILE = 2048  # rows whose codes are refined at once
 
 
@@ -37,18 +38,21 @@ class AutoencoderModel(AutoencoderLayers):
         rough: bool = False,
     ) -> list[Tensor]:
         """Codes of every hidden layer from items and their raw features of shape (m, w)."""
-        codes = self.encoder.of(raw)
-        if self.linear is not None:
-            codes += self.linear.of(self.rows(items, raw))
-        codes = codes if self.pricing.onto is None else self.pricing.onto.project(codes)
-        if self.resting is not None:  # of the one hidden layer
-            codes = self.read(self.shown(codes))
+        codes = self.plain(items, raw)
         if refine is not None and self.refinable:
             codes = refined_codes(self, items, raw, codes, refine, rough=rough)
         found = [codes]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
         return found
+
+    def plain(self, items: Items, raw: Tensor) -> Tensor:
+        """Codes of the first hidden layer that are not refined."""
+        codes = self.encoder.of(raw)
+        if self.linear is not None:
+            codes += self.linear.of(self.rows(items, raw))
+        codes = codes if self.pricing.onto is None else self.pricing.onto.project(codes)
+        return codes if self.resting is None else self.read(self.shown(codes))  # the one hidden layer
 
     def in_file(self) -> Self:
         """The model without what its items say."""
@@ -64,10 +68,16 @@ class AutoencoderModel(AutoencoderLayers):
 
 
 def refined_codes(
-    model: AutoencoderLayers, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
+    model: AutoencoderLayers,
+    items: Items,
+    raw: Tensor,
+    codes: Tensor,
+    steps: tuple[int, float] | None,
+    *,
+    rough: bool = False,
 ) -> Tensor:
-    """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
-    radius, layers = (_power(model, items, raw) / model.reg[0]).sqrt(), model.layers
+    """Refine codes ``f(x)`` (m, p) of items with raw features (m, w); without ``steps`` exactly, with derivatives."""
+    reach, layers = _power(model, items, raw) / model.reg[0], model.layers
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
     goal = model.rebuilt.encode(model.own_rows(items, raw)).to(start)
     decoded = tensor_like(model.anchors_decoded, start)
@@ -75,12 +85,13 @@ def refined_codes(
         leading = tensor_like(model.pricing.directions, start)
         goal, decoded, layers = goal @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
     how: dict[str, Any] = {"moves": None if model.resting is None else model.moves(start), "onto": model.pricing.onto}
+    whole = CodeRefinement.of(layers, goal, start, reach.sqrt().to(start), model.pricing.total, **how)
+    if steps is None:
+        return _settled(whole, decoded, reach)
     parts = []
-    for rows in torch.arange(len(start), device=start.device).split(_TILE):
-        given = goal[rows], start[rows], radius[rows].to(start), model.pricing.total
-        problem = CodeRefinement.of(layers, *given, **how)
-        parts.append(problem.codes(descend(problem, problem.nearest(decoded), *steps)))
-    return (torch.cat(parts) if parts else codes).to(codes)
+    for tile in map(whole.rows, torch.arange(len(start), device=start.device).split(_TILE)):
+        parts.append(tile.codes(descend(tile, tile.nearest(decoded), *steps)))
+    return torch.cat(parts).to(codes)
 
 
 def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
@@ -93,8 +104,8 @@ def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
     linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
     triangle, pivots = model.factor
     mixed = None if model.linear is None else tensor_like(model.linear.mixed, raw)
-    power = power_function(tensor_like(triangle, raw), raw[:, row_index(pivots, raw)], diag, linear, mixed)
-    return torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
+    found = power_function(tensor_like(triangle, raw), raw[:, row_index(pivots, raw)], diag, linear, mixed)
+    return torch.where(found > 1e-9 * diag, found, torch.zeros_like(found))
 
 
 def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
@@ -102,3 +113,20 @@ def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
     trained = diag[:1] if model.kernel.domain == "gram" else model.kernel._diag(model.map.support(raw))
     tolerance = max(1e-9, 1e2 * torch.finfo(raw.dtype).eps)
     return (trained - 2.0 * raw).min(1).values + diag <= tolerance * diag
+
+
+def _settled(problem: CodeRefinement, decoded: Tensor, reach: Tensor) -> Tensor:
+    # Newton's steps settle y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
+    square = reach.detach()[:, None]
+    fixed = replace(problem, goal=problem.goal.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
+    unit = torch.eye(fixed.start.shape[1]).to(fixed.start)
+    with torch.no_grad():
+        Y = fixed.start + fixed.radius[:, None] * descend(fixed, fixed.nearest(decoded), *_FINEST)
+        for _ in range(2):
+            Q, bends, J = fixed.optimality(Y)
+            Y = Y - torch.linalg.solve(unit + square[:, :, None] * bends, Y + square * Q - fixed.start)
+        Q, bends, J = fixed.optimality(Y)
+    moved = (problem.start - fixed.start) - (reach[:, None] - square) * Q
+    moved = moved + square / fixed.n * ((problem.goal - fixed.goal)[:, None] @ J.mT)[:, 0]
+    Y = Y + torch.linalg.solve(unit + square[:, :, None] * bends, moved)
+    return replace(fixed, start=Y).codes(torch.zeros_like(Y))

@@ -79,15 +79,13 @@ class CodeRefinement:
         if isinstance(self.onto, SoftSphere):
             missed += self.onto.misfit(self.supports)[:, 0] ** 2
         cost = missed.div_(2.0 * self.n)
-        reach = divisor(self.radius * self.radius)
-        cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
+        cost += squared_distances(self.start, self.supports).div_(2.0 * divisor(self.radius**2)[:, None])
         least, chosen = cost.min(1)
         U = (self.supports[chosen] - self.start) / self.radius[:, None]
         U = U if self.moves is None else U @ self.moves
-        zero = torch.zeros_like(U)
-        codes = self.codes(zero)
+        codes = self.codes(torch.zeros_like(U))
         stays = self.errors(codes, self.kernel._gram(codes, self.supports)) / (2.0 * self.n)
-        return torch.where((least < stays)[:, None] & torch.isfinite(U).all(1, keepdim=True), U, zero)
+        return torch.where((least < stays)[:, None] & torch.isfinite(U).all(1, keepdim=True), U, 0.0)
 
     def _missed(self, decoded: Tensor) -> Tensor:
         """Squared distance of each item to what each support decodes to, shape (m, n)."""
@@ -123,8 +121,7 @@ class CodeRefinement:
             J = problem._jacobian(codes, slopes)
             if isinstance(self.onto, SoftSphere):
                 J = torch.cat([J, self.onto.misfit_slopes(codes)[:, :, None]], 2)
-            J = J if self.moves is None else self.moves @ J
-            J = J if self.onto is None else _through(self.onto, problem._free(U[part]), J)
+            J = problem._before_the_set(J, problem._free(U[part]))
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
             H = J @ J.mT
             H.diagonal(dim1=1, dim2=2).add_(1.0)
@@ -136,6 +133,21 @@ class CodeRefinement:
             found.append((values, grads, torch.cholesky_inverse(L)))
         values, grads, inverse = (torch.cat(parts) for parts in zip(*found, strict=True))
         return values, grads, inverse
+
+    def optimality(self, Y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """At codes ``Y`` before the set: the gradient ``Q`` of the error (m, p), ``dQ/dY`` and ``-n dQ/dgoal``."""
+        # ``Y = start - radius^2 Q(Y, goal)`` at the least objective. The second derivatives are central differences.
+        zero, free = torch.zeros_like(Y), replace(self, radius=torch.ones_like(self.radius))
+        step = torch.finfo(Y.dtype).eps ** (1 / 3) * divisor(self.supports.std())
+        moves = (0.0 * Y[0], *(step * torch.eye(Y.shape[1])), *(-step * torch.eye(Y.shape[1])))
+        Q, *there = (replace(free, start=Y + move.to(Y)).values_and_grads(zero)[1] for move in moves)
+        above, below = torch.stack(there, 2).chunk(2, 2)
+        codes = replace(free, start=Y).codes(zero)
+        return Q, (above - below) / (2.0 * step), self._before_the_set(self._jacobian(codes, None), Y)
+
+    def _before_the_set(self, J: Tensor, Y: Tensor) -> Tensor:
+        J = J if self.moves is None else self.moves @ J
+        return J if self.onto is None else _through(self.onto, Y, J)
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
         said = self._first(codes, K)
