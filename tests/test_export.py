@@ -101,6 +101,8 @@ def test_free_linear_parts(data: Any, tmp_path: Path) -> None:
         KernelAutoencoder((3, 2), storage=Nystroem(10), columns="scaled", refine=False),
         KernelAutoencoder(2, storage=Nystroem(10), output_kernel="same", refine=False),
         KernelAutoencoder(2, storage=Nystroem(10), linear_part="kernel", max_iter=3, refine=False),
+        KernelAutoencoder(2, storage=Nystroem(10), constraint="sphere", reg=1e-2, max_iter=3, refine=False),
+        KernelAutoencoder(2, storage=Nystroem(10), constraint="ball", reg=1e-2, max_iter=3, refine=False),
     ],
     ids=str,
 )

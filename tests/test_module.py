@@ -22,6 +22,7 @@ MODELS = [
     KernelAutoencoder((3, 2), refine=False, max_iter=30),
     KernelAutoencoder(2, refine=False, columns="scaled", storage=Nystroem(15), max_iter=30),
     KernelAutoencoder(2, kernel="matern", reg=1e-2, refine=False, max_iter=30),
+    KernelAutoencoder(2, constraint="sphere", storage=Nystroem(15), reg=1e-2, refine=False, max_iter=30),
     KernelPCA(2, kernel=Gaussian(0.1) * Polynomial(2) + 0.3 * Matern(1.5), columns="scaled"),
     KernelContrastive(2, max_iter=20),
     OperatorKernelRegressor("gaussian", reg=1e-2),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import Any
 
 import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
+from rkhs._core.arrays import resolve_dtype
 from rkhs._core.checks import check_choice, check_flag
 from rkhs._core.errors import InputError, optional
 from rkhs._core.files import atomic_path
@@ -19,14 +24,10 @@ from rkhs.estimators import (
     OperatorKernelRegressor,
     OperatorKernelRegressorCV,
 )
-from rkhs.models import Layer
-from rkhs.onnx_graph import Graph, Value
+from rkhs.estimators.base import KernelEstimator
+from rkhs.models import CodeRegression, Layer
 from rkhs.outputs import Euclidean
-
-if TYPE_CHECKING:
-    import torch
-
-    from rkhs.estimators.base import KernelEstimator
+from rkhs.torch_module import FittedModule
 
 __all__ = ["as_module", "to_onnx"]
 
@@ -77,20 +78,24 @@ def to_onnx(
     ...     rkhs.to_onnx(model, f"{folder}/iris.onnx")
     {'X': (4,), 'codes': (2,)}
     """
-    check_choice(dtype, "dtype", ("float64", "float32"))
-    write, names, widths = _formula(model, part, "to_onnx")
-    helper, numpy_helper = optional("onnx.helper"), optional("onnx.numpy_helper")
-    graph = Graph(helper, numpy_helper, np.dtype(dtype))
-    result = write(graph, model, Value(graph, names[0]))
-    graph.nodes.append(helper.make_node("Identity", [result.name], [names[1]]))
-    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    values = [helper.make_tensor_value_info(n, kind, ["rows", w]) for n, w in zip(names, widths, strict=True)]
-    body = helper.make_graph(graph.nodes, f"{type(model).__name__} {part}", values[:1], values[1:], graph.constants)
-    made = helper.make_model(body, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8, producer_name="rkhs")
-    optional("onnx.checker").check_model(made)
-    with atomic_path(path) as temporary:
-        optional("onnx").save_model(made, os.fspath(temporary))
-    return {name: (width,) for name, width in zip(names, widths, strict=True)}
+    kind = resolve_dtype(dtype)
+    write, shapes = _formula(model, part, "to_onnx")
+    (first, columns), (second, _) = shapes.items()
+    module = FittedModule(write, model, columns, trainable=False).to(kind)
+    optional("onnx")
+    # The newer exporter of torch needs one more package.
+    with atomic_path(path) as temporary, warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        torch.onnx.export(
+            module,
+            (torch.zeros(2, *columns, dtype=kind),),
+            temporary,
+            dynamo=False,
+            opset_version=_OPSET,
+            input_names=[first],
+            output_names=[second],
+            dynamic_axes={name: {0: "rows"} for name in shapes},
+        )
+    return shapes
 
 
 def as_module(model: KernelEstimator, *, part: str | None = None, trainable: bool = False) -> torch.nn.Module:
@@ -137,19 +142,14 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     >>> row.grad.shape
     torch.Size([1, 4])
     """
-    from rkhs.torch_module import FittedModule, RefinedEncoder
-
-    write, _, widths = _formula(model, part, "as_module")
-    if check_flag(trainable, "trainable") or write is not _encoder or not getattr(model, "_refinement", None):
-        return FittedModule(lambda graph, rows: write(graph, model, rows), widths[0], trainable=trainable)
-    return RefinedEncoder(model)
+    write, shapes = _formula(model, part, "as_module")
+    return FittedModule(write, model, next(iter(shapes.values())), trainable=check_flag(trainable, "trainable"))
 
 
-_Formula = tuple[Callable[[Any, Any, Any], Any], tuple[str, str], tuple[int, int]]
-
-
-def _formula(model: KernelEstimator, part: str | None, name: str) -> _Formula:
-    """What writes a part of a model, the names of its input and output, and their columns."""
+def _formula(
+    model: KernelEstimator, part: str | None, name: str
+) -> tuple[Callable[..., Tensor], dict[str, tuple[int, ...]]]:
+    """What computes a part of a model, and the columns of its input and its output by name."""
     regressor = isinstance(model, (OperatorKernelRegressor, OperatorKernelRegressorCV))
     if not regressor and not isinstance(model, (KernelAutoencoder, KernelContrastive, KernelPCA)):
         raise InputError(
@@ -175,88 +175,80 @@ def _formula(model: KernelEstimator, part: str | None, name: str) -> _Formula:
         )
     d = np.asarray(model.support_items_).shape[1]
     if regressor:
-        return _predictor, ("X", "y"), (d, len(model.output_.mean))
+        return _predictor, {"X": (d,), "y": (len(model.output_.mean),)}
     p = model.codes_.shape[1]
-    return (_encoder, ("X", "codes"), (d, p)) if part == "encoder" else (_decoder, ("codes", "X"), (p, d))
+    return (_encoder, {"X": (d,), "codes": (p,)}) if part == "encoder" else (_decoder, {"codes": (p,), "X": (d,)})
 
 
-def _scaled(model: KernelEstimator, rows: Any) -> Any:
+def _scaled(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
     if model.column_scales_ is None:
         return rows
-    return (rows - np.asarray(model.column_means_)) / np.asarray(model.column_scales_)
+    return (rows - graph.constant(model.column_means_)) / graph.constant(model.column_scales_)
 
 
-def _predictor(graph: Any, model: KernelEstimator, rows: Any) -> Any:
-    rows, supports = _scaled(model, rows), np.asarray(model.support_items_, dtype=np.float64)
-    C, found = np.asarray(model.dual_coef_), None
+def _predictor(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
+    rows, C, found = _scaled(graph, model, rows), np.asarray(model.dual_coef_), []
     for term in model.kernel_.pairs:
         part = C if term.operator is None else C @ np.asarray(term.operator)
-        said = graph.gram(term.kernel, rows, supports) @ part
-        found = said if found is None else found + said
-    return _in_units(model.output_, found)
+        found.append(graph.times(graph.gram(term.kernel, rows, model.support_items_), part))
+    return _in_units(graph, model.output_, torch.stack(found).sum(0))
 
 
-def _in_units(output: Euclidean, U: Any) -> Any:
+def _in_units(graph: FittedModule, output: Euclidean, U: Tensor) -> Tensor:
     """Vectors of their coordinates."""
     if output.axes is not None:
-        U = U @ np.asarray(output.axes)
+        U = graph.times(U, output.axes)
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
-    return U * np.asarray(output.factor / root) + np.asarray(output.mean)
+    return U * graph.constant(output.factor / root) + graph.constant(output.mean)
 
 
-def _encoder(graph: Any, model: KernelEstimator, rows: Any) -> Any:
-    rows = _scaled(model, rows)
-    K = graph.gram(model.kernel_, rows, np.asarray(model.support_items_, dtype=np.float64))
+def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
+    rows = _scaled(graph, model, rows)
+    K = graph.gram(model.kernel_, rows, model.support_items_)
     if not isinstance(model, KernelAutoencoder):
-        codes = K @ np.asarray(model.dual_coef_)
-        return codes + np.asarray(model.intercept_) if isinstance(model, KernelPCA) else codes
-    if model._refinement:
-        raise InputError(
-            "a formula of codes is that of the plain encoder, and the model refines codes by an iteration: say "
-            "model.set_params(refine=False) first, and compare the codes that transform then gives"
-        )
+        codes = graph.times(K, model.dual_coef_)
+        return codes + graph.constant(model.intercept_) if isinstance(model, KernelPCA) else codes
     fitted = model.model_
-    codes = K @ fitted.encoder.coefficients
+    codes = graph.times(K, fitted.encoder.coefficients)
     if fitted.linear is not None:
         part = fitted.linear
-        read = K if part.center is None else rows - part.center  # features are read from their values
-        codes = codes + (read @ (part.directions @ part.coefficients) - part.offset @ part.coefficients)
+        read = K if part.center is None else rows - graph.constant(part.center)  # features are read from their values
+        offset = graph.constant(part.offset @ part.coefficients)
+        codes = codes + (graph.times(read, part.directions @ part.coefficients) - offset)
+    codes = codes if fitted.pricing.onto is None else fitted.pricing.onto.project(codes)
+    if model._refinement:
+        codes = graph.refined(fitted, rows, K, codes)
     for layer in fitted.layers[: fitted.narrowest]:
         codes = _layer(graph, layer, codes)
-    shown = codes if fitted.code_map is None else codes @ fitted.code_map
-    return shown if fitted.resting is None else shown * np.isnan(fitted.resting)
+    shown = codes if fitted.code_map is None else graph.times(codes, fitted.code_map)
+    return shown if fitted.resting is None else shown * graph.constant(np.isnan(fitted.resting))
 
 
-def _layer(graph: Any, layer: Layer, codes: Any) -> Any:
-    said = graph.gram(layer.kernel, codes, layer.anchors) @ layer.coefficients
-    return said if layer.linear is None else said + (codes @ layer.linear[:-1] + layer.linear[-1])
+def _layer(graph: FittedModule, layer: Layer | CodeRegression, codes: Tensor) -> Tensor:
+    said = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
+    linear = layer.linear if isinstance(layer, Layer) else None
+    return said if linear is None else said + (graph.times(codes, linear[:-1]) + graph.constant(linear[-1]))
 
 
-def _decoder(graph: Any, model: KernelEstimator, U: Any) -> Any:
-    output = getattr(model, "output_", None)
-    back = model.model_.back if isinstance(model, KernelPCA) else None
-    if not isinstance(output, Euclidean) or (isinstance(model, KernelPCA) and back is None):
+def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:
+    output, fitted = getattr(model, "output_", None), model.model_
+    deep = isinstance(model, KernelAutoencoder)
+    layers = fitted.layers[fitted.narrowest :] if deep else (getattr(fitted, "back", None),)
+    if not isinstance(output, Euclidean) or None in layers:
         raise InputError(
             f"decoders to vectors are written; this {type(model).__name__} has none. Export the encoder, or fit a "
             "KernelAutoencoder that rebuilds vectors"
         )
-    if back is not None:
-        U = graph.gram(back.kernel, U, back.anchors) @ back.coefficients
-    else:
-        U = _decoded(graph, model.model_, U)
-    found = _in_units(output, U)
+    U = reduce(lambda Z, layer: _layer(graph, layer, Z), layers, _read(graph, fitted, U) if deep else U)
+    found = _in_units(graph, output, U)
     if model.column_scales_ is None:
         return found
-    return found * np.asarray(model.column_scales_) + np.asarray(model.column_means_)
+    return found * graph.constant(model.column_scales_) + graph.constant(model.column_means_)
 
 
-def _decoded(graph: Any, fitted: Any, U: Any) -> Any:
-    """What the layers of a fitted autoencoder behind its codes make of these."""
+def _read(graph: FittedModule, fitted: Any, U: Tensor) -> Tensor:
+    """Codes that a user gives as the layers have them."""
     if fitted.resting is not None:
         live = np.isnan(fitted.resting)
-        U = U * live + np.where(live, 0.0, fitted.resting)
-    if fitted.code_map is not None:
-        U = U @ np.linalg.inv(fitted.code_map)
-    for layer in fitted.layers[fitted.narrowest :]:
-        U = _layer(graph, layer, U)
-    return U
+        U = U * graph.constant(live) + graph.constant(np.where(live, 0.0, fitted.resting))
+    return U if fitted.code_map is None else graph.times(U, np.linalg.inv(fitted.code_map))

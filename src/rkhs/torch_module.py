@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partialmethod
-from typing import Any, cast
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import InputError
+from rkhs.estimators.base import KernelEstimator
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
+from rkhs.kernels.vectors.discrete import Tanimoto
+from rkhs.kernels.vectors.dot_product import DotProduct, Linear
+from rkhs.kernels.vectors.laplacian import Laplacian
+from rkhs.kernels.vectors.radial import Gaussian, Matern
+from rkhs.kernels.vectors.stationary import Stationary
 from rkhs.models.autoencoder import refined_codes
+from rkhs.models.layers import AutoencoderLayers
 
 
 class _Gram(torch.autograd.Function):
@@ -33,77 +40,82 @@ class _Gram(torch.autograd.Function):
         return ctx.kernel.cross_pullback(rows, supports, S.contiguous()), None, None
 
 
-class _Value:
-    """A tensor on its way through the formula of a model; arrays that meet it are constants of the module."""
+def _traced(kernel: Kernel, X: Tensor, Y: Tensor) -> Tensor:
+    """``k(X, Y)`` in plain operations: a graph holds no blocks of rows and no branch that reads numbers."""
+    if isinstance(kernel, (Sum, Product)):
+        return reduce(torch.add if isinstance(kernel, Sum) else torch.mul, [_traced(k, X, Y) for k in kernel.parts])
+    if isinstance(kernel, Scaled):
+        return _traced(kernel.base, X, Y) * kernel.scale
+    if isinstance(kernel, Stationary):
+        X, Y = X - Y.mean(0), Y - Y.mean(0)
+    elif isinstance(kernel, Linear) and kernel.offset is not None:
+        X, Y = X - Y.new_tensor(kernel.offset), Y - Y.new_tensor(kernel.offset)
+    P, a, b = X.mm(Y.T), (X * X).sum(1), (Y * Y).sum(1)  # after ``@`` numbers would be rounded to float32
+    if isinstance(kernel, (DotProduct, Tanimoto)):
+        return kernel.from_products(P, a, b)
+    return _profile(kernel, (a[:, None] + b - 2.0 * P).clamp_min(0.0))
 
-    def __init__(self, graph: FittedModule, tensor: Tensor) -> None:
-        self.graph, self.tensor = graph, tensor
 
-    def then(self, operation: str, other: Any, *, free: bool = False) -> _Value:
-        """The result of an operation with another value or an array; whether the array may be trained."""
-        right = other.tensor if isinstance(other, _Value) else self.graph.constant(other, free=free)
-        return _Value(self.graph, getattr(torch, operation)(self.tensor, right))
-
-    __add__ = partialmethod(then, "add")
-    __sub__ = partialmethod(then, "sub")
-    __mul__ = partialmethod(then, "mul")
-    __truediv__ = partialmethod(then, "div")
-    __matmul__ = partialmethod(then, "matmul", free=True)
+def _profile(kernel: Kernel, D: Tensor) -> Tensor:
+    """The same from squared distances."""
+    if isinstance(kernel, Gaussian):
+        return torch.exp(-kernel._gamma * D)
+    if not isinstance(kernel, (Matern, Laplacian)) or getattr(kernel, "norm", "l2") != "l2":
+        raise InputError(
+            "ONNX export knows Gaussian, Laplacian('l2'), Matern, Linear, Polynomial and Tanimoto kernels, their sums, "
+            f"products and multiples; got {getattr(kernel, 'base', kernel)!r}; fit again with kernel='gaussian', or "
+            "use rkhs.as_module, which takes every kernel on vectors"
+        )
+    nu = getattr(kernel, "nu", 0.5)  # the Laplacian is the roughest Matern kernel
+    a = (2.0 * nu) ** 0.5 * kernel._gamma * D.sqrt()
+    return {0.5: 1.0, 1.5: 1.0 + a, 2.5: 1.0 + a + a * a / 3.0}[nu] * torch.exp(-a)
 
 
 class FittedModule(torch.nn.Module):
     """The formula of a part of a fitted model; its constants are buffers ``c0, c1, ...`` or parameters."""
 
-    def __init__(self, write: Callable[[Any, Any], Any], columns: int, *, trainable: bool) -> None:
+    def __init__(
+        self, write: Callable[..., Tensor], model: KernelEstimator, columns: tuple[int, ...], *, trainable: bool
+    ) -> None:
         super().__init__()
-        self.write, self.trainable, self._count = write, trainable, 0
+        self.write, self.model, self.trainable, self._count = write, model, trainable, 0
         with torch.no_grad():
-            self.forward(torch.zeros(1, columns, dtype=torch.float64))  # names the constants
+            self.forward(torch.zeros(1, *columns, dtype=torch.float64))  # names the constants
 
     def constant(self, value: Any, *, free: bool = False) -> Tensor:
-        """The next constant of the formula, which has the value of an array at first."""
+        """The next constant of the formula, which has the value of an array at first; whether it may be trained."""
         name, self._count = f"c{self._count}", self._count + 1
         if not hasattr(self, name):
             made = torch.as_tensor(np.array(value, dtype=np.float64))
-            if free and self.trainable:
-                self.register_parameter(name, torch.nn.Parameter(made))
-            else:
-                self.register_buffer(name, made)
+            setattr(self, name, torch.nn.Parameter(made) if free and self.trainable else torch.nn.Buffer(made))
         found: Tensor = getattr(self, name)
         return found
 
-    def gram(self, kernel: Kernel, x: _Value, supports: np.ndarray) -> _Value:
+    def times(self, x: Tensor, weights: Any) -> Tensor:
+        """Rows times an array that may be trained."""
+        return x.mm(self.constant(weights, free=True))
+
+    def gram(self, kernel: Kernel, x: Tensor, supports: Any) -> Tensor:
         """Kernel values (m, n) with the supports."""
-        return _Value(self, _Gram.apply(x.tensor, self.constant(supports), kernel))
+        Y = self.constant(supports)
+        found: Tensor = _traced(kernel, x, Y) if torch.jit.is_tracing() else _Gram.apply(x, Y, kernel)
+        return found
+
+    def refined(self, model: AutoencoderLayers, rows: Tensor, raw: Tensor, codes: Tensor) -> Tensor:
+        """Refined codes; a derivative is that of the least objective."""
+        if self.trainable or torch.jit.is_tracing():
+            raise InputError(
+                "a formula of codes is that of the plain encoder, and the model refines codes by an iteration: say "
+                "model.set_params(refine=False) first, and compare the codes that transform then gives"
+            )
+        if model.rebuilt.kernel not in (None, model.kernel):
+            raise InputError(
+                "refined codes are followed where vectors or features of the same kernel are rebuilt; got "
+                f"output_kernel={model.rebuilt.kernel!r}. Say model.set_params(refine=False) for the plain encoder"
+            )
+        return refined_codes(model, rows, raw, codes, None)
 
     def forward(self, rows: Tensor) -> Tensor:
         """The codes, rows or outputs of rows of shape (m, d)."""
         self._count = 0
-        found: Tensor = self.write(self, _Value(self, rows)).tensor
-        return found
-
-
-class RefinedEncoder(torch.nn.Module):
-    """Refined codes of rows; a derivative is that of the least objective."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model, rebuilt = model, model.model_.rebuilt
-        if rebuilt.kernel not in (None, model.kernel_):
-            raise InputError(
-                "as_module follows refined codes where vectors or features of the same kernel are rebuilt; got "
-                f"output_kernel={rebuilt.kernel!r}. Say model.set_params(refine=False) for the plain encoder"
-            )
-
-    def forward(self, rows: Tensor) -> Tensor:
-        """The codes of rows of shape (m, d)."""
-        whole, fitted = self.model, self.model.model_
-        if whole.column_scales_ is not None:
-            rows = (rows - tensor_like(whole.column_means_, rows)) / tensor_like(whole.column_scales_, rows)
-        raw = _Gram.apply(rows, tensor_like(whole.support_items_, rows), fitted.kernel)
-        Z = refined_codes(fitted, rows, raw, fitted.plain(rows, raw), None)
-        for layer in fitted.layers[: fitted.narrowest]:
-            A, C, linear = layer.tensors(Z)
-            said = _Gram.apply(Z, A, layer.kernel) @ C
-            Z = said if linear is None else said + linear[-1] + Z @ linear[:-1]
-        return cast(Tensor, fitted.shown(Z))
+        return self.write(self, self.model, rows)

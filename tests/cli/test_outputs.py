@@ -157,7 +157,7 @@ def test_a_missing_extra_is_named_before_the_fit(
 
     monkeypatch.setattr(rkhs.KernelPCA, "fit", lambda *_, **__: pytest.fail("the fit began"))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "onnx.helper", None)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     assert run(*FIT, "--codes", "z.parquet") == 2
     assert 'pip install "rkhs[tables]"' in capsys.readouterr().err
     assert run("transform", "m.rkhs", "in.csv", "-o", "codes/") == 2

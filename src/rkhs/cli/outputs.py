@@ -149,7 +149,7 @@ def _may_be_replaced(path: str) -> bool:
 
 
 def _import_writer(path: str) -> None:
-    writers = {"onnx": "onnx.helper", "parquet": "pyarrow", "xlsx": "openpyxl"}
+    writers = {"onnx": "onnx", "parquet": "pyarrow", "xlsx": "openpyxl"}
     optional(writers.get(path.lower().rpartition(".")[2], "matplotlib.figure"))
 
 

@@ -38,21 +38,17 @@ class AutoencoderModel(AutoencoderLayers):
         rough: bool = False,
     ) -> list[Tensor]:
         """Codes of every hidden layer from items and their raw features of shape (m, w)."""
-        codes = self.plain(items, raw)
+        codes = self.encoder.of(raw)
+        if self.linear is not None:
+            codes += self.linear.of(self.rows(items, raw))
+        codes = codes if self.pricing.onto is None else self.pricing.onto.project(codes)
+        codes = codes if self.resting is None else self.read(self.shown(codes))  # the one hidden layer
         if refine is not None and self.refinable:
             codes = refined_codes(self, items, raw, codes, refine, rough=rough)
         found = [codes]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
         return found
-
-    def plain(self, items: Items, raw: Tensor) -> Tensor:
-        """Codes of the first hidden layer that are not refined."""
-        codes = self.encoder.of(raw)
-        if self.linear is not None:
-            codes += self.linear.of(self.rows(items, raw))
-        codes = codes if self.pricing.onto is None else self.pricing.onto.project(codes)
-        return codes if self.resting is None else self.read(self.shown(codes))  # the one hidden layer
 
     def in_file(self) -> Self:
         """The model without what its items say."""
