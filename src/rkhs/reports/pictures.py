@@ -171,8 +171,7 @@ def _across(n: int) -> np.ndarray:
 
 
 def _line(x: np.ndarray, y: np.ndarray, look: str = "line") -> str:
-    """Lines between known values that follow each other; a value between gaps is a dot."""
-    known = np.isfinite(y)
+    known = np.isfinite(y)  # no line leads over a gap
     steps = (f"{'L' if j and known[j - 1] else 'M'}{x[j]:.1f} {y[j]:.1f}h0" for j in np.flatnonzero(known))
     return f'<path class="{look}" d="{"".join(steps)}"/>'
 
