@@ -13,7 +13,6 @@ import os
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -63,10 +62,8 @@ def registry() -> dict[str, type]:
     """Every class that a model file may name: ``package.Class`` for the public concrete classes of the library."""
     classes: dict[str, type] = {}
     for package in _PACKAGES:
-        if find_spec(f"rkhs.{package}") is None:
-            continue
         module = importlib.import_module(f"rkhs.{package}")
-        for name in getattr(module, "__all__", ()):
+        for name in module.__all__:
             value = getattr(module, name)
             if inspect.isclass(value) and issubclass(value, (BaseEstimator, Stored)) and is_concrete(value):
                 classes[class_name(value)] = value

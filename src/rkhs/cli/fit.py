@@ -194,7 +194,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
     outputs.add("--scores", args.scores, TABLES)
-    outputs.add_checkpoint("--checkpoint", args.checkpoint)
+    outputs.add_checkpoint(args.checkpoint)
     return outputs
 
 

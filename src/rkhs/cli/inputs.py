@@ -80,10 +80,8 @@ def _cells_in(text: str) -> list[str]:
 
 
 def _given_options(args: argparse.Namespace) -> dict[str, Any]:
-    options = {"index_column": args.index_column, "smiles_column": args.smiles}
-    for name in ("columns", "drop_columns"):
-        given = getattr(args, name, None)
-        options[name] = None if given is None else named_columns(given)
+    options: dict[str, Any] = {"index_column": args.index_column, "smiles_column": args.smiles}
+    options |= {name: named_columns(getattr(args, name, None)) or None for name in ("columns", "drop_columns")}
     options["on_error"] = "skip" if args.skip_bad_smiles else None
     given = {name: value for name, value in options.items() if value is not None}
     return given | reading_options(args) | print_options(args)
@@ -262,10 +260,8 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
         data = _in_training_order(path, read_input(changed(args, gram="cross"), path), known.get("column_names"))
     elif known.get("kind") == "table":
         data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
-    elif known.get("kind") in ("vectors", "curves"):
-        data = _read_vectors(args, path, known.get("column_names"))
     else:
-        data = read_input(args, path)
+        data = _read_columns(args, path, known.get("column_names"))
     for text in data.guessed:
         sys.stderr.write(f"rkhs: note: {path}: {text}\n")
     _check_times(path, data, known.get("times"))
@@ -273,6 +269,12 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
     if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
         raise InputError(f"{path}: the model reads rows of {expected} columns; got {data.kind}; give it a table")
+    return _fitting(path, data, model)
+
+
+def _fitting(path: str, data: Dataset, model: KernelEstimator) -> Dataset:
+    """Items as the kernel reads them, as wide as those of the fit."""
+    expected = getattr(model, "n_features_in_", data.X.shape[-1])
     if data.X.shape[-1] != expected:
         meaning = "kernel values with the training rows" if model.kernel_.domain == "gram" else "columns"
         raise InputError(
@@ -281,7 +283,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
     return as_kernel_reads(data, model.kernel_)
 
 
-def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
@@ -348,10 +350,7 @@ def chunks_for_model(
         options |= _columns_of(args, path, names, options)
     for part in read_chunks(path, rows=rows, **options):
         data = _in_training_order(path, part, names) if gram else part
-        expected = getattr(model, "n_features_in_", data.X.shape[-1])
-        if data.X.shape[-1] != expected:
-            raise InputError(f"{path}: the model needs {expected} columns; got {data.X.shape[-1]}; see --columns")
-        yield as_kernel_reads(_report_skipped(data), model.kernel_)
+        yield _fitting(path, _report_skipped(data), model)
 
 
 def _columns_of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.parser import nearest, refuse_flags
-from rkhs.data.formats import is_table
+from rkhs.data.formats import KINDS, PRINTS, is_table
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -18,20 +18,19 @@ if TYPE_CHECKING:
 
 
 OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
-_KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
 
 
 def add_kind_options(group: Any) -> None:
     """Declare the options that say what the items of a file are."""
     group.add_argument(
         "--kind",
-        choices=_KINDS,
+        choices=KINDS,
         help="what the items are, if the name of the file does not say it; without this flag folders are graphs, "
         ".txt lines of text, .ts series, .csv, .tsv and .npz vectors",
     )
     group.add_argument(
         "--fingerprint",
-        choices=("morgan", "path", "maccs", "counts"),
+        choices=PRINTS,
         help="kind of fingerprint of SMILES (default morgan; counts: how often each Morgan feature occurs)",
     )
     group.add_argument("--radius", type=int, metavar="R", help="radius of Morgan fingerprints, in bonds (default 2)")
@@ -54,12 +53,9 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         return kernels.MoleculeKernel()
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
-    table: dict[str, Any] = {
-        "gram": "precomputed",
-        "sequences": kernels.Spectrum(),
-        "texts": kernels.Spectrum(1, tokens="words"),
-    }
-    return table.get(data.kind)
+    if data.kind in ("sequences", "texts"):
+        return kernels.Spectrum() if data.kind == "sequences" else kernels.Spectrum(1, tokens="words")
+    return "precomputed" if data.kind == "gram" else None
 
 
 def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
@@ -174,13 +170,12 @@ def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> 
 
 def _recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
     """The fingerprint options of the training file; others are refused."""
-    known = ("morgan", "path", "maccs", "counts")
     if recipe is None:
         refuse_flags(
             args, ("fingerprint", "radius", "bits"), "is for fingerprints; this model reads SMILES; leave it out"
         )
         return {}
-    if not isinstance(recipe, dict) or set(recipe) != {"name", "radius", "n_bits"} or recipe["name"] not in known:
+    if not isinstance(recipe, dict) or set(recipe) != {"name", "radius", "n_bits"} or recipe["name"] not in PRINTS:
         raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
     circular, folded = recipe["name"] in ("morgan", "counts"), recipe["name"] != "maccs"
     kept = {

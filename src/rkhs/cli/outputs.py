@@ -72,13 +72,13 @@ class Outputs:
                 f"{flag} would overwrite {path!r}, which is no model file; choose another name, or delete it first"
             )
 
-    def add_checkpoint(self, flag: str, path: str | None) -> None:
+    def add_checkpoint(self, path: str | None) -> None:
         """Plan a checkpoint: it goes on with one of ours, and touches nothing else."""
         if path is not None:
             from rkhs.engines import Checkpoint
 
             Checkpoint(path).check()
-            self.add(flag, path)
+            self.add("--checkpoint", path)
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""

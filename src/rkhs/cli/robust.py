@@ -68,8 +68,36 @@ class Fitted(NamedTuple):
     found: RobustFit | None = None
 
     def sentences(self, data: Dataset) -> list[str]:
-        """What is said of rows that look wrong."""
-        return [] if self.found is None else _sentences(self.found, data)
+        """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
+        import numpy as np
+
+        found = self.found
+        if found is None:
+            return []
+        score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
+        wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
+        said = [_wrong_rows(found, wrong, names, counted)]
+        rest = np.setdiff1d(out, wrong)
+        if len(rest):
+            more = "more " if len(wrong) else ""
+            said.append(
+                f"{len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
+            )
+        if found.too_many:
+            said.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
+        else:
+            apart = _rows_apart(found, names)
+            others = "other rows" if len(out) else "rows"
+            hint = "" if len(rest) else "; --leave-out apart fits without them"
+            said.append(
+                f"{apart[0]} {others} stand apart and are in the fit; look at them: {apart[1]}{counted}; the loss "
+                f"above counts them{hint}"
+                if apart[0]
+                else f"no {others} stand apart"
+            )
+            error = _greatest_error(found)
+            said.append(f"a new row stands apart if its error by rkhs compare --errors is above {error:.6g}")
+        return [f"robust: {sentence}" for sentence in said]
 
     def facts(self, data: Dataset) -> dict[str, Any]:
         """The same as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
@@ -118,35 +146,6 @@ def _trim(args: argparse.Namespace) -> float:
     return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
-def _sentences(found: RobustFit, data: Dataset) -> list[str]:
-    """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
-    import numpy as np
-
-    score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
-    wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
-    said = [_wrong_rows(found, wrong, names, counted)]
-    rest = np.setdiff1d(out, wrong)
-    if len(rest):
-        more = "more " if len(wrong) else ""
-        said.append(f"{len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}")
-    if found.too_many:
-        said.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
-    else:
-        apart = _rows_apart(found, names)
-        others = "other rows" if len(out) else "rows"
-        hint = "" if len(rest) else "; --leave-out apart fits without them"
-        said.append(
-            f"{apart[0]} {others} stand apart and are in the fit; look at them: {apart[1]}{counted}; the loss above "
-            f"counts them{hint}"
-            if apart[0]
-            else f"no {others} stand apart"
-        )
-        said.append(
-            f"a new row stands apart if its error by rkhs compare --errors is above {_greatest_error(found):.6g}"
-        )
-    return [f"robust: {sentence}" for sentence in said]
-
-
 def _wrong_rows(found: RobustFit, wrong: np.ndarray, names: list[str], counted: str) -> str:
     """Which rows have a score above 1, and whether they were left out."""
     import numpy as np
@@ -182,9 +181,9 @@ def _rows_apart(found: RobustFit, names: list[str]) -> tuple[int, str]:
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
     """Names of rows, least first, and how many were not named."""
-    first = rows[order[rows].argsort(kind="stable")][:_SHOWN]
-    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    return ", ".join(names[i] for i in first.tolist()) + more
+    from rkhs.data.dataset import listed
+
+    return listed([names[i] for i in rows[order[rows].argsort(kind="stable")].tolist()], _SHOWN)
 
 
 def _greatest_error(found: RobustFit) -> float:

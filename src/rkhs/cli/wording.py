@@ -114,9 +114,9 @@ def _parameters() -> frozenset[str]:
     return frozenset(p for cls in classes if hasattr(cls, "get_params") for p in cls._get_param_names())
 
 
-def few(names: Sequence[str], most: int = 6) -> str:
-    """Names with commas between them; of many the first two, the last, and how many there are."""
-    if len(names) <= most:
+def few(names: Sequence[str]) -> str:
+    """Names with commas between them; of more than six the first two, the last, and how many there are."""
+    if len(names) <= 6:
         return ", ".join(names)
     return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rkhs._core.dates import are_dates
+from rkhs.data import dataset
 
 TENFOLD = 10.0
 """Spreads that differ by more are of columns in different units, or may be."""
@@ -138,7 +139,7 @@ class _Column:
         return "name" if len(self.known) == self.different else "free"
 
     def _number_kind(self) -> str:
-        if _is_identifier(self.known, self.title):
+        if _is_counter(self.known) or (_ID_NAME.search(self.title) is not None and _all_differ(self.known)):
             return "identifier"
         return "date" if _is_date(self.known) else ""
 
@@ -305,10 +306,6 @@ def _is_counter(values: np.ndarray) -> bool:
     return ordered or float(values.max() - values.min()) < 1.5 * len(values)
 
 
-def _is_identifier(values: np.ndarray, name: str) -> bool:
-    return _is_counter(values) or (_ID_NAME.search(name) is not None and _all_differ(values))
-
-
 def _all_differ(values: np.ndarray) -> bool:
     """Whether many values are whole numbers, each of them once."""
     return len(values) >= _FEW and bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
@@ -388,5 +385,4 @@ def rounded(number: float) -> str:
 
 def listed(names: Sequence[str] | np.ndarray) -> str:
     """The first five names, each at most 40 letters long, and how many more there are."""
-    some = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in map(str, names[:5]))
-    return some if len(names) <= 5 else f"{some} and {len(names) - 5} more"
+    return dataset.listed([name if len(name) <= 40 else f"{name[:37]}..." for name in map(str, names)])

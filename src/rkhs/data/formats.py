@@ -21,6 +21,8 @@ from rkhs.data.text import WEAK, number_in
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
+KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
+PRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
 _BINNED = (
     "from matchms.importing import load_spectra; import numpy as np, pandas as pd; "

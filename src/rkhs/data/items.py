@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curve_files import read_curve_file
 from rkhs.data.dataset import Dataset, existing
-from rkhs.data.formats import advice, extension_of, is_table
+from rkhs.data.formats import KINDS, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
 from rkhs.data.readers import EXTENSIONS, read_table
@@ -21,7 +21,6 @@ from rkhs.data.sequences import sequence_dataset
 from rkhs.data.series_files import read_series
 from rkhs.data.strings import read_strings
 
-KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
 
 

@@ -16,7 +16,7 @@ from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_array
 from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
-from rkhs.data.formats import TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
+from rkhs.data.formats import PRINTS, TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
 from rkhs.data.layout import TextOptions, find_layout
 from rkhs.data.molecule_files import molecule_dataset, read_sdf, read_smi
 from rkhs.data.sequences import read_fasta, sequence_dataset
@@ -240,7 +240,7 @@ def _check_recipe(options: Options, extension: str, given: list[str]) -> None:
     if given and options.smiles_column is None and extension not in (".smi", ".sdf"):
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
         raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
-    check_choice(options.fingerprint, "fingerprint", ("morgan", "path", "maccs", "counts"))
+    check_choice(options.fingerprint, "fingerprint", PRINTS)
     lacks = {"path": {"radius"}, "maccs": {"radius", "n_bits"}}.get(options.fingerprint, set())
     if useless := sorted(lacks.intersection(given)):
         raise InputError(f"{options.fingerprint} fingerprints have no {useless[0]}; got {getattr(options, useless[0])}")

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -17,7 +17,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import resample
 
 from rkhs._core.arrays import as_numpy
@@ -41,8 +42,6 @@ _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
 
 Rows = np.ndarray
 Split = tuple[np.ndarray, np.ndarray, np.ndarray]
-# From training items, number of components and seed to a function from items to rows of numbers.
-Method = Callable[[Any, int, int], Callable[[Any], np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -200,21 +199,21 @@ def compare_codes(
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
     splits = list(_splits(targets, known, classes, n_splits, n_labels, seed))
     hidden = np.setdiff1d(np.arange(len(items)), known)
-    methods = _methods(kind, kernel)
     scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     begun, done = time.perf_counter(), 0
     for number, (unlabelled, labelled, test) in enumerate(splits, 1):
         inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
-        for name, make in methods.items():
+        methods = _methods(kind, kernel, inside, count, seed)
+        for name, model in methods.items():
             start = time.perf_counter()
             if progress:
                 show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
             with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
                 warnings.simplefilter("ignore")
-                encode = make(inside, count, seed)
-                codes, new = encode(inside[-len(labelled) :]), encode(outside)
+                model.fit(inside)
+                codes, new = model.transform(inside[-len(labelled) :]), model.transform(outside)
             seconds[name].append(time.perf_counter() - start)
             for head, learner in _heads(classes, len(labelled), seed).items():
                 with warnings.catch_warnings():
@@ -339,45 +338,27 @@ def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple
     return scaler.transform(items[train]), scaler.transform(items[test])
 
 
-def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
+def _methods(kind: str, kernel: Any, train: Rows, p: int, seed: int) -> dict[str, Any]:
+    """What makes codes of p numbers of such rows, by name."""
     asked = not (isinstance(kernel, str) and kernel == "auto")
     chosen: Any = kernel if asked else _KERNELS.get(kind, "auto")
     of_pca: Any = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
     same: Literal["same"] | None = "same" if kind == "fingerprints" else None
-
-    def raw(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        if kind == "mixed":
-            return FilledTable().fit(train).transform
-        if kind != "gram":
-            return lambda rows: rows
-        return KernelPCA(None, kernel="precomputed").fit(train).transform
-
-    def pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        numbers = raw(train, p, seed)
-        found = PCA(min(p, *numbers(train).shape), random_state=seed).fit(numbers(train))
-        return lambda rows: found.transform(numbers(rows))
-
     columns: Columns = "filled" if kind == "mixed" and as_kernel(of_pca).domain == "vectors" else "raw"
-
-    def kernel_pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        return KernelPCA(p, kernel=of_pca, columns=columns).fit(train).transform
-
-    def ours(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        model = KernelAutoencoder(p, kernel=chosen, output_kernel=same, columns=columns, random_state=seed)
-        return model.fit(train).transform
-
-    def umap(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        from umap import UMAP
-
-        numbers = raw(train, p, seed)
-        found = UMAP(n_components=p, random_state=seed, n_jobs=1).fit(numbers(train))
-        return lambda rows: found.transform(numbers(rows))
-
-    found: dict[str, Method] = {RAW: raw, "kernel PCA": kernel_pca, OURS: ours}
+    raws = {"mixed": FilledTable(), "gram": KernelPCA(None, kernel="precomputed")}
+    raw: Any = raws.get(kind, FunctionTransformer())
+    found = {
+        RAW: raw,
+        "kernel PCA": KernelPCA(p, kernel=of_pca, columns=columns),
+        OURS: KernelAutoencoder(p, kernel=chosen, output_kernel=same, columns=columns, random_state=seed),
+    }
     if kind != "gram":
-        found["PCA"] = pca
+        numbers = raw.fit(train).transform(train)
+        found["PCA"] = make_pipeline(raw, PCA(min(p, *numbers.shape), random_state=seed))
         if find_spec("umap") is not None:
-            found["UMAP"] = umap
+            from umap import UMAP
+
+            found["UMAP"] = make_pipeline(raw, UMAP(n_components=p, random_state=seed, n_jobs=1))
     return found
 
 

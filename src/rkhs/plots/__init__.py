@@ -3,9 +3,9 @@
 Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-learn's do.
 """
 
-from rkhs.plots.codes import CodeMapDisplay
+from rkhs.plots.codes import CodeMapDisplay, code_map
 from rkhs.plots.display import Display
-from rkhs.plots.maps import code_map, save_figure
+from rkhs.plots.maps import save_figure
 from rkhs.plots.predictions import LoadingsDisplay, OutlierDisplay, PredictionDisplay, RankDisplay, SupportDisplay
 from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, TraversalDisplay
 from rkhs.plots.training import SelectionDisplay, SpectrumDisplay, TrainingDisplay

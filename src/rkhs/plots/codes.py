@@ -10,7 +10,7 @@ import numpy as np
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, optional
 from rkhs.plots.display import Display, colour_ends, matrix, name_axes, new_axes
-from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, code_map, groups_of
+from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, draw_plane, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +114,7 @@ class CodeMapDisplay(Display):
             ax.set_title(self.title)
 
     def _plane(self, ax: Axes) -> None:
-        code_map(self.codes, self.values, self.labels, ax, value_name=self.value_name)
+        draw_plane(ax, self.codes, self.values, self.labels, self.value_name)
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
             _mark_new(ax)
@@ -165,6 +165,56 @@ class CodeMapDisplay(Display):
             box = OffsetImage(image, zoom=zoom, cmap="gray_r")
             ax.add_artist(AnnotationBbox(box, tuple(self.codes[i]), pad=0.1, bboxprops={"lw": 0.4}))
         ax.margins(0.12)
+
+
+def code_map(
+    codes: Any,
+    values: Any = None,
+    labels: Any = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+    *,
+    value_name: str | None = None,
+) -> Axes:
+    """Draw codes as points in the plane, both axes on the same scale.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n, 2)
+        Finite coordinates.
+    values : array-like of shape (n,), default=None
+        Numbers shown by colour, with a colour bar; a NaN is drawn in grey.
+    labels : array-like of shape (n,), default=None
+        Classes, at most 20, shown by marker and named in a legend; without `values` by colour too.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure.
+    title : str, default=None
+        Title of the axes.
+    value_name : str, default=None
+        What `values` are, with their unit; written beside the colour bar.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on; ``ax.figure`` is their figure.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit, a code is not finite, or there are too many classes.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Notes
+    -----
+    Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
+    """
+    points = matrix(codes, "codes")
+    if points.shape[1] != 2:
+        raise InputError(
+            f"`codes` must have shape (n, 2); got {points.shape}; choose two columns, for example codes[:, :2]"
+        )
+    return CodeMapDisplay(points, values=values, labels=labels, value_name=value_name, title=title).plot(ax).ax_
 
 
 _NEW: dict[str, Any] = {

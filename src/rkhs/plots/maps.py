@@ -10,7 +10,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
-from rkhs.plots.display import colour_ends, matrix, name_axes, new_axes, pyplot
+from rkhs.plots.display import colour_ends, name_axes, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,70 +27,6 @@ COLORS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
 _EXTENSIONS = (".png", ".svg", ".pdf")
-
-
-def code_map(
-    codes: Any,
-    values: Any = None,
-    labels: Any = None,
-    ax: Axes | None = None,
-    title: str | None = None,
-    *,
-    value_name: str | None = None,
-) -> Axes:
-    """Draw codes as points in the plane, both axes on the same scale.
-
-    Parameters
-    ----------
-    codes : array-like of shape (n, 2)
-        Finite coordinates.
-    values : array-like of shape (n,), default=None
-        Numbers shown by colour, with a colour bar; a NaN is drawn in grey.
-    labels : array-like of shape (n,), default=None
-        Classes, at most 20, shown by marker and named in a legend; without `values` by colour too.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
-    title : str, default=None
-        Title of the axes.
-    value_name : str, default=None
-        What `values` are, with their unit; written beside the colour bar.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on; ``ax.figure`` is their figure.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit, a code is not finite, or there are too many classes.
-    MissingExtraError
-        If matplotlib is not installed.
-
-    Notes
-    -----
-    Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
-    """
-    points = matrix(codes, "codes")
-    if points.shape[1] != 2:
-        raise InputError(
-            f"`codes` must have shape (n, 2); got {points.shape}; choose two columns, for example codes[:, :2]"
-        )
-    n = len(points)
-    numbers = None if values is None else check_values(values, n)
-    classes = None if labels is None else check_labels(labels, n)
-    if ax is None:
-        ax = new_axes()
-    groups = groups_of(classes, n)
-    _draw(ax, points, numbers, groups, value_name)
-    if classes is not None:
-        _legend(ax, numbers is not None)
-    ax.set_aspect("equal", adjustable="datalim")
-    name_axes(ax, "code 1", "code 2", legend=False)
-    ax.margins(0.05)
-    if title is not None:
-        ax.set_title(title)
-    return ax
 
 
 def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> None:
@@ -157,18 +93,15 @@ def groups_of(classes: np.ndarray | None, n: int) -> list[tuple[str, np.ndarray]
     return [(str(item), classes == item) for item in items]
 
 
-def _draw(
-    ax: Axes,
-    points: np.ndarray,
-    numbers: np.ndarray | None,
-    groups: list[tuple[str, np.ndarray]],
-    value_name: str | None,
+def draw_plane(
+    ax: Axes, points: np.ndarray, numbers: np.ndarray | None, classes: np.ndarray | None, value_name: str | None
 ) -> None:
+    """Points in the plane, both axes on the same scale, with a colour bar of numbers and a legend of classes."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    n = len(points)
+    n, groups = len(points), groups_of(classes, len(points))
     # Smaller, fainter marks as they get more: about a constant share of ink. A thin edge keeps light colours visible.
     style: dict[str, Any] = {
         "s": float(np.clip(10000 / n, 9, 36)),
@@ -195,6 +128,11 @@ def _draw(
     if scale is not None:
         figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
         figure.colorbar(scale, ax=ax, label=value_name or "", extend=beyond)
+    if classes is not None:
+        _legend(ax, numbers is not None)
+    ax.set_aspect("equal", adjustable="datalim")
+    name_axes(ax, "code 1", "code 2", legend=False)
+    ax.margins(0.05)
 
 
 def _legend(ax: Axes, grey: bool) -> None:

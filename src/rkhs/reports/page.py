@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rkhs._core.files import shell_word
+from rkhs.data.dataset import listed
 from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectrum, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
@@ -181,10 +182,8 @@ def _rebuilt(content: Content) -> str:
 
 def _names(items: Items, chosen: np.ndarray) -> str:
     """All items that stand apart."""
-    named = ", ".join(items.names[i] for i in chosen[:_NAMED].tolist())
-    more = f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else ""
     counted = "" if items.named else " (counted from 1)"
-    return _paragraph(f"{len(chosen)}: {named}{more}{counted}.")
+    return _paragraph(f"{len(chosen)}: {listed([items.names[i] for i in chosen.tolist()], _NAMED)}{counted}.")
 
 
 def _look(items: Items, found: Rebuilt) -> str:
