@@ -49,7 +49,7 @@ class Stiefel(Constraint):
             return polar(Y)
         H = Y @ (vectors / values.sqrt()) @ vectors.mT
         # One Newton step removes the rounding that the small Gram matrix amplifies.
-        return torch.addmm(H, H, _gram_defect(H), alpha=-0.5)
+        return torch.addmm(H, H, gram_defect(H), alpha=-0.5)
 
     def tangent(self, H: Tensor, G: Tensor) -> Tensor:
         """``G - H sym(H^T G)``, shape (n, p)."""
@@ -58,7 +58,7 @@ class Stiefel(Constraint):
 
     def violation(self, H: Tensor) -> float:
         """``||H^T H - I||_F``."""
-        return float((_gram_defect(_checked(H)) ** 2).sum()) ** 0.5
+        return float((gram_defect(_checked(H)) ** 2).sum()) ** 0.5
 
 
 def _checked(matrix: Tensor) -> Tensor:
@@ -70,7 +70,8 @@ def _checked(matrix: Tensor) -> Tensor:
     return matrix
 
 
-def _gram_defect(H: Tensor) -> Tensor:
+def gram_defect(H: Tensor) -> Tensor:
+    """``H^T H - I``."""
     defect = H.mT @ H
     defect.diagonal().sub_(1.0)
     return defect

@@ -1,16 +1,21 @@
-"""Adam on the full gradient, for comparison and for the papers' settings."""
+"""Adam on the full gradient, for comparison and for the settings of papers: free, or with orthonormal columns."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from rkhs.constraints.base import Constraint, Unconstrained
+from rkhs.constraints.stiefel import Stiefel, cayley, gram_defect
 from rkhs.protocols import Monitor, Reason, Solution
-from rkhs.solvers.base import BETA1, BETA2, Solver
+from rkhs.solvers.base import BETA1, BETA2, OnASet, Solver
+
+_BETA1, _BETA2 = 0.9, 0.99  # decay of the first and second moment on the manifold
 
 
 @dataclass(eq=False, repr=False)
@@ -49,31 +54,109 @@ class Adam(Solver):
     patience: int = 20
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        rate = self.learning_rate
-        x, best, best_value = start.clone(), start, math.inf
-        first, second = torch.zeros_like(x), torch.zeros_like(x)
-        iteration, stalled, reference = 0, 0, math.inf
-        reason: Reason | None = None
-        while True:
-            value, grad = problem.value_and_grad(x)
-            measure = float(grad.norm())
-            if not (math.isfinite(value) and math.isfinite(measure)):
-                reason = Reason.DIVERGED
-                break
-            if value < best_value:
-                best, best_value = x.clone(), value
-            # Compared with the best value at the last real decrease, so that many small ones still count.
-            falls = reference - best_value > self.tol * abs(best_value)
-            reference, stalled = (best_value, 0) if falls else (reference, stalled + 1)
-            facts: dict[str, Any] = {"stalled": stalled >= self.patience, "evaluations": iteration + 1}
-            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
-            if reason is Reason.GRADIENT:
-                best, best_value = x, value
-            if reason is not None:
-                break
-            iteration += 1
+        first, second = torch.zeros_like(start), torch.zeros_like(start)
+
+        def move(x: Tensor, grad: Tensor, iteration: int) -> Tensor:
             first.lerp_(grad, 1.0 - BETA1)
             second.mul_(BETA2).addcmul_(grad, grad, value=1.0 - BETA2)
             scale = (second / (1.0 - BETA2**iteration)).sqrt_().add_(1e-8)
-            x.addcdiv_(first, scale, value=-rate / (1.0 - BETA1**iteration))
-        return Solution(best, best_value, reason, max(1, iteration), iteration + 1, history=monitor.finish())
+            return torch.addcdiv(x, first, scale, value=-self.learning_rate / (1.0 - BETA1**iteration))
+
+        return _best_seen(self, Unconstrained(), problem, start.clone(), monitor, move, self.patience)
+
+
+@dataclass(eq=False, repr=False)
+class CayleyAdam(OnASet):
+    """Adam with a scalar second moment and steps along Cayley curves, feasible at every iterate.
+
+    The skew direction ``W = P H^T - H P^T`` has rank ``2 S``, so the transform needs a system of that size: exact,
+    where the published fixed-point iteration is feasible to about 1e-7.
+
+    Parameters
+    ----------
+    learning_rate : float, default=5e-5
+        Largest step, the paper's value; ``1 / ||W||`` caps it.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 20000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
+
+    Raises
+    ------
+    InputError
+        For a learning rate that is not positive, or another constraint than one block of orthonormal columns.
+
+    References
+    ----------
+    Li, Li and Todorovic (2020), algorithm 2; Tonin et al. (2021), section 4.1.
+    """
+
+    limits = (20_000, 1e-8)
+    sets = Stiefel
+
+    learning_rate: float = 5e-5
+    max_iter: Any = None
+    tol: Any = None
+
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        H = manifold.project(start)
+        momentum, second = torch.zeros_like(H), 0.0
+
+        def move(H: Tensor, grad: Tensor, iteration: int) -> Tensor:
+            nonlocal momentum, second
+            momentum = _BETA1 * momentum + (1.0 - _BETA1) * grad
+            second = _BETA2 * second + (1.0 - _BETA2) * float((grad * grad).sum())
+            H, momentum = self._move(H, momentum, second, iteration)
+            return H
+
+        return _best_seen(self, manifold, problem, H, monitor, move)
+
+    def _move(self, H: Tensor, M: Tensor, second: float, t: int) -> tuple[Tensor, Tensor]:
+        """One Cayley step; also returns the momentum projected on the tangent space."""
+        r = (1.0 - _BETA1**t) * math.sqrt(second / (1.0 - _BETA2**t) + 1e-8)
+        P = M - 0.5 * H @ (H.mT @ M)
+        U, V = torch.cat([P, H], 1) / r, torch.cat([H, -P], 1)
+        # ||U V^T||_F from the small Gram matrices of its factors.
+        norm = math.sqrt(max(float(((U.mT @ U) * (V.mT @ V)).sum()), 1e-300))
+        step = min(self.learning_rate, 1.0 / norm)
+        moved = cayley(H, U, V, step)
+        # Rounding drifts by an ulp a step; one Newton step of the polar factor holds it for any number of them.
+        return torch.addmm(moved, moved, gram_defect(moved), alpha=-0.5), U @ (V.mT @ H) * r
+
+
+def _best_seen(
+    solver: Solver,
+    manifold: Constraint,
+    problem: Any,
+    x: Tensor,
+    monitor: Monitor,
+    move: Callable[[Tensor, Tensor, int], Tensor],
+    patience: float = math.inf,
+) -> Solution:
+    """The best point of those that a rule, which is given point, gradient and iteration, moves through."""
+    best, best_value = x, math.inf
+    iteration, stalled, reference = 0, 0, math.inf
+    reason: Reason | None = None
+    while True:
+        value, grad = problem.value_and_grad(x)
+        measure = float(manifold.tangent(x, grad).norm())
+        if not (math.isfinite(value) and math.isfinite(measure)):
+            reason = Reason.DIVERGED
+            break
+        if value < best_value:
+            best, best_value = x, value
+        # Compared with the best value at the last real decrease, so that many small ones still count.
+        falls = reference - best_value > solver.tol * abs(best_value)
+        reference, stalled = (best_value, 0) if falls else (reference, stalled + 1)
+        facts: dict[str, Any] = {"stalled": stalled >= patience, "evaluations": iteration + 1}
+        if not isinstance(manifold, Unconstrained):
+            facts["infeasibility"] = manifold.violation(x)
+        reason = solver._stop(monitor, iteration, value, measure, max(1.0, abs(value)), **facts)
+        if reason is Reason.GRADIENT:
+            best, best_value = x, value
+        if reason is not None:
+            break
+        iteration += 1
+        x = move(x, grad, iteration)
+    return Solution(best, best_value, reason, max(1, iteration), iteration + 1, history=monitor.finish())

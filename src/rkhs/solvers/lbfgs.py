@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -177,17 +178,21 @@ def two_loop(
     return r.neg_()
 
 
-class _Step:
+@dataclass
+class Step:
     """An accepted trial; length zero when none was found."""
 
-    def __init__(self, length: float, point: Tensor, value: float, grad: Tensor, trials: int) -> None:
-        self.length, self.point, self.value, self.grad, self.trials = length, point, value, grad, trials
+    length: float
+    point: Tensor
+    value: float
+    grad: Tensor
+    trials: int
 
 
-def _line_search(problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float) -> _Step:
+def _line_search(problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float) -> Step:
     low, f_low, s_low = 0.0, value, slope
     high, f_high, s_high = math.inf, math.nan, math.nan
-    best = _Step(0.0, x, value, x, 0)
+    best = Step(0.0, x, value, x, 0)
     step = first
     for trial in range(1, _MAX_TRIALS + 1):
         point = torch.add(x, direction, alpha=step)
@@ -196,9 +201,9 @@ def _line_search(problem: Any, x: Tensor, value: float, direction: Tensor, slope
         finite = math.isfinite(f) and math.isfinite(s)
         if finite and f <= value + ARMIJO * step * slope:
             if f < best.value:
-                best = _Step(step, point, f, grad, trial)
+                best = Step(step, point, f, grad, trial)
             if s >= _CURVATURE * slope:
-                best = _Step(step, point, f, grad, trial)
+                best = Step(step, point, f, grad, trial)
                 break
             low, f_low, s_low = step, f, s
         else:

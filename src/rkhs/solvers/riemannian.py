@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, OnASet, rounding
-from rkhs.solvers.lbfgs import PAIRS, two_loop
+from rkhs.solvers.lbfgs import PAIRS, Step, two_loop
 
 _MAX_TRIALS = 30
 
@@ -50,7 +49,7 @@ class _Riemannian(OnASet):
             restarted = False
             new = manifold.tangent(step.point, step.grad)
             moved = manifold.tangent(step.point, step.length * direction)
-            memory.push(manifold, step.point, moved, riemannian, new, step)
+            memory.push(manifold, step.point, moved, riemannian, new, step.length, slope)
             decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
             stalled = stalled + 1 if decrease <= _rounding(x) else 0
             x, value, riemannian = step.point, step.value, new
@@ -113,16 +112,6 @@ def _rounding(x: Tensor) -> float:
     return 4.5 * float(torch.finfo(x.dtype).eps)
 
 
-@dataclass
-class _Step:
-    length: float
-    point: Tensor
-    value: float
-    grad: Tensor
-    slope: float
-    trials: int
-
-
 class _Pairs:
     """The step pairs of L-BFGS, carried along."""
 
@@ -139,7 +128,7 @@ class _Pairs:
     def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
         return manifold.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
 
-    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, length: float, slope: float) -> None:
         carried = [(manifold.tangent(x, a), manifold.tangent(x, b)) for a, b, _ in self.pairs]
         carried.append((s, new - manifold.tangent(x, old)))
         self.pairs.clear()
@@ -166,23 +155,23 @@ class _Conjugate:
     def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
         return -gradient if self.last is None else self.last[0] * self.last[1] - gradient
 
-    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, length: float, slope: float) -> None:
         beta = float((new * (new - manifold.tangent(x, old))).sum()) / max(float((old * old).sum()), 1e-300)
-        self.last = (s / step.length, max(beta, 0.0))
-        self.guess = (step.length, step.slope)
+        self.last = (s / length, max(beta, 0.0))
+        self.guess = (length, slope)
 
 
 def _backtrack(
     manifold: Any, problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float
-) -> _Step:
+) -> Step:
     """Armijo backtracking by quadratic interpolation; a first trial that is far too short is lengthened."""
-    step, best = first, _Step(0.0, x, value, x, slope, 0)
+    step, best = first, Step(0.0, x, value, x, 0)
     for trial in range(1, _MAX_TRIALS + 1):
         point = manifold.retract(x, step * direction)
         f, grad = problem.value_and_grad(point)
         good = math.isfinite(f) and f <= value + ARMIJO * step * slope + _rounding(x) * abs(value)
         if good and (best.length == 0.0 or f < best.value):
-            best = _Step(step, point, f, grad, slope, trial)
+            best = Step(step, point, f, grad, trial)
         best.trials = trial
         curvature = f - value - step * slope
         if best.length > 0.0:
