@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.arrays import as_numpy, give_back
+from rkhs._core.arrays import give_back
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import FittedKernel
 from rkhs.estimators.options.arguments import Device, Dtype, KernelLike
 from rkhs.models import GramModel
-from rkhs.spaces import training_gram
-from rkhs.spaces.features import WholeMap
+from rkhs.spaces import whole_items
 
 
 class GramTransformer(FittedKernel, KernelEstimator):
@@ -98,9 +97,8 @@ class GramTransformer(FittedKernel, KernelEstimator):
     def _fit(self, X: Any) -> np.ndarray:
         self._check_parameters()
         training = self._training(X, kernel := self._kernel_for(X), at_least=1)
-        kernel, items = kernel.resolve(training.items), training.items
-        K = training_gram(kernel, items, self._options)
-        self.model_ = GramModel(WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), len(items)))
+        features, K = whole_items(kernel.resolve(training.items), training.items, self._options)
+        self.model_ = GramModel(features)
         return self._to_output(K)
 
     def transform(self, X: Any) -> Any:

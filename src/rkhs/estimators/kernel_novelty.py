@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import as_numpy, tile_rows, tiles
+from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, warn
 from rkhs._core.linalg import constant_value
@@ -17,8 +17,8 @@ from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import read_diagonal
 from rkhs.kernels import Gaussian, Kernel, as_kernel
 from rkhs.models import NoveltyModel
-from rkhs.spaces import training_gram
-from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces import whole_items
+from rkhs.spaces.features import FeatureMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,14 +145,12 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         self.columns_ = "scaled" if self._automatic and not hasattr(X, "tocsr") else "raw"
         self._check_parameters()
         training = self._training(X, kernel := self._kernel_for(X), at_least=3)
-        kernel, items = kernel.resolve(training.items), training.items
-        K = training_gram(kernel, items, self._options)
-        self.train_diag_, gram = K.diagonal().cpu().numpy().copy(), kernel.domain == "gram"
-        whole = WholeMap(kernel, None if gram else as_numpy(items), len(items))
+        features, K = whole_items(kernel.resolve(training.items), training.items, self._options)
+        self.train_diag_ = K.diagonal().cpu().numpy().copy()
         ridge = self.reg * float(self.train_diag_.mean())
         if not ridge > 0.0:
             raise InputError("X must hold items with k(x, x) > 0; all are 0")
-        self.model_ = NoveltyModel(whole, ridge, K.cpu().numpy() if gram else None)
+        self.model_ = NoveltyModel(features, ridge, K.cpu().numpy() if features.kernel.domain == "gram" else None)
         self.offset_ = -self.model_.limit(self.alpha)
         return self
 

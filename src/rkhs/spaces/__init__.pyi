@@ -9,4 +9,4 @@ from rkhs.spaces.source import (
     positive_rows as positive_rows,
 )
 from rkhs.spaces.sums import Data as Data, FeatureMoments as FeatureMoments
-from rkhs.spaces.whole import WholeSpace as WholeSpace, training_gram as training_gram
+from rkhs.spaces.whole import WholeSpace as WholeSpace, training_gram as training_gram, whole_items as whole_items

@@ -8,15 +8,14 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_seed
 from rkhs.kernels import Kernel
 from rkhs.kernels.base import not_finite
-from rkhs.spaces.features import FeatureMap, Storage, WholeMap
+from rkhs.spaces.features import FeatureMap, Storage
 from rkhs.spaces.features.base import check_room, pick, resolve_thinned, sample_rows
 from rkhs.spaces.rounding import check_row_digits, refuse_identical
 from rkhs.spaces.source import BLOCK, Options
-from rkhs.spaces.whole import training_gram
+from rkhs.spaces.whole import whole_items
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +37,19 @@ class HeldItems:
             kernel = resolve_thinned(kernel, sample, None)
             check_row_digits(kernel, sample, squared=True)
             features: FeatureMap = storage.build(kernel, sample, rng)
+            values = item_features(kernel, features, items)
         else:
             kernel = kernel.resolve(items)
-            features = WholeMap(kernel, None, 0)
-        held = cls(kernel, items, torch.empty(0), features).of(items, options)
-        refuse_identical(held.values, factored=held.factored)
-        return held
+            features, values = whole_items(kernel, items, options)
+        refuse_identical(values, factored=not features.whole)
+        return cls(kernel, items, values, features)
 
     def of(self, items: Any, options: Options) -> Self:
         """The same kernel and features with other items."""
         if self.factored:
             return replace(self, items=items, values=item_features(self.kernel, self.map, items))
-        kept = None if self.kernel.domain == "gram" else as_numpy(items)
-        values = training_gram(self.kernel, items, options)
-        return replace(self, items=items, values=values, map=WholeMap(self.kernel, kept, len(items)))
+        features, values = whole_items(self.kernel, items, options)
+        return replace(self, items=items, values=values, map=features)
 
     @property
     def factored(self) -> bool:

@@ -35,6 +35,12 @@ def training_gram(kernel: Kernel, items: Any, options: Options) -> Tensor:
     return K if kernel.known_psd else positive_part(K, name="the Gram matrix of the kernel")
 
 
+def whole_items(kernel: Kernel, items: Any, options: Options) -> tuple[WholeMap, Tensor]:
+    """What new items are read through, and the Gram matrix of training items; the kernel is resolved."""
+    features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), len(items))
+    return features, training_gram(kernel, items, options)
+
+
 class WholeSpace(Space):
     """All training items; nothing is approximated."""
 
