@@ -6,9 +6,13 @@ from rkhs.spaces.features.base import (
     Storage as Storage,
 )
 from rkhs.spaces.features.filled_table import FilledTable as FilledTable
-from rkhs.spaces.features.fourier import ArcCosineMap as ArcCosineMap, FourierMap as FourierMap
 from rkhs.spaces.features.nystroem import LandmarkMap as LandmarkMap, Nystroem as Nystroem
-from rkhs.spaces.features.random_features import RandomFeatures as RandomFeatures, SparseMap as SparseMap
+from rkhs.spaces.features.random_features import (
+    ArcCosineMap as ArcCosineMap,
+    FourierMap as FourierMap,
+    MinHashMap as MinHashMap,
+    RandomFeatures as RandomFeatures,
+    SparseMap as SparseMap,
+)
 from rkhs.spaces.features.sampling import leverage_scores as leverage_scores, sample_landmarks as sample_landmarks
-from rkhs.spaces.features.sketch import MinHashMap as MinHashMap
 from rkhs.spaces.features.whole import WholeMap as WholeMap

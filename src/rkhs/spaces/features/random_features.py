@@ -1,4 +1,4 @@
-"""Random features: an unbiased estimate of a kernel that needs no data."""
+"""Random features: an unbiased estimate of a kernel that needs no data, by waves, random layers or sketches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_flag
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.sparse import SparseItem, from_items
-from rkhs._core.stored import check_whole
+from rkhs._core.stored import check_shape, check_types, check_whole
 from rkhs.kernels import (
     ArcCosine,
     Gaussian,
@@ -27,8 +28,8 @@ from rkhs.kernels import (
     Tanimoto,
 )
 from rkhs.spaces.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, no_random_features
-from rkhs.spaces.features.fourier import ArcCosineMap, FourierMap, directions
-from rkhs.spaces.features.sketch import MinHashMap
+
+_HASHES = 16  # functions of MinHashMap that are drawn and evaluated together
 
 
 class RandomFeatures(Features):
@@ -149,7 +150,7 @@ class RandomFeatures(Features):
         if isinstance(kernel, ArcCosine):
             if kernel.depth != 1:
                 raise no_random_features(kernel, " (of depth 1 only)")
-            layer = directions(m, d + int(kernel.bias), rng, orthogonal=self.orthogonal)
+            layer = _directions(m, d + int(kernel.bias), rng, orthogonal=self.orthogonal)
             return ArcCosineMap(layer, kernel.order, kernel.bias)
         if isinstance(kernel, (MinMax, Tanimoto)):
             return MinHashMap(m, d, int(rng.randint(2**31 - 1)), isinstance(kernel, Tanimoto))
@@ -162,7 +163,7 @@ class RandomFeatures(Features):
         gamma = kernel._gamma
         if isinstance(kernel, Laplacian) and kernel.norm == "l1":
             return gamma * rng.standard_cauchy((m, d))
-        W = directions(m, d, rng, orthogonal=self.orthogonal)
+        W = _directions(m, d, rng, orthogonal=self.orthogonal)
         if isinstance(kernel, Gaussian):
             return (2.0 * gamma) ** 0.5 * W
         degrees = 2.0 * kernel.nu if isinstance(kernel, Matern) else 1.0
@@ -176,6 +177,238 @@ def _terms(kernel: Kernel, weight: float) -> list[tuple[Kernel, float]]:
     if isinstance(kernel, Scaled):
         return _terms(kernel.parts[0], weight * kernel.scale)
     return [(kernel, weight)]
+
+
+def _directions(count: int, d: int, rng: np.random.RandomState, *, orthogonal: bool) -> np.ndarray:
+    """Standard normal vectors, shape (count, d); orthogonal within each group of ``d``, each still standard normal."""
+    if not orthogonal:
+        return rng.standard_normal((count, d))
+    groups = []
+    for start in range(0, count, d):
+        Q, R = np.linalg.qr(rng.standard_normal((d, d)))
+        groups.append((Q * np.sign(R.diagonal()))[: count - start])
+    return np.concatenate(groups) * np.sqrt(rng.chisquare(d, (count, 1)))
+
+
+class FourierMap(FeatureMap):
+    """``F(x) = m^{-1/2} [cos(W x), sin(W x)]`` with ``m`` random frequencies: ``E F(x)^T F(y) = k(x - y)``.
+
+    Parameters
+    ----------
+    frequencies : array of shape (m, d)
+        Drawn from the spectral density of the kernel.
+
+    Raises
+    ------
+    RuntimeError
+        From torch, for items of another width.
+
+    References
+    ----------
+    Rahimi and Recht (2007), algorithm 1, with pairs of cosine and sine in place of random phases.
+    """
+
+    def __init__(self, frequencies: Any) -> None:
+        self.frequencies = frequencies
+
+    def check_stored(self) -> None:
+        """Rows of numbers."""
+        check_shape("frequencies", self.frequencies, None, None)
+
+    @property
+    def reads(self) -> int:
+        """Columns of the frequencies."""
+        return len(self.frequencies[0])
+
+    @property
+    def width(self) -> int:
+        """Two features a frequency."""
+        return 2 * len(self.frequencies)
+
+    def raw(self, items: Tensor) -> Tensor:
+        """Cosines, then sines."""
+        return self.of_products(items @ tensor_like(self.frequencies, items).mT)
+
+    def of_products(self, phase: Tensor) -> Tensor:
+        """The features from inner products with the frequencies, shape (k, m)."""
+        m = phase.shape[1]
+        out = phase.new_empty(len(phase), 2 * m)
+        torch.cos(phase, out=out[:, :m])
+        torch.sin(phase, out=out[:, m:])
+        return out.mul_(m**-0.5)
+
+
+class ArcCosineMap(FeatureMap):
+    """``F(x) = sqrt(2 / m) a(W x)`` with a random layer ``W`` of rectifiers or steps ``a``.
+
+    Parameters
+    ----------
+    layer : array of shape (m, d)
+        Standard normal rows; ``d`` counts the bias coordinate.
+    order : {0, 1}
+        0: steps, 1: rectifiers.
+    bias : bool
+        Append a constant coordinate 1 to every item.
+
+    Raises
+    ------
+    RuntimeError
+        From torch, for items of another width.
+
+    References
+    ----------
+    Cho and Saul (2009), equation 1.
+    """
+
+    order: int
+    bias: bool
+
+    def __init__(self, layer: Any, order: int = 1, bias: bool = False) -> None:
+        self.layer = layer
+        self.order = order
+        self.bias = bias
+
+    def check_stored(self) -> None:
+        """Rows of numbers."""
+        check_shape("layer", self.layer, None, None)
+        check_types(ArcCosineMap, {"order": self.order, "bias": self.bias})
+
+    @property
+    def reads(self) -> int:
+        """Columns of the layer, without the bias."""
+        return len(self.layer[0]) - int(self.bias)
+
+    @property
+    def width(self) -> int:
+        """One feature a unit."""
+        return len(self.layer)
+
+    def raw(self, items: Tensor) -> Tensor:
+        """Outputs of the units."""
+        A = torch.cat([items, items.new_ones(len(items), 1)], 1) if self.bias else items
+        return self.of_products(A @ tensor_like(self.layer, items).mT)
+
+    def of_products(self, U: Tensor) -> Tensor:
+        """The features from inner products with the layer, shape (k, m), which are overwritten."""
+        opened = U.clamp_min_(0.0) if self.order == 1 else (U > 0.0).to(U.dtype)
+        return opened.mul_((2.0 / len(self.layer)) ** 0.5)
+
+
+class MinHashMap(FeatureMap):
+    """Features ``F_h(x) = m^{-1/2} s_h(sample_h(x))`` with random signs ``s_h``: ``E F(x)^T F(y) = MinMax(x, y)``.
+
+    Two items draw the same consistent weighted sample with the probability ``MinMax(x, y)``; then their signs agree,
+    otherwise they are independent. On rows of 0 and 1 MinMax is the Tanimoto kernel.
+
+    Parameters
+    ----------
+    m : int
+        Number of features.
+    columns : int
+        Number of input columns.
+    seed : int
+        Of the hash functions, which are drawn again at every use: the map stores no table.
+    binary : bool, default=False
+        Refuse entries other than 0 and 1, where the Tanimoto kernel is another one.
+
+    Raises
+    ------
+    InputError
+        For a negative entry, or one that is not 0 or 1 with ``binary``.
+
+    Notes
+    -----
+    Work: ``m`` times the number of non-zero entries.
+
+    References
+    ----------
+    Ioffe (2010), algorithm 1; Tripp et al. (2023), section 3.1.
+    """
+
+    def __init__(self, m: int, columns: int, seed: int = 0, binary: bool = False) -> None:
+        self.m = m
+        self.columns = columns
+        self.seed = seed
+        self.binary = binary
+
+    def check_stored(self) -> None:
+        """Whole numbers."""
+        for name in ("m", "columns"):
+            check_whole(name, getattr(self, name), 1)
+        check_whole("seed", self.seed, 0)
+
+    @property
+    def reads(self) -> int:
+        """As many columns as it was drawn for."""
+        return self.columns
+
+    @property
+    def width(self) -> int:
+        """Number of hash functions."""
+        return self.m
+
+    def raw(self, items: Tensor) -> Tensor:
+        """Signs over the root of their number."""
+        X = items.cpu().numpy()
+        rows, columns = np.nonzero(X)
+        return self.of_entries(rows, columns, X[rows, columns], len(X)).to(items)
+
+    def of_entries(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n: int) -> Tensor:
+        """The same for n rows of which these are the entries that are not zero, row by row."""
+        if self.binary and not bool((values == 1.0).all()):
+            raise InputError(
+                "random features of Tanimoto need rows of 0 and 1; got other numbers. Use MinMax, or Nystroem"
+            )
+        if not bool((values > 0.0).all()):
+            raise InputError("random features of MinMax need numbers >= 0; got a negative one. Shift the columns")
+        logs = np.log(values)
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        owners = rows[starts]
+        out = np.empty((n, self.m))
+        for first in range(0, self.m, _HASHES):
+            hashes = np.arange(first, min(first + _HASHES, self.m))
+            column, level = self._samples(hashes, columns, logs, starts)
+            # An item of zeros has no sample: it shares an imaginary column with its like.
+            chosen = np.full((len(hashes), n), self.columns, dtype=np.int64)
+            levels = np.zeros((len(hashes), n), dtype=np.int64)
+            chosen[:, owners], levels[:, owners] = column, level
+            out[:, hashes] = self._signs(hashes[:, None], chosen, levels).T
+        return torch.from_numpy(out * self.m**-0.5)
+
+    def _samples(
+        self, hashes: np.ndarray, columns: np.ndarray, logs: np.ndarray, starts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sampled column and level of every item that has entries, each of shape (hashes, items)."""
+        rng = np.random.Generator(np.random.Philox(key=[self.seed, int(hashes[0])]))
+        size = (_HASHES, self.columns)
+        r, c, beta = rng.gamma(2.0, size=size), rng.gamma(2.0, size=size), rng.random(size=size)
+        r, c, beta = (part[: len(hashes)][:, columns] for part in (r, c, beta))
+        level = np.floor(logs / r + beta)
+        score = np.log(c) - r * (level - beta + 1.0)
+        if not len(starts):
+            return np.empty((len(hashes), 0), np.int64), np.empty((len(hashes), 0), np.int64)
+        least = np.minimum.reduceat(score, starts, axis=1)
+        lengths = np.diff(np.append(starts, len(columns)))
+        at_least = score == np.repeat(least, lengths, axis=1)
+        position = np.where(at_least, np.arange(len(columns)), len(columns))
+        winner = np.minimum.reduceat(position, starts, axis=1)
+        return columns[winner], np.take_along_axis(level, winner, axis=1).astype(np.int64)
+
+    def _signs(self, hashes: np.ndarray, columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """Signs that are a fixed random function of hash, column and level."""
+        with np.errstate(over="ignore"):
+            state = _mix(hashes.astype(np.uint64) + _mix(np.full((1, 1), self.seed, np.uint64)))
+            state = _mix(state ^ columns.astype(np.uint64))
+            state = _mix(state + levels.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        return np.where(state >> np.uint64(63), 1.0, -1.0)
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """A bijection of 64-bit words whose output bits each depend on all input bits (SplitMix64, Steele et al., 2014)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 class SparseMap(FeatureMap):
@@ -218,8 +451,7 @@ class SparseMap(FeatureMap):
         if isinstance(self.base, MinHashMap):
             entries = rows.tocoo()
             return self.base.of_entries(entries.row, entries.col, entries.data, len(items))
-        given = self.base.frequencies if isinstance(self.base, FourierMap) else self.base.layer
-        directions = np.asarray(given)
-        products = rows @ directions[:, : self.columns].T
-        products += directions[:, self.columns :].sum(1)  # of a bias coordinate, if there is one
+        given = np.asarray(self.base.frequencies if isinstance(self.base, FourierMap) else self.base.layer)
+        products = rows @ given[:, : self.columns].T
+        products += given[:, self.columns :].sum(1)  # of a bias coordinate, if there is one
         return self.base.of_products(torch.from_numpy(products))
