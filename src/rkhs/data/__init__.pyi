@@ -1,12 +1,12 @@
 from rkhs.data.bundled import Molecules as Molecules, load_molecules as load_molecules
 from rkhs.data.chunks import read_chunks as read_chunks
+from rkhs.data.curves import curves_on_grid as curves_on_grid
 from rkhs.data.dataset import Curves as Curves, Dataset as Dataset, SkippedRow as SkippedRow
 from rkhs.data.fingerprints import (
     Fingerprints as Fingerprints,
     molecular_fingerprints as molecular_fingerprints,
 )
 from rkhs.data.graph_files import Graphs as Graphs, read_graphs as read_graphs
-from rkhs.data.irregular import curves_on_grid as curves_on_grid
 from rkhs.data.items import read_items as read_items
 from rkhs.data.mixed import read_mixed as read_mixed
 from rkhs.data.readers import read_table as read_table

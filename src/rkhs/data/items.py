@@ -11,7 +11,7 @@ import numpy as np
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
-from rkhs.data.curve_files import read_curve_file
+from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import Dataset, existing
 from rkhs.data.formats import KINDS, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
