@@ -17,7 +17,7 @@ from rkhs._core.errors import InputError
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
 from rkhs.problems.code_ridge import ridge_coefs, ridge_features
-from rkhs.problems.drkm_layers import ExactGram, TiledGram
+from rkhs.problems.drkm import ExactGram, TiledGram
 
 R = np.random.default_rng(0)
 X = np.sin(R.normal(size=(50, 2)) @ R.normal(size=(2, 4))) + 0.1 * R.normal(size=(50, 4))
