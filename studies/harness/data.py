@@ -14,8 +14,10 @@ import hashlib
 import json
 import os
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
@@ -91,17 +93,20 @@ def fill(folder: Path, name: str, wrong: dict[str, str], mirror: str | None) -> 
     dict
         Words by file.
     """
-    base = _sets()[name].get("url") if mirror is None else f"{mirror.rstrip('/')}/{name}/"
+    base = _sets()[name].get("url") if mirror is None else f"{mirror.rstrip('/')}/{quote(name)}/"
     left = dict(wrong)
     for file in [file for file, what in wrong.items() if what == "missing" and base is not None]:
         size, digest = _sets()[name]["files"][file]
         try:
-            with urllib.request.urlopen(base + file, timeout=_SECONDS) as answer:
+            with urllib.request.urlopen(base + quote(file), timeout=_SECONDS) as answer:
                 content = answer.read(size + 1)
-        except OSError as error:
-            left[file] = f"missing, and not to be had ({error})"
+        except (OSError, HTTPException) as error:  # a connection that is cut is no OSError where parts have lengths
+            left[file] = f"missing, and not to be had ({error or type(error).__name__})"
             continue
-        if len(content) != size or hashlib.sha256(content).hexdigest() != digest:
+        if len(content) < size:
+            left[file] = f"missing; {base}{file} gave {len(content)} of {size} bytes, as a connection that is cut does"
+            continue
+        if hashlib.sha256(content).hexdigest() != digest:
             left[file] = f"missing; {base}{file} holds other bytes"
             continue
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -123,6 +128,8 @@ def main(words: list[str] | None = None) -> int:
     names, known = args.only.split(",") if args.only else list(_sets()), _sets()
     for name in set(names) - set(known):
         raise InputError(f"--only must name sets; got {name!r}; the sets are {', '.join(known)}")
+    if args.mirror is not None and not args.mirror.startswith(("https://", "http://", "file://")):
+        raise InputError(f"--from must be a URL that begins with https://, http:// or file://; got {args.mirror!r}")
     status, folder = 0, Path(args.folder)
     for name in names:
         wrong = fill(folder, name, check(folder, name), args.mirror)
@@ -130,6 +137,9 @@ def main(words: list[str] | None = None) -> int:
         print(f"{'ok ' if not wrong else 'NOT'} {about(name)}")
         for file, what in wrong.items():
             print(f"      {name}/{file}: {what}")
+    if status:
+        print("What is missing is fetched by the next call, or with --from URL from a copy of the folder that has it.")
+        print("Files that differ are left as they are: move them away, and the next call fetches them.")
     return status
 
 
