@@ -64,9 +64,7 @@ def _kernels(
 
     if args.kernel is not None and data.kind == "gram":
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-    kernel = None if "kernel" in defaults else default_kernel(data)
-    if args.kernel is not None:
-        kernel = parse_kernel(args.kernel)
+    kernel = defaults.get("kernel", default_kernel(data)) if args.kernel is None else parse_kernel(args.kernel)
     given = {} if kernel is None else {"kernel": kernel}
     if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known:
         given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing

@@ -109,12 +109,10 @@ def _combined(node: ast.BinOp, what: str) -> Any:
     left, right = _build(node.left, what), _build(node.right, what)
     # Of lists and texts a product would be as long as the number says.
     known = all(isinstance(part, (Configurable, int, float)) for part in (left, right))
-    try:
+    with suppress(TypeError, OverflowError):
         if known:
             return left + right if isinstance(node.op, ast.Add) else left * right
-    except (TypeError, OverflowError):
-        pass
-    raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply") from None
+    raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply")
 
 
 def _spelled(node: ast.expr) -> str:

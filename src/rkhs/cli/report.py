@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -16,7 +17,7 @@ from rkhs.cli.models import add_model_options, of_class, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.parser import changed, refuse_flags
 from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
-from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.summaries import add_json_option, tell
 from rkhs.cli.targets import read_coloured, values_beside, without_columns
 
 if TYPE_CHECKING:
@@ -102,15 +103,11 @@ def run(args: argparse.Namespace) -> int:
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
-    if args.json:
-        sentences = {"audit": report.audit, "summary": report.summary, "warnings": report.warnings}
-        print_json({"page": args.output, "bytes": size, "model": args.save_model, **sentences})
-        return 0
-    for sentence in (*report.audit, *report.summary, *report.warnings):
-        print(sentence)
-    if args.save_model is not None:
-        print(f"model: {args.save_model}")
-    print(f"page: {args.output} ({size / 1e6:.1f} MB)")
+    sentences = {"audit": report.audit, "summary": report.summary, "warnings": report.warnings}
+    written = [] if args.save_model is None else [f"model: {args.save_model}"]
+    written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
+    facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
+    tell(args, facts, [*chain.from_iterable(sentences.values()), *written])
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -107,7 +107,7 @@ class Dataset:
     column_names: tuple[str, ...] | None
     source: str
     smiles: tuple[str, ...] | None = None
-    skipped: tuple[SkippedRow, ...] = field(default=())
+    skipped: tuple[SkippedRow, ...] = ()
     times: np.ndarray | None = None
     row_title: str | None = None
     classes: np.ndarray | None = None
@@ -248,12 +248,11 @@ def locate_all(
 
 def check_unique_names(names: Sequence[str], source: str) -> None:
     """Refuse column names that are empty (but for the first) or occur twice."""
-    for position, name in enumerate(names):
-        if position > 0 and not name:
-            raise InputError(
-                f"{source}: every column must have a name; got an empty name for column {position} (counted from 0); "
-                "name it in the first row, or pass header=False if the first row is data"
-            )
+    if "" in names[1:]:
+        raise InputError(
+            f"{source}: every column must have a name; got an empty name for column {names.index('', 1)} (counted from "
+            "0); name it in the first row, or pass header=False if the first row is data"
+        )
     if len(set(names)) < len(names):
         repeated = sorted({name for name in names if list(names).count(name) > 1})
         raise InputError(

@@ -85,10 +85,8 @@ def _lengths(items: Items) -> Iterator[str]:
         return
     lengths = [len(item) for item in items.X]
     unit = "values" if items.kind == "series" else "letters"
-    if min(lengths) == max(lengths):
-        yield f"All have {lengths[0]} {unit}."
-    else:
-        yield f"They have {min(lengths)} to {max(lengths)} {unit}."
+    least, most = min(lengths), max(lengths)
+    yield f"All have {least} {unit}." if least == most else f"They have {least} to {most} {unit}."
 
 
 def _duplicates(items: Items) -> Iterator[str]:
