@@ -358,3 +358,14 @@ def test_gaps_of_images_are_white() -> None:
     model = KernelPCA(2, columns="filled").fit(images)
     page = make_report(model, images, image_shape=(8, 8)).html  # a warning is an error here
     assert page.count('<img class="thumb"') == 12
+
+
+def test_a_spike_does_not_make_the_other_curves_flat() -> None:
+    rows = noisy_curves()[0]
+    usual = np.quantile(rows, (0.01, 0.99))
+    rows[7, 60] = 300.0
+    page = make_report(KernelPCA(3).fit(rows), rows).html
+    found = re.findall(r"drawn on one scale, from (\S+) to (\S+)\. Values beyond are cut off\.", page)
+    low, high = map(float, found[0])
+    assert low < usual[0]
+    assert usual[1] < high < 30.0

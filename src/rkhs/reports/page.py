@@ -14,6 +14,7 @@ import numpy as np
 
 from rkhs._core.files import shell_word
 from rkhs.data.dataset import listed
+from rkhs.plots.display import colour_ends
 from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectrum, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
@@ -172,8 +173,9 @@ def _rebuilt(content: Content) -> str:
     if look == "curve":
         drawn = np.concatenate([chosen for _, chosen in groups])
         values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
-        scale = float(np.nanmin(values)), float(np.nanmax(values))
-        said += _paragraph(f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}.")
+        low, high, beyond = colour_ends(values)
+        scale, cut = (low, high), "" if beyond == "neither" else " Values beyond are cut off."
+        said += _paragraph(f"All curves are drawn on one scale, from {low:.4g} to {high:.4g}.{cut}")
     for name, chosen in groups:
         said += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
         said += _table(["item", "error", *_HEADS[look]], [_row(items, found, i, look, scale) for i in chosen.tolist()])
