@@ -365,7 +365,7 @@ def test_a_spike_does_not_make_the_other_curves_flat() -> None:
     usual = np.quantile(rows, (0.01, 0.99))
     rows[7, 60] = 300.0
     page = make_report(KernelPCA(3).fit(rows), rows).html
-    found = re.findall(r"drawn on one scale, from (\S+) to (\S+)\. Values beyond are cut off\.", page)
+    found = re.findall(r"drawn on one scale, from (\S+) to (\S+); more is cut off\.", page)
     low, high = map(float, found[0])
     assert low < usual[0]
     assert usual[1] < high < 30.0

@@ -173,9 +173,10 @@ def _rebuilt(content: Content) -> str:
     if look == "curve":
         drawn = np.concatenate([chosen for _, chosen in groups])
         values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
-        low, high, beyond = colour_ends(values)
-        scale, cut = (low, high), "" if beyond == "neither" else " Values beyond are cut off."
-        said += _paragraph(f"All curves are drawn on one scale, from {low:.4g} to {high:.4g}.{cut}")
+        scale = colour_ends(values)[:2]
+        said += _paragraph(
+            f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}; more is cut off."
+        )
     for name, chosen in groups:
         said += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
         said += _table(["item", "error", *_HEADS[look]], [_row(items, found, i, look, scale) for i in chosen.tolist()])
