@@ -6,10 +6,12 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
-from studies.papers.claims import __main__ as door, pages, runs, verdicts
+from studies.papers.claims import __main__ as door, ablations, pages, runs, verdicts
+from studies.papers.claims.ablations import ABLATIONS, ablate, did_it, read_ablations
 from studies.papers.claims.ledger import PAPERS, claims
 from studies.papers.claims.rules import VERDICTS, cannot, direction, equal
 from studies.papers.claims.verdicts import RUNS, Part, read_verdict, verdict_of
@@ -51,6 +53,96 @@ def test_a_page_that_differs_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyP
     page.write_text("no block", encoding="utf-8")
     with pytest.raises(ValueError, match="must hold one block"):
         pages.written("dual")
+
+
+def test_what_is_so_by_construction_is_named_and_does_not_count() -> None:
+    sure = Part(equal([0.0], tolerance=0.0).limited("by construction"), "by construction")
+    found = verdict_of(
+        claims()["krl-rem1"], {"preimage": sure, "losses": Part(cannot("x"), "no")}, fast=False, minutes=0
+    )
+    assert found["verdict"] == "cannot be tested"
+    assert pages._told(found["parts"]["preimage"]["paper"]).startswith("**holds** by construction, not counted:")
+    kept = read_verdict("drkm-table3")
+    assert kept is not None
+    assert kept["parts"]["c"]["paper"]["limit"] == "by construction"
+
+
+def test_minutes_of_the_index_are_those_that_were_needed() -> None:
+    shared = {"drkm-fig7-8", "drkm-abstract"}  # their runs are those of figure 6
+    for claim in claims().values():
+        found = read_verdict(claim.id)
+        assert found is not None
+        if claim.id not in shared and max(found["minutes"], claim.minutes) > 0.5:
+            assert 0.4 < claim.minutes / found["minutes"] < 2.5, f"{claim.id}: {found['minutes']} minutes"
+
+
+# ---------------------------------------------------------------- ablations
+
+
+def _made_up(options: dict[str, float]) -> dict[str, np.ndarray]:
+    """A draw of noise that all settings share, one condition of size 1, and one that excludes the others' absence."""
+    if options["third"] and not options["first"]:
+        raise InputError("expected first with third")
+    noise = np.random.default_rng(0).normal(size=6)
+    jitter = np.random.default_rng(int(10 * options["second"])).normal(size=6)
+    return {"x": noise + options["first"] + 0.01 * jitter}
+
+
+def test_an_ablation_finds_the_condition_that_did_it() -> None:
+    changes: ablations.Changes = {name: ({name: 1.0}, {name: 0.0}) for name in ("first", "second", "third")}
+    (table,) = ablate(changes, _made_up, {"x": "number"})
+    assert table["whole"]["change"] == pytest.approx(-1.0, abs=0.05)
+    rows = {row["condition"]: row for row in table["changes"]}
+    assert rows["first"]["from_paper"] == {}  # refused
+    assert rows["first"]["from_ours"]["change"] == pytest.approx(1.0, abs=0.05)
+    answers = {name: did_it(table["whole"], row["from_paper"], row["from_ours"]) for name, row in rows.items()}
+    assert answers == {"first": "in part", "second": "no", "third": "no"}
+
+
+def test_a_condition_did_it_if_both_steps_say_so() -> None:
+    whole = {"change": 1.0, "standard_error": 0.1}
+
+    def step(change: float, error: float = 0.1) -> dict[str, float]:
+        return {"change": change, "standard_error": error}
+
+    assert did_it(whole, step(0.9), step(-0.6)) == "yes"
+    assert did_it(whole, step(0.9), step(0.6)) == "in part"  # the second leads away from the paper
+    assert did_it(whole, step(0.4), step(-0.6)) == "in part"  # less than half
+    assert did_it(whole, step(0.9, 0.5), step(-0.6, 0.4)) == "no"  # noise
+    assert did_it(whole, {}, {}) == "no"
+
+
+def test_every_ablation_was_run_and_stands_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {claims()[name].paper for name in ABLATIONS} == set(PAPERS)
+    assert {path.stem for path in ablations.FILES.glob("*.json")} == set(ABLATIONS)
+    for name in ABLATIONS:
+        found = read_ablations(name)
+        assert found is not None
+        assert {table["part"] for table in found["tables"]} <= set(claims()[name].parts)
+        assert f"| `{name}` (" in pages.PAGES[claims()[name].paper].read_text(encoding="utf-8").split("## Which")[1]
+    monkeypatch.setattr(pages, "read_ablations", lambda name: None)
+    assert pages.written("dual") != pages.PAGES["dual"].read_text(encoding="utf-8")
+
+
+def test_an_ablation_is_kept_and_a_fast_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ablations, "FILES", tmp_path / "kept")
+    monkeypatch.setattr(pages, "main", lambda: [])
+    monkeypatch.setitem(ABLATIONS, "kae-b7", lambda fast: [{"part": "a", "paper": np.pi}])
+    assert door.main(["ablation", "kae-b7", "--fast"]) == 0
+    assert read_ablations("kae-b7") is None
+    assert door.main(["ablation", "kae-b7"]) == 0
+    found = read_ablations("kae-b7")
+    assert found is not None
+    assert found["tables"] == [{"part": "a", "paper": 3.14159}]
+    assert door.main(["ablation"]) == 0
+    assert "./dev reproduce ablation kae-b7" in capsys.readouterr().out
+    with pytest.raises(InputError, match="after ablation"):
+        door.main(["ablation", "kae-none"])
+
+
+# ---------------------------------------------------------------- runs
 
 
 def test_a_run_writes_three_files_and_fast_ones_decide_nothing(

@@ -3,6 +3,7 @@
 Run: ./dev reproduce                      the index
      ./dev reproduce kae-thm1 [--fast]    one claim
      ./dev reproduce all [--fast] [--again]   all claims; a stopped run goes on
+     ./dev reproduce ablation [ID] [--fast]   which condition of a claim makes our defaults differ; without ID, the list
 
 Each run writes ``values.csv``, ``figure.png`` and ``verdict.json`` to build/reproduce/ID. A fast run exercises the same
 code in small and decides nothing. A real one is also kept in docs/results/verdicts, from which the pages are written.
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from rkhs._core.errors import InputError, RkhsError
 from studies.harness.scripts import run_script
-from studies.papers.claims import pages, runs
+from studies.papers.claims import ablations, pages, runs
 from studies.papers.claims.ledger import Claim, claims
 from studies.papers.claims.verdicts import ROOT, RUNS, read_verdict, write
 
@@ -55,12 +56,29 @@ def _run(claim: Claim, fast: bool, output: Path) -> None:
     print(f"  {folder}")
 
 
+def _ablation(name: str | None, fast: bool) -> None:
+    """Run one ablation and keep it, or list them; a fast run keeps nothing."""
+    if name is None:
+        print("\n".join(f"./dev reproduce ablation {key}" for key in ablations.ABLATIONS))
+        return
+    if name not in ablations.ABLATIONS:
+        raise InputError(f"expected one of {', '.join(ablations.ABLATIONS)} after ablation; got {name!r}")
+    began = time.perf_counter()
+    tables = ablations.ABLATIONS[name](fast)
+    minutes = (time.perf_counter() - began) / 60.0
+    print(f"{name}: {minutes:.1f} minutes")
+    if not fast:
+        ablations.write_ablations(name, tables, minutes)
+        pages.main()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the index, or run claims; returns 1 if one of several could not be run."""
     parser = argparse.ArgumentParser(
         prog="./dev reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("id", nargs="?", help="of the index, or all")
+    parser.add_argument("id", nargs="?", help="of the index, all, or ablation")
+    parser.add_argument("of", nargs="?", help="with ablation: its id")
     parser.add_argument("--fast", action="store_true", help="small: not a verdict")
     parser.add_argument("--again", action="store_true", help="with all: also what has a verdict")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of csv, png and json")
@@ -68,6 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs.load()
     if options.id is None:
         _index()
+        return 0
+    if options.id == "ablation":
+        _ablation(options.of, options.fast)
         return 0
     if options.id != "all":
         claim = claims().get(options.id)

@@ -1,4 +1,4 @@
-"""Tables of verdicts in the pages, written from the files of ``docs/results/verdicts``.
+"""Tables in the pages, written from the files of ``docs/results/verdicts`` and ``docs/results/ablations``.
 
 Run: python -m studies.papers.claims.pages
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from studies.papers.claims.ablations import did_it, read_ablations
 from studies.papers.claims.ledger import PAPERS, Claim, claims, claims_of
 from studies.papers.claims.verdicts import ROOT, read_verdict
 
@@ -22,8 +23,8 @@ PAGES = {
     "dual": ROOT / "docs" / "papers" / "duality_robust_losses.md",
     "all": ROOT / "docs" / "results" / "papers.md",
 }
-_BLOCK = "<!-- verdicts of {0}: written by studies/papers/claims/pages.py -->\n{1}<!-- end of verdicts -->"
-_PATTERN = r"<!-- verdicts of {0}:[^\n]*\n.*?<!-- end of verdicts -->"
+_BLOCK = "<!-- {1} of {0}: written by studies/papers/claims/pages.py -->\n\n{2}\n<!-- end of {1} -->"
+_PATTERN = r"<!-- {1} of {0}:[^\n]*\n.*?<!-- end of {1} -->"
 
 
 def state(claim: Claim) -> tuple[str, str, str]:
@@ -62,7 +63,8 @@ def _index() -> str:
 def _told(row: dict[str, Any] | str) -> str:
     if isinstance(row, str):
         return row
-    words = f"**{row['verdict']}**: {row['found']}"
+    certain = " by construction, not counted" if row.get("limit") == "by construction" else ""
+    words = f"**{row['verdict']}**{certain}: {row['found']}"
     chosen = "" if row["chosen_on"] == "nothing is chosen" else f" (parameters chosen on {row['chosen_on']})"
     return words + chosen
 
@@ -87,15 +89,47 @@ def _of_paper(paper: str) -> str:
     return text + ("\n" + "\n".join(waiting) + "\n" if waiting else "")
 
 
+def _with_error(step: dict[str, float]) -> str:
+    return f"{step['change']:+.3g} ± {step['standard_error']:.2g}" if step else "refused"
+
+
+def _clear(step: dict[str, float]) -> bool:
+    return not step or abs(step["change"]) > 2.0 * step["standard_error"]
+
+
+def _ablations(paper: str) -> str:
+    """One table a paper; conditions whose two steps are within two standard errors share a row."""
+    rows = []
+    for found in filter(None, map(read_ablations, [claim.id for claim in claims_of(paper)])):
+        for table in found["tables"]:
+            changes = [row for row in table["changes"] if _clear(row["from_paper"]) or _clear(row["from_ours"])]
+            cells = []
+            for row in changes:
+                answer = did_it(table["whole"], row["from_paper"], row["from_ours"])
+                steps = (_with_error(row["from_paper"]), _with_error(row["from_ours"]))
+                cells.append((row["condition"], *steps, f"**{answer}**" if answer == "yes" else answer))
+            rest = [row["condition"] for row in table["changes"] if row not in changes]
+            cells += [("; ".join(rest), "within noise", "within noise", "no")] if rest else []
+            whole = f"{table['paper']:.3g}; {table['ours']:.3g} ({_with_error(table['whole'])})"
+            head = f"`{found['id']}` ({table['part']}): {table['measured']}; {table['draws']} draws"
+            rows += [(*((head, whole) if number == 0 else ("", "")), *row) for number, row in enumerate(cells)]
+    heads = (
+        "claim, what is measured", "paper; ours (difference)", "condition (paper; ours)",
+        "made ours, from the paper's", "made the paper's, from ours", "did it",
+    )  # fmt: skip
+    return _table(heads, rows)
+
+
 def written(name: str) -> str:
-    """The text of a page with its table as the files say it."""
-    body = _index() if name == "all" else _of_paper(name)
+    """The text of a page with its tables as the files say them."""
+    blocks = {"verdicts": _index()} if name == "all" else {"verdicts": _of_paper(name), "ablations": _ablations(name)}
     text = PAGES[name].read_text(encoding="utf-8")
-    block = _BLOCK.format(name, "\n" + body + "\n")
-    made, count = re.subn(_PATTERN.format(name), lambda _: block, text, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"{PAGES[name]} must hold one block of verdicts of {name}; it holds {count}")
-    return made
+    for kind, body in blocks.items():
+        block = _BLOCK.format(name, kind, body)
+        text, count = re.subn(_PATTERN.format(name, kind), block.replace("\\", r"\\"), text, flags=re.DOTALL)
+        if count != 1:
+            raise ValueError(f"{PAGES[name]} must hold one block of {kind} of {name}; it holds {count}")
+    return text
 
 
 def main() -> list[Path]:

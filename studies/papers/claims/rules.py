@@ -21,7 +21,7 @@ __all__ = [
 
 HOLDS, PART, FAILS = "holds", "holds in part", "does not hold"
 UNDECIDED, CANNOT = "undecided", "cannot be tested"
-PLACES = ("training rows", "validation points", "other splits of the same rows", "test rows")
+PLACES = ("training rows", "validation points", "other splits of the same rows", "other draws", "test rows")
 VERDICTS = (HOLDS, PART, FAILS, UNDECIDED, CANNOT)
 _MOST = 2.0 / 3.0  # of the settings that a paper leaves open
 

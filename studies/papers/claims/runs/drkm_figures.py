@@ -60,7 +60,9 @@ def _ours(shape: str, seed: int, n: int) -> float:
 
 
 def _too_few(judged: Judged, n: int, printed: int) -> Judged:
-    """Undecided, for the paper has more points."""
+    """Undecided where the paper has more points."""
+    if n >= printed:
+        return judged
     said = f"at N = {n}, where the paper has {printed}, {judged.rule} alone says {judged.verdict}: {judged.found}"
     return replace(judged, found=said, verdict=UNDECIDED)
 
@@ -217,7 +219,7 @@ def _scores(
     """MIG and IRS of the codes of layer 1 on all images, after training on a draw of ``n``; seeds of random starts."""
     rows = np.random.default_rng(1000 + seed).permutation(len(X))[:n]
     found = []
-    for number in range(1 if start == "kpca" else 1 if fast else 3):
+    for number in range(1 if start == "kpca" or fast else 2):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = DeepRKM((10, 5), init=start, random_state=number, **options).fit(X[rows])
@@ -248,16 +250,14 @@ def _table_3(X: np.ndarray, factors: np.ndarray, n: int, fast: bool, **options: 
 def starts(fast: bool) -> Answer:
     """Draws of images are the repetitions."""
     X, factors = load_images("coil20")
-    X, n = X[:: 8 if fast else 1].astype(np.float64), 40 if fast else 200
+    X, n = X[:: 8 if fast else 1].astype(np.float64), 40 if fast else 800
     factors = factors[:: 8 if fast else 1]
     paper = _table_3(X, factors, n, fast, **DRKM, solver=penalty_adam(20 if fast else n))
     ours = _table_3(X, factors, n, fast, kernel=Gaussian("median"))
-    twice = [_scores(X, factors, 0, "kpca", n, fast, **DRKM, solver=penalty_adam(20)) for _ in range(2)]
-    same = equal(np.abs(np.subtract(twice[0], twice[1])), tolerance=0.0, name="largest difference of two runs")
+    twice = [_scores(X, factors, 0, "kpca", 40, fast, **DRKM, solver=penalty_adam(20)) for _ in range(2)]
+    same = equal(np.abs(np.subtract(twice[0], twice[1])), tolerance=0.0).limited("by construction")
     return {
         "a": Part(paper["a"], ours["a"]),
         "b": Part(paper["b"], ours["b"]),
-        "c": Part(
-            same.saying("two runs give the same scores, by construction: the start is not drawn"), "by construction"
-        ),
+        "c": Part(same.saying("two runs give the same scores: the start is not drawn"), "by construction"),
     }

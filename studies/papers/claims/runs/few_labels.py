@@ -25,8 +25,8 @@ from studies.papers.few_labels_figures import image_methods, load_set, panel_dat
 
 _KERNELS = ("Gaussian", "Laplacian", "linear", "ReLU")
 _OVERLAP = 0.45 / 0.55  # splits of one set
-_OTHER = "other splits of the same rows"
 Rows = list[FewLabelRow]
+Set = tuple[np.ndarray, np.ndarray]
 
 
 def _of(rows: Rows, method: str) -> Rows:
@@ -39,34 +39,41 @@ def _half_split(rows: Rows, half: int) -> np.ndarray:
     return np.array(best.accuracies[half:])
 
 
-def _default_gain(X: np.ndarray, y: np.ndarray, splits: int) -> Judged:
-    """Neighbours on codes of our default autoencoder less those on raw features."""
+def _default_gain(sets: Sequence[Set], overlap: float | None) -> Judged:
+    """Neighbours on codes of our default autoencoder less those on raw features; the set of each split."""
     gains = []
-    for split in range(splits):
+    for split, (X, y) in enumerate(sets):
         hidden, lab, test = split_rows(y, split)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = KernelAutoencoder(2, random_state=0).fit(X[np.r_[hidden, lab]])
             Z, Z_test = model.transform(X[lab]), model.transform(X[test])
         gains.append(neighbours(Z, y[lab], Z_test, y[test])[0] - neighbours(X[lab], y[lab], X[test], y[test])[0])
-    return direction(gains, sign=1, overlap=_OVERLAP, name="accuracy less that of raw features:")
+    return direction(gains, sign=1, overlap=overlap, name="accuracy less that of raw features:")
 
 
-def _parity(rows: Rows, half: int, pairs: Mapping[str, str]) -> Judged:
+def _other(overlap: float | None) -> str:
+    return "other splits of the same rows" if overlap else "other draws"
+
+
+def _parity(rows: Rows, half: int, pairs: Mapping[str, str], overlap: float | None = _OVERLAP) -> Judged:
     """R4 for each pair of methods, each with its best kernel of the first half of the splits; the least one stands."""
     judged = {}
     for left, right in pairs.items():
         advantage = _half_split(_of(rows, left), half) - _half_split(_of(rows, right), half)
-        judged[left] = on_par(advantage, margin=0.02, overlap=_OVERLAP, name=f"{left} less {right}:")
+        judged[left] = on_par(advantage, margin=0.02, overlap=overlap, name=f"{left} less {right}:")
     least = min(judged.values(), key=lambda one: one.mean or 0.0)
     told = "; ".join(f"{one.found} ({one.verdict})" for one in judged.values())
     values = {name: one.values["as printed"] for name, one in judged.items()}
     changed = {"verdict": together(list(judged.values())), "found": told, "values": values}
-    return Judged(**{**vars(least), **changed}).chosen(_OTHER)
+    return Judged(**{**vars(least), **changed}).chosen(_other(overlap))
 
 
-def _figure_1(tables: Mapping[str, Rows], half: int, ours: Judged) -> Answer:
-    """Existence: the bar is chosen on half of the splits and judged on the other half."""
+def _figure_1(sets: Mapping[str, Sequence[Set]], fast: bool, gammas: Sequence[float], overlap: float | None) -> Answer:
+    """By reading of a set, its copy for each split. Existence: the bar is chosen on half of the splits, then judged."""
+    tables = {name: _rows(copies, few_label_methods(), fast, gammas) for name, copies in sets.items()}
+    first = next(iter(sets.values()))
+    half, ours = len(first) // 2, _default_gain(first, overlap)
     gains, kernels, shown = {}, {}, {}
     for name, (raw, *rows) in tables.items():
         gains[name] = _half_split(rows, half) - np.array(raw.accuracies[half:])
@@ -76,45 +83,56 @@ def _figure_1(tables: Mapping[str, Rows], half: int, ours: Judged) -> Answer:
         order = sorted(by_kernel, key=lambda k: float(by_kernel[k][:half].mean()))
         kernels[name] = by_kernel[order[-1]][half:] - by_kernel[order[0]][half:]
         shown[name] = np.array(max(rows, key=lambda row: row.mean).accuracies) - np.array(raw.accuracies)
-    best = direction(shown, sign=1, overlap=_OVERLAP, name="best bar by test accuracy less raw features:")
-    exists = direction(gains, sign=1, overlap=_OVERLAP, name="accuracy less that of raw features:")
+    best = direction(shown, sign=1, overlap=overlap, name="best bar by test accuracy less raw features:")
+    exists = direction(gains, sign=1, overlap=overlap, name="accuracy less that of raw features:")
     if len(gains) > 1:
         exists = exists.saying(f"{exists.found}: " + "; ".join(f"{name} {d.mean():+.3f}" for name, d in gains.items()))
     rows = next(iter(tables.values()))
-    parity = _parity(rows, half, dict.fromkeys(("simple", "spectral", "autoencoder"), "kernel PCA"))
-    matters = direction(kernels, sign=1, overlap=_OVERLAP, name="best less worst kernel, mean over methods:")
+    parity = _parity(rows, half, dict.fromkeys(("simple", "spectral", "autoencoder"), "kernel PCA"), overlap)
+    matters = direction(kernels, sign=1, overlap=overlap, name="best less worst kernel, mean over methods:")
     return {
-        "A": Part(exists.chosen(_OTHER), ours, (best.chosen("test rows"),)),
+        "A": Part(exists.chosen(_other(overlap)), ours, (best.chosen("test rows"),)),
         "B": Part(parity, "a choice among methods is not a default"),
-        "C": Part(matters.chosen(_OTHER), "one kernel is the default"),
+        "C": Part(matters.chosen(_other(overlap)), "one kernel is the default"),
     }
 
 
-def _rows(X: np.ndarray, y: np.ndarray, fast: bool, splits: int, gammas: Sequence[float]) -> Rows:
-    """Every method of the paper with every kernel; the first row is that of raw features."""
-    methods = {name: model for name, model in few_label_methods().items() if name != "spectral, pool"}
-    rows = few_labels(
-        X, y, methods=methods, kernels=_KERNELS[::2] if fast else _KERNELS, gammas=gammas, splits=range(splits)
-    )
-    for row in rows:
-        print(f"  {row.method}, {row.kernel}: {row.mean:.3f} ± {row.std:.3f}", flush=True)
+def _rows(sets: Sequence[Set], methods: dict[str, Any], fast: bool, gammas: Sequence[float], **options: Any) -> Rows:
+    """Every method of the paper with every kernel, on the set of each split; the first row is that of raw features."""
+    del methods["spectral, pool"]
+    kernels = _KERNELS[::2] if fast else _KERNELS
+    by_split = [
+        few_labels(X, y, methods=methods, kernels=kernels, gammas=gammas, splits=[split], **options)
+        for split, (X, y) in enumerate(sets)
+    ]
+    rows = []
+    for row in zip(*by_split, strict=True):
+        accuracies, validation = zip(*((one.accuracies[0], one.validation[0]) for one in row), strict=True)
+        rows.append(FewLabelRow(row[0].method, row[0].kernel, accuracies, validation))
+        print(f"  {row[0].method}, {row[0].kernel}: {rows[-1].mean:.3f} ± {rows[-1].std:.3f}", flush=True)
     return rows
 
 
 def _small_set(name: str, splits: int) -> Callable[[bool], Answer]:
     def run(fast: bool) -> Answer:
         """Every second of the 15 bandwidths."""
-        X, y = load_set(name)
-        k, gammas = (2, GAMMAS[4:11:3]) if fast else (splits, GAMMAS[::2])
-        return _figure_1({name: _rows(X, y, fast, k, gammas)}, k // 2, _default_gain(X, y, k))
+        count, gammas = (2, GAMMAS[4:11:3]) if fast else (splits, GAMMAS[::2])
+        return _figure_1({name: [load_set(name)] * count}, fast, gammas, _OVERLAP)
 
     return run_of(f"krl-fig1-{name}")(run)
 
 
-circles, iris, ionosphere = _small_set("circles", 12), _small_set("iris", 20), _small_set("ionosphere", 12)
+iris, ionosphere = _small_set("iris", 20), _small_set("ionosphere", 12)
 
 
-def _cubes(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+@run_of("krl-fig1-circles")
+def circles(fast: bool) -> Answer:
+    """Each repetition draws the set anew: there is no floor under the standard error, as with splits of one set."""
+    draws, gammas = (2, GAMMAS[4:11:3]) if fast else (24, GAMMAS[2::4])
+    return _figure_1({"circles": [load_set("circles", seed=draw) for draw in range(draws)]}, fast, gammas, None)
+
+
+def _cubes(n: int, draw: int) -> dict[str, Set]:
     plane = {"n_features": 2, "n_informative": 2, "n_redundant": 0}
     readings: dict[str, dict[str, Any]] = {
         "2 features, a cluster a class": {**plane, "n_clusters_per_class": 1},
@@ -122,43 +140,39 @@ def _cubes(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "20 features, its defaults": {},
         "3 informative features": {"n_features": 3, "n_informative": 3, "n_redundant": 0},
     }
-    return {name: make_classification(n, random_state=0, **options) for name, options in readings.items()}
+    return {name: make_classification(n, random_state=draw, **options) for name, options in readings.items()}
 
 
 @run_of("krl-fig1-cubes")
 def cubes(fast: bool) -> Answer:
-    """Four readings of a set that is not described."""
-    splits, gammas = (2, GAMMAS[4:11:3]) if fast else (8, GAMMAS[2::4])
-    sets = _cubes(100 if fast else 120)
-    tables = {name: _rows(X, y, fast, splits, gammas) for name, (X, y) in list(sets.items())[: 2 if fast else None]}
-    return _figure_1(tables, splits // 2, _default_gain(*next(iter(sets.values())), splits))
+    """Four readings of a set that is not described, each drawn anew for every repetition."""
+    draws, gammas = (2, GAMMAS[4:11:3]) if fast else (12, GAMMAS[2::4])
+    drawn = [_cubes(100 if fast else 120, draw) for draw in range(draws)]
+    sets = {name: [one[name] for one in drawn] for name in list(drawn[0])[: 2 if fast else None]}
+    return _figure_1(sets, fast, gammas, None)
 
 
 # ---------------------------------------------------------------- kernels and networks
 
 
-def _image_set(name: str, set_name: str, splits: int, epochs: int) -> Callable[[bool], Answer]:
+def _image_set(name: str, set_name: str, count: int, epochs: int, fresh: bool) -> Callable[[bool], Answer]:
     def run(fast: bool) -> Answer:
         """Each loss beside the network with the same loss; kernels and weight decays by leave-one-out."""
-        X, y = panel_data(2, set_name, reduced=fast)
-        methods = image_methods(10 if fast else epochs)
-        del methods["spectral, pool"]
-        decays = ("weight_decay", (1e-4, 1e-2))
-        k = 2 if fast else splits
-        rows = few_labels(
-            X, y, methods=methods, kernels=_KERNELS[::2] if fast else _KERNELS, gammas=GAMMAS[4:11:6 if fast else 2],
-            grids={"network, simple": decays, "network, spectral": decays}, splits=range(k),
-        )  # fmt: skip
-        for row in rows:
-            print(f"  {row.method}, {row.kernel}: {row.mean:.3f} ± {row.std:.3f}", flush=True)
+        k = 2 if fast else count
+        X, y = panel_data(2, set_name, reduced=fast, draws=k if fresh else 1)
+        parts = np.array_split(np.arange(len(X)), k) if fresh else [np.arange(len(X))] * k
+        sets, overlap = [(X[part], y[part]) for part in parts], None if fresh else _OVERLAP
+        decays, gammas = ("weight_decay", (1e-4, 1e-2)), GAMMAS[4 : 11 : 6 if fast else 2]
+        grids = {"network, simple": decays, "network, spectral": decays}
+        rows = _rows(sets, image_methods(10 if fast else epochs), fast, gammas, grids=grids)
         chosen = {method: choose_on_labels(_of(rows, method), method) for method in {row.method for row in rows}}
         losses = ("simple", "spectral", "autoencoder")
-        parity = _parity(list(chosen.values()), 0, {loss: f"network, {loss}" for loss in losses})
+        parity = _parity(list(chosen.values()), 0, {loss: f"network, {loss}" for loss in losses}, overlap)
         told = ", ".join(f"{method} {chosen[method].mean:.3f}" for method in ("raw features", "kernel PCA"))
         parity = parity.saying(f"{parity.found}; {told}").chosen("training rows")
-        return {"a": Part(parity, _default_gain(X, y, k))}
+        return {"a": Part(parity, _default_gain(sets, overlap))}
 
     return run_of(f"krl-fig2-{name}")(run)
 
 
-mnist, cifar = _image_set("mnist", "mnist", 4, 300), _image_set("cifar", "cifar10", 3, 100)
+mnist, cifar = _image_set("mnist", "mnist", 4, 300, False), _image_set("cifar", "cifar10", 3, 100, False)
