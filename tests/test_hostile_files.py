@@ -23,7 +23,7 @@ import pytest
 
 import rkhs
 from rkhs._core import containers
-from rkhs._core.codec import encode
+from rkhs._core.codec import Encoder
 from rkhs._core.containers import Container, pack, read_container
 from rkhs._core.errors import InputError, ModelFileError
 from rkhs.cli.main import main
@@ -152,7 +152,7 @@ def wide_texts(arrays: dict[str, np.ndarray]) -> Any:
 
 
 def many_wide_texts(arrays: dict[str, np.ndarray]) -> Any:
-    packed = encode(["a"] * 10_000, arrays)
+    packed = Encoder(arrays).encode(["a"] * 10_000)
     return {"$strings": packed, "shape": [10_000], "dtype": "<U200000"}
 
 
@@ -187,7 +187,7 @@ def table_of_one_name(arrays: dict[str, np.ndarray]) -> Any:
 
 def far_position(arrays: dict[str, np.ndarray]) -> Any:
     state = np.random.RandomState(0).get_state(legacy=False)
-    return {"$random_state": encode({**state, "state": {**state["state"], "pos": 10**6}}, arrays)}
+    return {"$random_state": Encoder(arrays).encode({**state, "state": {**state["state"], "pos": 10**6}})}
 
 
 def scalar_of_an_array(arrays: dict[str, np.ndarray]) -> Any:

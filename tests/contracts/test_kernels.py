@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.svm import SVC
 
-from rkhs._core.codec import encode
+from rkhs._core.codec import Encoder
 from rkhs._core.errors import InputError
 from rkhs.kernels import (
     Gaussian,
@@ -70,7 +70,7 @@ def test_two_precisions_meet_in_the_larger(kernel: Kernel) -> None:
 @pytest.mark.parametrize("kernel", [p for p in ALL if has_function(p.values[0])])
 def test_functions_are_not_stored(kernel: Kernel) -> None:
     with pytest.raises(InputError, match="Python functions cannot be stored"):
-        encode(kernel.resolve(items(kernel, 8)), {})
+        Encoder({}).encode(kernel.resolve(items(kernel, 8)))
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from rkhs._core.codec import Decoder, SizeError, encode
+from rkhs._core.codec import Decoder, Encoder, SizeError
 from rkhs._core.errors import InputError
 
 
 def there_and_back(value: Any) -> Any:
     arrays: dict[str, np.ndarray] = {}
-    text = json.dumps(encode(value, arrays), allow_nan=False)
+    text = json.dumps(Encoder(arrays).encode(value), allow_nan=False)
 
     def no_class(name: str) -> type:
         raise AssertionError(name)
@@ -104,9 +104,9 @@ def test_foreign_byte_order_and_tensors_become_native_arrays() -> None:
 def test_long_lists_do_not_grow_the_json() -> None:
     arrays: dict[str, np.ndarray] = {}
     history = [{"iteration": i, "value": i / 7} for i in range(10_000)]
-    assert len(json.dumps(encode([history, [str(i) for i in range(10_000)]], arrays))) < 1000
+    assert len(json.dumps(Encoder(arrays).encode([history, [str(i) for i in range(10_000)]]))) < 1000
     rows = [(0.1 * i, str(i) if i % 7 else None, np.zeros(2)) for i in range(10_000)]
-    assert len(json.dumps(encode(rows, arrays))) < 1000
+    assert len(json.dumps(Encoder(arrays).encode(rows))) < 1000
 
 
 def test_a_random_state_continues_where_it_was() -> None:
@@ -130,7 +130,7 @@ def test_a_random_state_continues_where_it_was() -> None:
 )
 def test_what_has_no_description_is_refused_with_its_place(value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        encode(value, {}, "spot")
+        Encoder({}).encode(value, "spot")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_damaged_descriptions_are_one_typed_error(damaged: Any) -> None:
 def test_rows_of_bits_take_an_eighth_of_a_byte(dtype: Any, columns: int) -> None:
     bits = (np.random.default_rng(0).random((100, columns)) < 0.3).astype(dtype)
     arrays: dict[str, np.ndarray] = {}
-    encode(bits, arrays)
+    Encoder(arrays).encode(bits)
     assert sum(array.nbytes for array in arrays.values()) == 100 * ((columns + 7) // 8)
     assert same(bits, there_and_back(bits))
 
@@ -166,7 +166,7 @@ def test_what_is_nearly_bits_is_stored_as_it_is() -> None:
     negative_zero, two, nan, turned = bits.copy(), bits.copy(), bits.copy(), np.asfortranarray(bits)
     negative_zero[0, 0], two[3, 3], nan[1, 1] = -0.0, 2.0, np.nan
     for array in (negative_zero, two, nan, turned, bits[:10], bits > 0.5):
-        assert "$bits" not in encode(array, {})
+        assert "$bits" not in Encoder({}).encode(array)
         assert same(array, there_and_back(array))
 
 
@@ -175,7 +175,7 @@ def test_what_is_nearly_bits_is_stored_as_it_is() -> None:
 )
 def test_damaged_bits_are_refused(change: dict[str, Any]) -> None:
     arrays: dict[str, np.ndarray] = {}
-    description = encode(np.ones((100, 64)), arrays)
+    description = Encoder(arrays).encode(np.ones((100, 64)))
     with pytest.raises(InputError, match="the description of a stored object is damaged"):
         Decoder(arrays, lambda name: int, 2**20).decode({**description, **change})
     with pytest.raises(SizeError):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from rkhs._core.codec import Decoder, encode
+from rkhs._core.codec import Decoder, Encoder
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 
@@ -27,7 +27,7 @@ class Bag(Box):
 
 def round_trip(value: Any) -> Any:
     arrays: dict[str, np.ndarray] = {}
-    text = json.dumps(encode(value, arrays), allow_nan=False)
+    text = json.dumps(Encoder(arrays).encode(value), allow_nan=False)
     return Decoder(arrays, lambda name: {"Box": Box, "Bag": Bag}[name], 2**20).decode(json.loads(text))
 
 
@@ -64,7 +64,7 @@ def test_arrays_keep_type_and_values() -> None:
     assert round_trip(np.int64(2)) == 2
     arrays: dict[str, np.ndarray] = {}
     source = np.zeros(2)
-    encode(source, arrays)
+    Encoder(arrays).encode(source)
     source += 1.0
     assert not arrays["array0"].any()
 
@@ -72,7 +72,7 @@ def test_arrays_keep_type_and_values() -> None:
 def test_what_cannot_be_written() -> None:
     for value in (lambda x: x, {1: 2}, object(), 1j, np.array([object()])):
         with pytest.raises(InputError, match=r"model file"):
-            encode(Box(value), {})
+            Encoder({}).encode(Box(value))
 
 
 @pytest.mark.parametrize("value", [{"$array": "absent"}, {"unknown": 1}, {}, object()])

@@ -12,7 +12,7 @@ import torch
 from sklearn.base import clone
 
 import rkhs.kernels as kernels
-from rkhs._core.codec import Decoder, encode
+from rkhs._core.codec import Decoder, Encoder
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Linear, OperatorKernel, OperatorSum, Precomputed, Separable
 from tests.reference.kernels import operator_gram
@@ -54,7 +54,7 @@ def test_configuration(kernel: OperatorKernel) -> None:
     assert k.resolve(X, size=3) is k
     assert clone(k) == k
     arrays: dict[str, np.ndarray] = {}
-    text = json.dumps(encode(k, arrays))
+    text = json.dumps(Encoder(arrays).encode(k))
     back = Decoder(arrays, lambda name: getattr(kernels, name), 2**20).decode(json.loads(text))
     assert back == k
     again = k.with_operators([t.operator for t in k.pairs])

@@ -1,6 +1,6 @@
 """Objects to JSON and a table of arrays, and back: one codec for model files and checkpoints.
 
-``encode`` keeps every bit: arrays with their dtype and memory order, floats by their shortest exact text. What is long
+The encoder keeps every bit: arrays with their dtype and memory order, floats by their shortest exact text. What is long
 (texts, histories, lists of arrays) goes into arrays, so that the JSON stays small enough to be read as a file header.
 """
 
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from inspect import signature
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -43,21 +44,10 @@ class SizeError(InputError):
     """The objects that a file describes take more memory than the limit."""
 
 
-def _own_name(cls: type) -> str:
-    return cls.__name__
-
-
-def encode(
-    value: Any, arrays: dict[str, np.ndarray], where: str = "", name_of: Callable[[type], str] = _own_name
-) -> Any:
-    """Describe ``value`` in JSON types, moving its arrays into ``arrays``."""
-    return Encoder(arrays, name_of).encode(value, where)
-
-
 class Encoder:
-    """Describes objects in JSON types; an array or a long list that stands in several places is held once."""
+    """Describes objects in JSON types and moves their arrays into a table; what stands several times is held once."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], name_of: Callable[[type], str] = _own_name) -> None:
+    def __init__(self, arrays: dict[str, np.ndarray], name_of: Callable[[type], str] = attrgetter("__name__")) -> None:
         self.arrays, self._name_of = arrays, name_of
         self._known: dict[int, tuple[Any, Any]] = {}  # the objects too, so that no number is given twice
 
@@ -249,7 +239,7 @@ def _of_kind(items: list[Any], value: dict[str, Any]) -> list[Any] | tuple[Any, 
 
 
 class Decoder:
-    """Builds the objects that ``encode`` described, within a limit of memory."""
+    """Builds the objects that an :class:`Encoder` described, within a limit of memory."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type], max_bytes: int) -> None:
         self._arrays, self._find_class, self._left = dict(arrays), find_class, max_bytes

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
-from rkhs._core.codec import encode
+from rkhs._core.codec import Encoder
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs._core.stored import check_places, check_shape, check_whole
@@ -215,7 +215,7 @@ def _open_journal(name: str, given: Mapping[str, Any], data: tuple[Any, ...]) ->
     parameters = {key: value for key, value in given.items() if key not in _FREE}
     arrays: dict[str, np.ndarray] = {}
     try:
-        described = encode(parameters, arrays)
+        described = Encoder(arrays).encode(parameters)
     except InputError:  # functions of the user: their text has to do
         described = {key: repr(value) for key, value in parameters.items()}
     parts = [part for key in sorted(arrays) for part in (key, arrays[key])]

@@ -179,13 +179,14 @@ class DualProblem:
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
         """Basis ``Q`` of shape (n, n) and eigenvalues of ``K (x) A`` of shape (n, q) or (n, 1)."""
         a = self._of_one_term()
-        values, vectors = self._eigenpairs()
+        vectors, values = self.mean_basis()
         return vectors, torch.outer(values, a)
 
-    def _eigenpairs(self) -> tuple[Tensor, Tensor]:
+    def mean_basis(self) -> tuple[Tensor, Tensor]:
+        """Eigenpairs, (n, n) and (n,), of the kernel with each operator of a sum replaced by its mean eigenvalue."""
         if not isinstance(self.basis, _Basis):
             raise InputError("a Gram matrix of features has no eigenvectors at hand; use solver='auto' or 'admm'")
-        return self.basis.pairs()
+        return self.basis.pairs()[::-1]
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of ``K (x) A``."""
@@ -196,13 +197,6 @@ class DualProblem:
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
         """``(K (x) A + shift)^-1`` for one shift a problem, shape (B,)."""
         return self.basis.resolvent(self._of_one_term(), shift, floor)
-
-    def mean_basis(self) -> tuple[Tensor, Tensor]:
-        """Eigenpairs, (n, n) and (n,), of the kernel with each operator replaced by its mean eigenvalue."""
-        if self.separable:
-            raise InputError("the mean basis is for sums of kernels; a single term has eigenbasis()")
-        values, vectors = self._eigenpairs()
-        return vectors, values
 
     def lipschitz(self) -> Tensor:
         """Largest curvature of the smooth part, shape (B,)."""

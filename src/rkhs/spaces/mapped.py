@@ -17,7 +17,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
 from rkhs.spaces.features import FeatureMap
-from rkhs.spaces.features.base import RESOLVE, sample_rows
+from rkhs.spaces.features.base import RESOLVE, pick, sample_rows
 from rkhs.spaces.source import Source
 from rkhs.spaces.sums import Data, FeatureMoments, Sweep, block_moments, block_normal, feature_moments
 
@@ -48,7 +48,7 @@ class MappedSpace(Space):
     def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
         """On 3000 scores at most."""
         chosen = sample_rows(len(found.scores), RESOLVE, np.random.RandomState(0))
-        part = found.scores if chosen is None else found.scores[torch.as_tensor(chosen)]
+        part = pick(found.scores, chosen)
         w = self.source.weights
         if w is None:
             return kernel.resolve(part, None)
@@ -76,8 +76,7 @@ class MappedSpace(Space):
         rng = np.random.RandomState(0)
         sample_rows(len(found.scores), RESOLVE, rng)  # the rows that resolve bandwidths are drawn first
         chosen = sample_rows(self.n, min(self.anchors, self.n), rng)
-        scores = found.scores.to(torch.float64)
-        return scores if chosen is None else scores[torch.as_tensor(chosen)]
+        return pick(found.scores.to(torch.float64), chosen)
 
 
 def with_signs(found: Components, scores: Tensor) -> Components:

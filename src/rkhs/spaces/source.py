@@ -14,7 +14,7 @@ from rkhs._core.checks import check_seed
 from rkhs.engines import ArrayRows, Block, Rows, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.features import FeatureMap, Storage
-from rkhs.spaces.features.base import EvaluatedMap, resolve_thinned, sample_rows
+from rkhs.spaces.features.base import EvaluatedMap, pick, resolve_thinned, sample_rows
 from rkhs.spaces.rounding import check_row_digits
 from rkhs.spaces.sums import Sweep
 
@@ -54,7 +54,7 @@ def open_source(
         sampled, sample = None, X
     else:
         sampled = positive_rows(n, storage.sample_size(n), weights, rng)
-        sample = _gather(X, sampled, options)
+        sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
     resolved = resolve_thinned(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
     check_row_digits(resolved, sample, squared=True)
@@ -89,17 +89,8 @@ def positive_rows(n: int, size: int, weights: np.ndarray | None, rng: np.random.
     return positive if chosen is None else positive[chosen]
 
 
-def _gather(X: Any, numbers: np.ndarray | None, options: Options) -> Any:
-    """Some rows in the form that kernels read; a file is read once, forwards."""
-    if isinstance(X, list):
-        return X if numbers is None else [X[i] for i in numbers]
-    if isinstance(X, Tensor):
-        return X if numbers is None else X[torch.as_tensor(numbers)]
-    return to_tensor(gather_rows(X, numbers), **options)
-
-
 def gather_rows(rows: Rows, numbers: np.ndarray | None) -> np.ndarray:
-    """Some rows, block by block."""
+    """Some rows, block by block: a file is read once, forwards."""
     n = rows.shape[0]
     if numbers is None:
         return rows.read(0, n)

@@ -102,7 +102,7 @@ def upper_product(A: Tensor) -> Tensor:
 def _by_strips(
     function: Callable[[Tensor, Tensor | None, Sweep], tuple[Tensor, ...]], items: Any, block: Block, sweep: Sweep
 ) -> tuple[np.ndarray, ...]:
-    """Sum of a function of rows and roots of their weights over strips of a block, in float64 at the end."""
+    """Sums over strips of a block, in float64 at the end; the first is given by its upper triangle."""
     rows, root = sweep.read(items), sweep.root_weights(block)
     height = STRIP if rows.device.type == "cpu" else len(rows)
     totals: tuple[Tensor, ...] = ()
@@ -113,33 +113,28 @@ def _by_strips(
             total.add_(part)
         totals = totals or parts
     scale = 1.0 / sweep.n if root is None else 1.0
-    return tuple(total.to("cpu", torch.float64).numpy() * scale for total in totals)
+    upper, *others = (total.to("cpu", torch.float64).numpy() * scale for total in totals)
+    return upper + np.triu(upper, 1).T, *others
 
 
 def _times(A: Tensor, root: Tensor | None) -> Tensor:
     return A if root is None else A * root
 
 
-def _symmetric(upper: np.ndarray) -> np.ndarray:
-    return upper + np.triu(upper, 1).T
-
-
 def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
     """Sums of ``w raw`` and ``w raw raw^T`` over a block."""
-    first, second = _by_strips(_moments, items, block, sweep)
-    return first, _symmetric(second)
+    return _by_strips(_moments, items, block, sweep)[::-1]
 
 
 def _moments(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
     raw, root = sweep.features.raw(sweep.inputs(rows)).to(sweep.wide), None if root is None else root.to(sweep.wide)
     raw = _times(raw, root)
-    return _times(raw, root).sum(0), upper_product(raw)
+    return upper_product(raw), _times(raw, root).sum(0)
 
 
 def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
     """Sums of ``w F F^T``, ``w F t^T`` and ``w |t|^2`` over a block, ``F`` the features."""
-    second, cross, total = _by_strips(_ridge, items, block, sweep)
-    return _symmetric(second), cross, total
+    return _by_strips(_ridge, items, block, sweep)
 
 
 def _ridge(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
@@ -183,8 +178,7 @@ def block_lengths(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
 
 def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
     """Normal equations of the last layer: ``w psi psi^T``, ``w psi t^T`` and ``w |t|^2`` of a block."""
-    second, cross, total = _by_strips(_last_layer, items, block, sweep)
-    return _symmetric(second), cross, total
+    return _by_strips(_last_layer, items, block, sweep)
 
 
 def _last_layer(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:

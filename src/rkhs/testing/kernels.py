@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.codec import Decoder, encode
+from rkhs._core.codec import Decoder, Encoder
 from rkhs._core.errors import InputError, RkhsError
 from rkhs._core.linalg import Outer
 from rkhs.kernels import Kernel
@@ -220,7 +220,7 @@ def _its_parameters_rebuild_it(kernel: Kernel, X: Any) -> None:
         return cls.__qualname__
 
     try:
-        described = encode(k, arrays, name_of=name_of)
+        described = Encoder(arrays, name_of).encode(k)
     except InputError as error:
         concerns("Python functions" not in str(error))  # said by the error itself
         raise

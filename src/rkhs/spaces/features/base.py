@@ -96,6 +96,25 @@ class FeatureMap(Configurable):
         return self.whiten_adjoint(raw.mT).mT
 
 
+class KernelValues(FeatureMap):
+    """Features whose raw part is the kernel values with the items that are kept."""
+
+    kernel: Kernel
+
+    @property
+    def reads(self) -> int | None:
+        """Columns of the kept vectors."""
+        return len(self.kept[0]) if self.kernel.domain == "vectors" else None
+
+    def support(self, like: Tensor) -> Any:
+        """The kept items in the form that the kernel reads."""
+        return tensor_like(self.kept, like) if self.kernel.domain == "vectors" else self.kept
+
+    def raw(self, items: Any) -> Tensor:
+        """``k(x, X)`` with the kept items ``X``."""
+        return self.kernel._gram(items, self.support(items) if isinstance(items, Tensor) else self.kept)
+
+
 def check_items_stored(kernel: Any, items: Any, n: int) -> None:
     """Refuse items of a file that are not ``n`` of those that a resolved kernel reads."""
     if not isinstance(kernel, Kernel):
@@ -432,8 +451,8 @@ def resolve_thinned(kernel: Kernel, items: Any, weights: Tensor | None) -> Kerne
     return kernel.resolve(items, weights)
 
 
-def pick(items: Any, rows: np.ndarray | None) -> Any:
-    """Rows of a tensor or of a list."""
+def pick(items: Any, rows: np.ndarray | Tensor | None) -> Any:
+    """Rows of a tensor or of a list; None: all."""
     if rows is None:
         return items
     return [items[i] for i in rows] if isinstance(items, list) else items[torch.as_tensor(rows)]

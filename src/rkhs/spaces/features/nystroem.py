@@ -16,11 +16,11 @@ from rkhs._core.linalg import factorize, rank_tolerance
 from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs.engines import thread_limit
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.features.base import FeatureMap, Features, check_items_stored
-from rkhs.spaces.features.sampling import chosen_items, landmark_gram, sample_landmarks
+from rkhs.spaces.features.base import Features, KernelValues, check_items_stored, pick
+from rkhs.spaces.features.sampling import landmark_gram, sample_landmarks
 
 
-class LandmarkMap(FeatureMap):
+class LandmarkMap(KernelValues):
     """Features ``F(x) = L^{-1} k(C, x)`` of landmarks ``C`` with ``k(C, C) = L L^T``.
 
     ``F(x) . F(y)`` is the inner product of the projections of ``phi(x)`` and ``phi(y)`` on the span of the landmarks.
@@ -92,11 +92,6 @@ class LandmarkMap(FeatureMap):
             return _triangle_of(self.kernel._gram(torch.as_tensor(self.landmarks) if vectors else self.landmarks))
 
     @property
-    def reads(self) -> int | None:
-        """Columns of the landmarks."""
-        return len(self.landmarks[0]) if self.kernel.domain == "vectors" else None
-
-    @property
     def width(self) -> int:
         """Number of landmarks."""
         return len(self.landmarks)
@@ -105,12 +100,6 @@ class LandmarkMap(FeatureMap):
     def kept(self) -> Any:
         """The landmarks; None for columns of a Gram matrix, which are no items."""
         return None if self.kernel.domain == "gram" else self.landmarks
-
-    def support(self, like: Tensor) -> Any:
-        """The landmarks in the form that the kernel reads."""
-        if self.kernel.domain == "vectors":
-            return tensor_like(self.landmarks, like)
-        return self.landmarks
 
     def kept_raw(self) -> Tensor:
         """Gram matrix of the landmarks."""
@@ -122,7 +111,7 @@ class LandmarkMap(FeatureMap):
         if self.kernel.domain == "gram":
             K = self.kernel._gram(items)
             return K[:, row_index(self.landmarks, K)]
-        return self.kernel._gram(items, self.support(items) if isinstance(items, Tensor) else self.landmarks)
+        return super().raw(items)
 
     def _solve(self, B: Tensor, *, transposed: bool) -> Tensor:
         """``L^{-1} B`` or ``L^{-T} B``, always in float64: a triangle loses half of the digits of its matrix."""
@@ -224,7 +213,7 @@ class Nystroem(Features):
             If the kernel is zero on every landmark.
         """
         rows = sample_landmarks(kernel, items, self.m, sampling=self.sampling, random_state=rng)
-        chosen = chosen_items(kernel, items, rows)
+        chosen = pick(items, rows)
         K = landmark_gram(kernel, items, rows, chosen)
         factor = factorize(K.to(torch.float64), tol=rank_tolerance(len(K), K.dtype))
         if not len(factor.pivots):

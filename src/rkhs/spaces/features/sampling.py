@@ -11,6 +11,7 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, not_finite
+from rkhs.spaces.features.base import pick
 
 _REG = 1e-3  # of the leverage scores, relative to the largest value of the diagonal
 
@@ -124,7 +125,7 @@ def leverage_scores(kernel: Kernel, items: Any, reg: float, *, known: Any = None
     n = len(items)
     rows = np.arange(n) if known is None else np.asarray(known)
     diag = kernel._diag(items).to(torch.float64)
-    chosen = chosen_items(kernel, items, rows)
+    chosen = pick(items, rows)
     small = landmark_gram(kernel, items, rows, chosen).to(torch.float64)
     small.diagonal().add_(len(rows) * reg)
     L, failed = torch.linalg.cholesky_ex(small)
@@ -138,11 +139,6 @@ def leverage_scores(kernel: Kernel, items: Any, reg: float, *, known: Any = None
         half = torch.linalg.solve_triangular(L, b.mT, upper=False)
         scores[start : start + 4096] = (diag[start : start + 4096] - (half * half).sum(0)) / (n * reg)
     return scores.clamp_(0.0, 1.0)
-
-
-def chosen_items(kernel: Kernel, items: Any, rows: np.ndarray) -> Any:
-    """The chosen items; for a Gram matrix its chosen rows."""
-    return [items[i] for i in rows] if isinstance(items, list) else items[torch.as_tensor(rows)]
 
 
 def landmark_gram(kernel: Kernel, items: Any, rows: np.ndarray, chosen: Any) -> Tensor:
@@ -166,7 +162,7 @@ def _spread(kernel: Kernel, items: Any, m: int, rng: np.random.RandomState) -> n
     nearest = np.full(n, np.inf)
     while len(chosen) < m:
         last = np.array([chosen[-1]])
-        column = _columns(kernel, items, items, last, chosen_items(kernel, items, last))[:, 0].to(torch.float64).numpy()
+        column = _columns(kernel, items, items, last, pick(items, last))[:, 0].to(torch.float64).numpy()
         nearest = np.minimum(nearest, np.maximum(diag - 2.0 * column + diag[chosen[-1]], 0.0))
         nearest[chosen[-1]] = 0.0
         total = nearest.sum()

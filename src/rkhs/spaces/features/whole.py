@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from torch import Tensor
-
-from rkhs._core.arrays import tensor_like
 from rkhs._core.stored import check_whole
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.features.base import FeatureMap, check_items_stored
+from rkhs.spaces.features.base import KernelValues, check_items_stored
 
 
-class WholeMap(FeatureMap):
+class WholeMap(KernelValues):
     """Raw features ``k(x, X)`` of all training items ``X``, with ``W = I``.
 
     Parameters
@@ -47,11 +44,6 @@ class WholeMap(FeatureMap):
         check_items_stored(self.kernel, self.items, self.count)
 
     @property
-    def reads(self) -> int | None:
-        """Columns of the training items."""
-        return len(self.items[0]) if self.kernel.domain == "vectors" else None
-
-    @property
     def width(self) -> int:
         """Number of training items."""
         return self.count
@@ -60,11 +52,3 @@ class WholeMap(FeatureMap):
     def kept(self) -> Any:
         """The training items; None for a Gram matrix."""
         return self.items
-
-    def support(self, like: Tensor) -> Any:
-        """The training items in the form that the kernel reads."""
-        return tensor_like(self.items, like) if self.kernel.domain == "vectors" else self.items
-
-    def raw(self, items: Any) -> Tensor:
-        """``k(x, X)``."""
-        return self.kernel._gram(items, self.support(items) if isinstance(items, Tensor) else self.items)

@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import Tensor
 
-from rkhs._core.linalg import Factor
 from rkhs.kernels.base import Kernel
 
 
@@ -28,16 +27,8 @@ class Gram(ABC):
         """Diagonal, shape (n,)."""
 
     @abstractmethod
-    def block(self, rows: slice) -> Tensor:
-        """Rows of the matrix, shape (len, n)."""
-
-    @abstractmethod
     def dense(self) -> Tensor:
         """The matrix itself, shape (n, n); the caller must not change it."""
-
-    @abstractmethod
-    def factor(self) -> Factor:
-        """A factor ``F`` with ``F F^T = K``."""
 
     @abstractmethod
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:

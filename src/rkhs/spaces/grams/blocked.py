@@ -12,10 +12,10 @@ from torch import Tensor
 
 from rkhs._core.eigen import block_krylov
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, divisor, factorize, rank_tolerance
+from rkhs._core.linalg import divisor, factorize, rank_tolerance
 from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.features.base import resolve_thinned
+from rkhs.spaces.features.base import pick, resolve_thinned
 from rkhs.spaces.grams.base import Gram
 
 
@@ -55,7 +55,7 @@ class Blocked(Gram):
         if self._engine is None:
             for start in range(0, len(out), self._step):
                 rows = slice(start, min(start + self._step, len(out)))
-                out[rows] = self.block(rows).to(V) @ V
+                out[rows] = self._kernel._gram(self._items[rows], self._items).to(V) @ V
             return out
         columns = V.contiguous().cpu()
         stage = f"product {fingerprint(repr(self._kernel), columns.numpy())}"
@@ -74,17 +74,9 @@ class Blocked(Gram):
         """Diagonal, shape (n,)."""
         return self._kernel._diag(self._items)
 
-    def block(self, rows: slice) -> Tensor:
-        """Rows of the matrix."""
-        return self._kernel._gram(self._items[rows], self._items)
-
     def dense(self) -> Tensor:
         """The matrix itself, formed on demand."""
         return self._kernel._gram(self._items)
-
-    def factor(self) -> Factor:
-        """Refused: see :class:`Blocked`."""
-        raise InputError("storage='blocked' has no factor of the Gram matrix; use storage=Nystroem(m) or 'dense'")
 
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
         """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. Some ten sweeps over the tiles."""
@@ -165,17 +157,13 @@ def block_product(items: Any, block: Block, shared: Product) -> np.ndarray:
     return (shared.kernel._gram(everything[block.start : block.stop], everything).to(V) @ V).numpy()
 
 
-def _pick(items: Any, rows: Tensor) -> Any:
-    return [items[i] for i in rows] if isinstance(items, list) else items[rows]
-
-
 def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int) -> Callable[[Tensor], Tensor]:
     """Inverse of the matrix in the span of landmarks, and of the ridge outside it."""
     n = len(items)
     rows = torch.arange(min(rank, n)) * n // min(rank, n)
-    K = kernel._gram(_pick(items, rows))
+    K = kernel._gram(pick(items, rows))
     factor = factorize(K.to(torch.float64), tol=max(1e-10, rank_tolerance(len(K), K.dtype)))
-    chosen = _pick(items, rows[factor.pivots])
+    chosen = pick(items, rows[factor.pivots])
     F = torch.linalg.solve_triangular(factor.triangle, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
     d = ridge.to(torch.float64)[:, None] if isinstance(ridge, Tensor) else ridge
     S = F.mT @ (F / d)

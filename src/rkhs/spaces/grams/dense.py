@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
-from rkhs._core.linalg import Factor, center_gram, factorize, solve_positive, solve_smooth
+from rkhs._core.linalg import center_gram, solve_positive, solve_smooth
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.grams.base import Gram
 
@@ -31,17 +31,9 @@ class Dense(Gram):
         """Diagonal, shape (n,)."""
         return self._K.diagonal()
 
-    def block(self, rows: slice) -> Tensor:
-        """Rows of the matrix."""
-        return self._K[rows]
-
     def dense(self) -> Tensor:
         """The matrix itself."""
         return self._K
-
-    def factor(self) -> Factor:
-        """Cholesky factor, pivoted where the matrix is not safely positive definite. O(n^3 / 3)."""
-        return factorize(self._K)
 
     def like(self, kernel: Kernel, items: Any) -> Dense:
         """See :meth:`Gram.like`."""
