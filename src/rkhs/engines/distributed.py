@@ -140,18 +140,17 @@ class _Running:
 class _Session:
     """A client, and the cluster and files that belong to us."""
 
-    def __init__(self, client: Any, cluster: Any, owned: bool, ending: ExitStack | None = None) -> None:
-        self.client, self.cluster, self._owned = client, cluster, owned
-        self._ending = ending
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+    def __init__(self, client: Any, cluster: Any = None, ending: ExitStack | None = None) -> None:
+        self.client, self.cluster = client, cluster
+        self._ending = ExitStack() if ending is None else ending
+        self._folder = ""
 
     def spill(self, rows: ArrayRows) -> Rows:
         """Write rows to a file of our own."""
         from rkhs.engines.sources import as_rows
 
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="rkhs-")
-        path = os.path.join(self._folder.name, f"{uuid.uuid4().hex}.npy")
+        self._folder = self._folder or self._ending.enter_context(tempfile.TemporaryDirectory(prefix="rkhs-"))
+        path = os.path.join(self._folder, f"{uuid.uuid4().hex}.npy")
         n, d = rows.shape
         table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, d))
         for start in range(0, n, 65536):
@@ -161,12 +160,7 @@ class _Session:
         return as_rows(path)
 
     def close(self) -> None:
-        if self._owned:
-            self.client.close()
-        if self._ending is not None:
-            self._ending.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._ending.close()
 
 
 def _open_session(engine: Dask) -> _Session:
@@ -175,14 +169,14 @@ def _open_session(engine: Dask) -> _Session:
     if isinstance(address, distributed.Client):
         if address.asynchronous or address.status != "running":
             raise InputError(f"address must be a running, synchronous Client; got {address!r}")
-        return _Session(address, None, owned=False)
+        return _Session(address)
     if address is None:
         with ExitStack() as stack:
             # A worker that comes back later than after 15 s, as on a busy machine, would be given up for good.
             stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}))
             cluster = stack.enter_context(_start_cluster(engine))
-            client = distributed.Client(cluster, set_as_default=False)
-            return _Session(client, cluster, owned=True, ending=stack.pop_all())
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+            return _Session(client, cluster, stack.pop_all())
     if not isinstance(address, str):
         raise InputError(f"address must be None, a scheduler's address or a Client; got {address!r}")
     try:
@@ -195,7 +189,9 @@ def _open_session(engine: Dask) -> _Session:
         ) from None
     except ValueError as error:
         raise InputError(f"address must read like 'tcp://host:8786'; got {address!r} ({error})") from None
-    return _Session(client, None, owned=True)
+    ending = ExitStack()
+    ending.callback(client.close)
+    return _Session(client, None, ending)
 
 
 def _start_cluster(engine: Dask) -> Any:

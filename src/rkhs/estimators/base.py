@@ -160,7 +160,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
         self._keep_grid("grid_", X)
         self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
-        grid = self._grid_scaling(X, kernel) if self._columns == "integral" else None
         if kernel.row_width is not None:
             items = self._check_sparse(X, reset=True, at_least=at_least)
             self._warn_of_columns(items, kernel)
@@ -172,18 +171,14 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
                 _check_feature_names(self, X, reset=True)
             n, self._input_dtype = len(items), np.dtype(np.float64)
         else:
-            return self._read_training_matrix(X, kernel, grid, parameters, at_least)
+            return self._read_training_matrix(X, kernel, parameters, at_least)
         check_dense(type(self).__name__, parameters, (n, 0), self._matrices)
         return items
 
     def _read_training_matrix(
-        self,
-        X: Any,
-        kernel: Kernel | OperatorKernel,
-        grid: ColumnScaling | None,
-        parameters: dict[str, Any],
-        at_least: int,
+        self, X: Any, kernel: Kernel | OperatorKernel, parameters: dict[str, Any], at_least: int
     ) -> Tensor:
+        grid = self._grid_scaling(X, kernel) if self._columns == "integral" else None
         X, self.fingerprint_, multipliers = training_matrix(X, kernel)
         if multipliers is not None:
             self.view_weights_ = multipliers
@@ -237,12 +232,10 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         self, array: np.ndarray, kernel: Kernel | OperatorKernel, grid: ColumnScaling | None
     ) -> np.ndarray:
         """Training rows in the units that ``columns`` asks for; a warning where raw ones show one column alone."""
-        if self.filling_ is not None:
-            return array
-        if self._columns != "raw":
+        if self._columns in ("scaled", "integral"):
             scaling = ColumnScaling.of(array) if grid is None else grid
             self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
-        else:
+        elif self._columns == "raw":
             self._warn_of_columns(array, kernel)
         return self._scaled(array)
 
@@ -328,31 +321,25 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
             n, read = len(items), items.__getitem__
             if n <= step:
                 return self._to_output(function(items))
-        out: np.ndarray | None = None
-        for tile in tiles(n, step):
-            part = self._to_output(function(read(tile)))
-            out = np.empty((n, *part.shape[1:]), part.dtype) if out is None else out
-            out[tile] = part
-        assert out is not None
-        return out
+        return np.concatenate([self._to_output(function(read(tile))) for tile in tiles(n, step)])
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = check_squares(read_rows(self, X, reset=reset, ensure_min_samples=at_least), "X", self.dtype)
-        return self._check_spread(array, "X") if reset else array
+        return self._check_spread(array) if reset else array
 
     def _check_sparse(self, X: Any, *, reset: bool, at_least: int = 1) -> Any:
         """Rows of a sparse matrix, or of an array that is read as one."""
         rows = read_sparse(self, X, reset=reset, at_least=at_least)
         check_squares(rows, "X", self.dtype)
-        return self._check_spread(rows, "X") if reset else rows
+        return self._check_spread(rows) if reset else rows
 
-    def _check_spread(self, array: np.ndarray, name: str) -> np.ndarray:
+    def _check_spread(self, array: np.ndarray) -> np.ndarray:
         """Refuse columns that all vary so little that the squares of differences lose their digits."""
         least = 1e3 * float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).tiny) ** 0.5
         spread = float((array.max(axis=0) - array.min(axis=0)).max()) if array.size else 0.0
         if 0.0 < spread < least:
             raise InputError(
-                f"{name} must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
+                f"X must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
                 "column. Rescale the data"
             )
         return array

@@ -450,8 +450,8 @@ class KernelAutoencoder(BaseAutoencoder):
             )
         if isinstance(self.kernel, str) and self.kernel == "auto":
             rebuilt = self.output_kernel is not None  # features of the kernel do not follow from the storage
-            kernel = default_kernel("kernel" if rebuilt else resolve_linear_part(self, storage, sparse=sparse))
-            kernel = on_rows_of(X, kernel) if sparse else kernel
+            linear_part = "kernel" if rebuilt else resolve_linear_part(self, storage, sparse=sparse)
+            kernel = on_rows_of(X, default_kernel(linear_part))
         else:
             kernel = self._kernel_for(X)
         return read_settings(self, kernel, storage, own=own, streamed=streamed)

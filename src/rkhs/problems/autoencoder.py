@@ -55,19 +55,14 @@ class Autoencoder:
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Reduced objective and its gradient, shape of ``point``."""
-        coded = self.encoder.forward(point)
-        try:
-            value, G = self.last_layer.value_and_gradient(coded.codes)
-        except InputError:  # a system that is singular: too long a step of a line search
-            return float("inf"), torch.zeros_like(point)
-        return value + coded.price, coded.back(G)[0]
+        return self.value_and_grads(point)[:2]
 
     def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
         """Objective, gradient, and the gradient in the function spaces of the layers."""
         coded = self.encoder.forward(point)
         try:
             value, G = self.last_layer.value_and_gradient(coded.codes)
-        except InputError:
+        except InputError:  # a system that is singular: too long a step of a line search
             return float("inf"), torch.zeros_like(point), torch.zeros_like(point)
         return value + coded.price, *coded.back(G)
 

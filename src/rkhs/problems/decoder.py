@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from rkhs._core.linalg import solve_positive, square_root
 from rkhs.losses import Canonical, Loss
-from rkhs.problems.dual import DualProblem, dual_problem
-from rkhs.protocols import Reason, Solution
+from rkhs.problems.dual import dual_problem
+from rkhs.protocols import Reason
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,11 @@ def optimal_decoder(
     return Decoder(Phi @ operator, Phi @ square_root(operator), 0.5 * reg * float((T * Phi).sum()), Phi)
 
 
-class DualSolver(Protocol):
-    """Solves one dual problem to a small gap, from the coefficients of a neighbouring one."""
-
-    def solve(self, problem: DualProblem, start: Tensor | None = None) -> Solution:
-        """Representer coefficients of shape (n, r), primal objective and duality gap."""
-
-
 class RobustDecoder:
     """Minimise ``sum_i w_i loss(t_i - (K Phi A)_i) + reg / 2 <K, Phi A Phi^T>`` over ``Phi``."""
 
     def __init__(self, loss: Loss, solver: Any) -> None:
-        self.loss = loss
-        self.solver: DualSolver = solver
+        self.loss, self.solver = loss, solver  # of dual problems
         self._previous: Tensor | None = None
         self._bent = not isinstance(loss, Canonical) or loss.dual_parameters[:2] != (1.0, 0.0)
 
@@ -69,7 +61,7 @@ class RobustDecoder:
         given = None if weights is None else weights * n
         problem = dual_problem([(K, operator)], target, self.loss, reg, given)
         previous = self._previous if self._previous is not None and self._previous.shape == target.shape else None
-        solution = self.solver.solve(problem, previous)
+        solution = self.solver.solve(problem, previous)  # to a small gap
         Phi = solution.point
         gap = float(solution.gap or 0.0)
         norms = torch.linalg.vector_norm(problem.points(Phi[None]), dim=1)

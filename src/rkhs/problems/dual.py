@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,22 +28,7 @@ from rkhs._core.errors import InputError
 from rkhs.losses import Loss
 from rkhs.problems.row_loss import RowLoss, build_row_loss
 from rkhs.protocols import Resolvent
-
-
-class ImplicitGram(Protocol):
-    """A Gram matrix that is never formed, such as ``F F^T`` of features."""
-
-    def __matmul__(self, W: Tensor) -> Tensor:
-        """``K W`` of shape (n, p)."""
-
-    def weighted(self, s: Tensor) -> ImplicitGram:
-        """``diag(s) K diag(s)`` for ``s`` of shape (n,)."""
-
-    def spectrum(self) -> Tensor:
-        """Eigenvalues that are not zero by construction, shape (m,), with a zero if there are others."""
-
-    def resolvent(self, a: Tensor, shift: Tensor, floor: float) -> Resolvent:
-        """See :meth:`DualProblem.resolvent`."""
+from rkhs.spaces.feature_gram import FeatureGram
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +80,13 @@ class _Basis:
 class DualProblem:
     """A batch of dual problems, frozen; build it by :func:`dual_problem`."""
 
-    grams: tuple[Tensor | ImplicitGram, ...]  # (n, n): rows and columns times the roots of the sample weights
+    grams: tuple[Tensor | FeatureGram, ...]  # (n, n): rows and columns times the roots of the sample weights
     operators: tuple[Tensor, ...]  # (q,): output operators in the rotated coordinates; a vector is a diagonal
     targets: Tensor  # (n, q): targets in the rotated coordinates, rows times the roots of the sample weights
     root_weights: Tensor  # (n,): roots of the sample weights
     regs: Tensor  # (B,): regularisers
     rows: RowLoss  # the losses
-    basis: _Basis | ImplicitGram = field(repr=False)  # eigenpairs of the Gram matrix, shared by selections
+    basis: _Basis | FeatureGram = field(repr=False)  # eigenpairs of the Gram matrix, shared by selections
     rotation: Tensor | None = None  # (q, q): orthogonal; ``original = rotated @ rotation^T``
 
     solvers = ("ADMM", "FISTA", "ProximalGradient")
@@ -225,7 +210,7 @@ class DualProblem:
 
 
 def dual_problem(
-    terms: Sequence[tuple[Tensor | ImplicitGram, Tensor | None]],
+    terms: Sequence[tuple[Tensor | FeatureGram, Tensor | None]],
     Y: Tensor,
     losses: Loss | Sequence[Loss],
     regs: float | Sequence[float],
@@ -245,14 +230,14 @@ def dual_problem(
     return DualProblem(tuple(grams), tuple(operators), targets, s, reg_row, rows, basis, rotation)
 
 
-def _basis_of(grams: Sequence[Tensor | ImplicitGram], operators: Sequence[Tensor]) -> _Basis | ImplicitGram:
+def _basis_of(grams: Sequence[Tensor | FeatureGram], operators: Sequence[Tensor]) -> _Basis | FeatureGram:
     formed = [K for K in grams if isinstance(K, Tensor)]
     if not formed:  # features, which are the only term
         return next(K for K in grams if not isinstance(K, Tensor))
     return _Basis(formed, [1.0 if len(operators) == 1 else _mean(A) for A in operators])
 
 
-def _weighted(K: Tensor | ImplicitGram, s: Tensor) -> Tensor | ImplicitGram:
+def _weighted(K: Tensor | FeatureGram, s: Tensor) -> Tensor | FeatureGram:
     """Rows and columns of a Gram matrix times roots of weights."""
     return s[:, None] * K * s if isinstance(K, Tensor) else K.weighted(s)
 

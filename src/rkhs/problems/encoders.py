@@ -90,8 +90,20 @@ def gram_and_pulls(kernel: Kernel, Z: Tensor, A: Tensor) -> tuple[Tensor, Callab
     return K, pulls
 
 
+class _ItsParameters:
+    """An encoder of one layer whose points are the parameters of its codes."""
+
+    def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The point itself; no hidden layers."""
+        return point, []
+
+    def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
+        """The parameters themselves."""
+        return W
+
+
 @dataclass(frozen=True, eq=False)
-class FreeCodes:
+class FreeCodes(_ItsParameters):
     """Codes ``F V`` at the price ``reg / 2 ||V||^2``; points are ``V`` of shape (dim, p)."""
 
     factor: Coordinates
@@ -112,14 +124,6 @@ class FreeCodes:
         """The codes."""
         return [self.factor.codes(point)]
 
-    def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """The point itself; no hidden layers."""
-        return point, []
-
-    def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
-        """The parameters themselves."""
-        return W
-
     def resume(self, codes: Tensor, hidden: list[Tensor]) -> Tensor:
         """The point of least norm whose codes are these."""
         return self.factor.solve(codes)
@@ -130,7 +134,7 @@ class FreeCodes:
 
 
 @dataclass(frozen=True, eq=False)
-class CoefficientCodes:
+class CoefficientCodes(_ItsParameters):
     """Codes ``K Phi A`` at the price ``reg / 2 <K, Phi A Phi^T>``; points are ``Phi``, as in the paper."""
 
     gram: Tensor  # (n, n): ``K``
@@ -151,14 +155,6 @@ class CoefficientCodes:
     def layers(self, point: Tensor) -> list[Tensor]:
         """The codes."""
         return [self.gram @ (point if self.operator is None else point @ self.operator)]
-
-    def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """The point itself; no hidden layers."""
-        return point, []
-
-    def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
-        """The coefficients themselves."""
-        return W
 
 
 @dataclass(frozen=True, eq=False)

@@ -153,12 +153,8 @@ class AnchorsLayer:
         linear: bool = True,
     ) -> Self:
         """The last layer of a fit: penalties beside ``reg`` follow from the targets; at most so many anchors."""
-        slope, anchors, ridge = (
-            slope_penalty(target, weights),
-            min(anchors, len(target)),
-            _RIDGE if linear else _LEAST_RIDGE,
-        )
-        return cls(target, kernel, anchors, reg, slope, ridge, weights, engine, linear=linear)
+        slope, ridge = slope_penalty(target, weights), _RIDGE if linear else _LEAST_RIDGE
+        return cls(target, kernel, min(anchors, len(target)), reg, slope, ridge, weights, engine, linear=linear)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -168,8 +164,7 @@ class AnchorsLayer:
 
     def sums(self, Z: Tensor) -> tuple[np.ndarray, ...]:
         """Of the normal equations at codes ``Z`` of shape (n, p). O(n a (a + r))."""
-        engine = Serial() if self.engine is None else self.engine
-        return engine.sum(_normal, self.blocks, None, _Pass(self, Z, None))
+        return (self.engine or Serial()).sum(_normal, self.blocks, None, _Pass(self, Z, None))
 
     def solve(self, Z: Tensor, sums: tuple[np.ndarray, ...] | None = None) -> AnchoredDecoder:
         """The best layer at codes ``Z`` of shape (n, p), or that of other sums at these anchors. O(a^3) after them."""
@@ -190,8 +185,7 @@ class AnchorsLayer:
 
     def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
-        engine = Serial() if self.engine is None else self.engine
-        return torch.cat(list(engine.map(_residual, self.blocks, None, _Pass(self, Z, layer))))
+        return torch.cat(list((self.engine or Serial()).map(_residual, self.blocks, None, _Pass(self, Z, layer))))
 
     def touching(self, loss: Loss, Z: Tensor, layer: AnchoredDecoder, beside: Tensor) -> AnchorsLayer:
         """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``."""
@@ -223,9 +217,8 @@ class AnchorsLayer:
     def gradient(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """Derivative of the value of a solved layer in the codes, shape (n, p); one more pass."""
         kernel, C = self.kernel.radial or self.kernel, layer.coefficients
-        engine = Serial() if self.engine is None else self.engine
         dZ, dA = [], torch.zeros_like(layer.anchors)
-        for own, anchors in engine.map(_gradient, self.blocks, None, _Pass(self, Z, layer)):
+        for own, anchors in (self.engine or Serial()).map(_gradient, self.blocks, None, _Pass(self, Z, layer)):
             dZ.append(own)
             dA += anchors
         G = torch.cat([Z.new_zeros(self.fitted, Z.shape[1]), *dZ]) if self.fitted else torch.cat(dZ)

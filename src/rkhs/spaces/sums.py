@@ -210,14 +210,7 @@ class Data:
 
     def codes(self, sweep: Sweep) -> Tensor:
         """Codes of all rows, shape (n, p)."""
-        parts = self.engine.map(block_codes, self.blocks, self.rows, sweep)
-        out: np.ndarray | None = None
-        for block, part in zip(self.blocks, parts, strict=True):
-            if out is None:
-                out = np.empty((self.blocks[-1].stop, part.shape[1]), part.dtype)
-            out[block.start : block.stop] = part
-        assert out is not None
-        return torch.from_numpy(out)
+        return torch.from_numpy(np.concatenate(list(self.engine.map(block_codes, self.blocks, self.rows, sweep))))
 
 
 @dataclass(frozen=True)

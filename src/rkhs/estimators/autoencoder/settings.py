@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming, real_array
 from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, Whitened, as_constraint
-from rkhs.engines import Serial, Threads, as_rows
-from rkhs.estimators.options.combinations import check_combination, kind_of_loss, kind_of_solver
+from rkhs.engines import as_rows
+from rkhs.estimators.options.combinations import check_combination, kind_of_engine, kind_of_loss, kind_of_solver
 from rkhs.estimators.training import Training, read_noise
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
@@ -208,8 +208,7 @@ def resolve_storage(estimator: BaseEstimator, X: Any, *, own: bool, streamed: bo
     rows = as_rows(X) if streamed else X
     shape = getattr(rows, "shape", None)
     n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
-    here = estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
-    blocks = not here or (streamed and not isinstance(X, np.memmap))
+    blocks = kind_of_engine(estimator.engine) == "a cluster" or (streamed and not isinstance(X, np.memmap))
     if n < MANY_ROWS and not blocks:
         return "dense"
     found = Nystroem(LANDMARKS)
@@ -433,11 +432,10 @@ def default_regs(
         # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
         return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)
     middle = (1e-3,) * (len(widths) - 1)
+    first, last = fixed_feature_reg(min(widths))
     if features and len(widths) == 1:
-        return (fixed_feature_reg(min(widths)), *FEATURE_REGS)
-    if features:
-        first, last = fixed_feature_reg(min(widths))
-    else:
+        return ((first, last), *FEATURE_REGS)
+    if not features:
         clean = estimator.constraint == "none" and estimator.noise is None
         few, many = (1e-4, 1e-6) if estimator.refine and len(widths) == 1 and clean else (1e-3, 1e-5)
         first, last = 1e-2, few if min(widths) <= 2 else many

@@ -232,45 +232,6 @@ _MORE_STORAGES = {
 # A set of somebody's own goes wherever the sphere does.
 _CONSTRAINTS: dict[type, str] = {Ball: "ball", Whitened: "whiten", SoftSphere: "soft", CodeSet: "sphere"}
 
-# How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
-_READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "storage": lambda given: (
-        given["storage"]
-        if isinstance(given["storage"], str)
-        else "landmarks"
-        if given["storage"].keeps_items
-        else "random features"
-    ),
-    "engine": lambda given: (
-        "none"
-        if given["engine"] is None
-        else "this machine"
-        if given["engine"] in ("serial", "threads") or isinstance(given["engine"], (Serial, Threads))
-        else "a cluster"
-    ),
-    "input": lambda given: (
-        "auto" if isinstance(given["kernel"], str) and given["kernel"] == "auto" else as_kernel(given["kernel"]).domain
-    ),
-    "loss": lambda given: kind_of_loss(given["loss"]),
-    "layers": lambda given: (
-        "several"
-        if isinstance(given["n_components"], (tuple, list, np.ndarray)) and len(given["n_components"]) > 1
-        else "one"
-    ),
-    "operators": lambda given: (
-        "none"
-        if given["operators"] is None
-        or (isinstance(given["operators"], (tuple, list)) and all(A is None for A in given["operators"]))
-        else "given"
-    ),
-    "solver": lambda given: kind_of_solver(given["solver"]),
-    "noise": lambda given: "none" if given["noise"] is None else "given",
-    "constraint": lambda given: next(
-        (name for cls, name in _CONSTRAINTS.items() if isinstance(given["constraint"], cls)), str(given["constraint"])
-    ),
-    "reg": lambda given: given["reg"] if isinstance(given["reg"], str) else "number",
-}
-
 
 def kind_of_loss(given: Loss | str) -> str:
     """The value of the axis of losses: "robust" are those that have a majorizer, in any coordinates."""
@@ -283,6 +244,39 @@ def kind_of_solver(given: Solver | str) -> str:
     if isinstance(given, str):
         return given
     return next((name for name, cls in DESCENTS.items() if isinstance(given, cls)), "your own")
+
+
+def kind_of_engine(given: Any) -> str:
+    """The value of the axis of engines."""
+    if given is None:
+        return "none"
+    return "this machine" if given in ("serial", "threads") or isinstance(given, (Serial, Threads)) else "a cluster"
+
+
+def _kind_of_storage(given: Storage | str) -> str:
+    if isinstance(given, str):
+        return given
+    return "landmarks" if given.keeps_items else "random features"
+
+
+def _is_none(operators: Any) -> bool:
+    return operators is None or (isinstance(operators, (tuple, list)) and all(A is None for A in operators))
+
+
+# How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
+_READ_FROM = {"input": "kernel", "layers": "n_components"}  # axes that have another name than their parameter
+_READERS: dict[str, Callable[[Any], str]] = {
+    "storage": _kind_of_storage,
+    "engine": kind_of_engine,
+    "input": lambda kernel: "auto" if isinstance(kernel, str) and kernel == "auto" else as_kernel(kernel).domain,
+    "loss": kind_of_loss,
+    "layers": lambda widths: "several" if isinstance(widths, (tuple, list, np.ndarray)) and len(widths) > 1 else "one",
+    "operators": lambda given: "none" if _is_none(given) else "given",
+    "solver": kind_of_solver,
+    "noise": lambda given: "none" if given is None else "given",
+    "constraint": lambda one: next((name for cls, name in _CONSTRAINTS.items() if isinstance(one, cls)), str(one)),
+    "reg": lambda given: given if isinstance(given, str) else "number",
+}
 
 
 def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:
@@ -307,7 +301,7 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
     facts = {}
     for axis in dict.fromkeys(axis for rule in RULES[name] for axis in (*rule.given, rule.axis)):
         with suppress(KeyError):  # no parameter says it
-            facts[axis] = _READERS[axis](parameters) if axis in _READERS else str(parameters[axis])
+            facts[axis] = _READERS.get(axis, str)(parameters[_READ_FROM.get(axis, axis)])
     rule = broken_rule(RULES[name], {**facts, **known})
     if rule is not None:
         raise InputError(rule.sentence.format_map({**known, **parameters}))
