@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,19 +51,6 @@ _NORMAL = 1.4826  # standard deviation of a normal law, in median absolute devia
 
 
 M = TypeVar("M", bound=BaseEstimator)
-
-
-class _Rounds(Protocol):
-    """What the rounds ask of a kind of model."""
-
-    rare: float  # up to this share of outliers may stay in the fit if they do no harm
-    most: float  # beyond this share all stay
-    near: np.ndarray  # items (n,) that may get a second look
-    distances: np.ndarray  # of the items (n,); those up to one are in the first fit
-
-    def fit(self, kept: np.ndarray) -> tuple[Any, list[Warning]]: ...
-
-    def errors(self, fitted: Any, kept: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +171,7 @@ def fit_robust(
     trim = check_number(trim, "trim", above=1.0)
     rounds = check_count(max_rounds, "max_rounds")
     check_choice(leave_out, "leave_out", ("wrong", "apart"))
-    case: _Rounds = _AutoencoderRounds(model, X) if y is None else RegressorRounds(model, X, y)
+    case = _AutoencoderRounds(model, X) if y is None else RegressorRounds(model, X, y)
 
     def fit(kept: np.ndarray) -> tuple[tuple[M, list[Warning]], np.ndarray]:
         fitted, warned = case.fit(kept)
@@ -228,17 +215,17 @@ def _say(fitted: Any, warned: list[Warning]) -> None:
 class _AutoencoderRounds:
     """Fits of an autoencoder to some of the items: by weights, so that the others can be coded like new ones."""
 
-    rare = _RARE
+    rare = _RARE  # up to this share of outliers may stay in the fit if they do no harm
 
     def __init__(self, model: BaseEstimator, X: Any) -> None:
         if not isinstance(model, KernelAutoencoder):
             raise InputError(f"model must be a KernelAutoencoder, or a regressor with y; got a {type(model).__name__}")
         check_combination("fit_robust", model.get_params(deep=False))
         self.model, self.X = model, X
-        self.distances, self.K = _distances(model, X)
-        self.near = self.distances <= _FAR_OUT
+        self.distances, self.K = _distances(model, X)  # those up to one are in the first fit
+        self.near = self.distances <= _FAR_OUT  # items that may get a second look
         cells = getattr(model, "columns", "raw") == "filled" or isinstance(model._kernel_for(X), MixedTable)
-        self.most = _MOST_OF_CELLS if cells else _MOST
+        self.most = _MOST_OF_CELLS if cells else _MOST  # beyond this share all stay
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
         """A fit, and what it warned of: only what the last fit says is meant for the user."""

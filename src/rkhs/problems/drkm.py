@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,7 +15,8 @@ from rkhs._core.eigen import block_krylov, lanczos, prefers_lanczos, symmetric_p
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, center_gram, fix_signs
 from rkhs.constraints import Stiefel
-from rkhs.kernels import Gaussian, Kernel, Scaled, Sum
+from rkhs.kernels import Gaussian, Kernel
+from rkhs.kernels.combined.sums_and_products import weighted_terms
 from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.dot_product import DotProduct, Linear
 from rkhs.kernels.vectors.radial import Radial
@@ -348,20 +349,9 @@ Edges = tuple[Callable[..., Tensor], float, bool]
 
 def _edges(kernel: Kernel) -> list[Edges] | None:
     """What the pull-back of ``Tr(T^T K T)`` multiplies with, term by term of a sum; None without that form."""
-    found = [_edge(term, factor) for term, factor in _terms(kernel)]
+    found = [_edge(term, factor) for term, factor in weighted_terms(kernel)]
     known = [edge for edge in found if edge is not None]
     return known if len(known) == len(found) else None
-
-
-def _terms(kernel: Kernel, factor: float = 1.0) -> Iterator[tuple[Kernel, float]]:
-    """The terms of a sum, with the factors before them."""
-    if isinstance(kernel, Scaled):
-        yield from _terms(kernel.base, factor * kernel.scale)
-    elif isinstance(kernel, Sum):
-        for part in kernel.parts:
-            yield from _terms(part, factor)
-    else:
-        yield kernel, factor
 
 
 def _edge(kernel: Kernel, factor: float) -> Edges | None:

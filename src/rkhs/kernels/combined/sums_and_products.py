@@ -235,6 +235,15 @@ class Scaled(Derived):
         return self.base._diag_pullback(X, s) * self.scale
 
 
+def weighted_terms(kernel: Kernel, weight: float = 1.0) -> list[tuple[Kernel, float]]:
+    """The kernel as a weighted sum of simple ones."""
+    if isinstance(kernel, Sum):
+        return [pair for part in kernel.parts for pair in weighted_terms(part, weight)]
+    if isinstance(kernel, Scaled):
+        return weighted_terms(kernel.parts[0], weight * kernel.scale)
+    return [(kernel, weight)]
+
+
 def _joined(left: Kernel, right: Kernel, kind: type[_Many]) -> Kernel:
     terms = [one.terms if isinstance(one, kind) else (one,) for one in (left, right)]
     return kind((*terms[0], *terms[1]))

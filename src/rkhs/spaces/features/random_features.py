@@ -22,11 +22,10 @@ from rkhs.kernels import (
     Linear,
     Matern,
     MinMax,
-    Scaled,
     SparseRows,
-    Sum,
     Tanimoto,
 )
+from rkhs.kernels.combined.sums_and_products import weighted_terms
 from rkhs.spaces.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, no_random_features
 
 _HASHES = 16  # functions of MinHashMap that are drawn and evaluated together
@@ -118,7 +117,7 @@ class RandomFeatures(Features):
         """
         if kernel.domain != "vectors" and kernel.row_width is None:
             raise no_random_features(kernel)
-        terms = _terms(kernel, 1.0)
+        terms = weighted_terms(kernel)
         random = sum(not isinstance(term, Linear) for term, _ in terms)
         each = max(2, self.m // max(random, 1))
         if kernel.row_width is None:
@@ -168,15 +167,6 @@ class RandomFeatures(Features):
             return (2.0 * gamma) ** 0.5 * W
         degrees = 2.0 * kernel.nu if isinstance(kernel, Matern) else 1.0
         return gamma * W / np.sqrt(rng.chisquare(degrees, (m, 1)) / degrees)
-
-
-def _terms(kernel: Kernel, weight: float) -> list[tuple[Kernel, float]]:
-    """The kernel as a weighted sum of simple ones."""
-    if isinstance(kernel, Sum):
-        return [pair for part in kernel.parts for pair in _terms(part, weight)]
-    if isinstance(kernel, Scaled):
-        return _terms(kernel.parts[0], weight * kernel.scale)
-    return [(kernel, weight)]
 
 
 def _directions(count: int, d: int, rng: np.random.RandomState, *, orthogonal: bool) -> np.ndarray:
