@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
-from rkhs._core.linalg import divisor, fix_signs
+from rkhs._core.linalg import center_gram, divisor, fix_signs
 
 _LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than Lanczos
 _SWEEPS = 60  # largest number of blocks of a Krylov space
@@ -60,6 +60,29 @@ def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[
     order = np.argsort(found[0])[::-1]
     values, vectors = torch.from_numpy(found[0][order]), torch.from_numpy(np.ascontiguousarray(found[1][:, order]))
     return values.to(like.dtype), fix_signs(vectors.to(like.dtype))
+
+
+def component_eigenpairs(K: Tensor, k: int, weights: Tensor | None, *, center: bool = True) -> tuple[Tensor, Tensor]:
+    """Leading eigenpairs of ``W^(1/2) C K C^T W^(1/2)``; by Lanczos, which forms no second matrix, in O(n^2 k)."""
+    n = K.shape[0]
+    mean = K.new_full((n,), 1.0 / n) if weights is None else weights
+    root = mean.sqrt()
+    if not prefers_lanczos(K, k):
+        C = center_gram(K, weights) if center else K.clone()
+        return top_eigenpairs(C.mul_(root[:, None]).mul_(root[None, :]), k)
+
+    multiply = symmetric_product(K)
+
+    def product(v: Tensor) -> Tensor:
+        u = root * v
+        if center:
+            u = u - mean * u.sum()
+        u = multiply(u)
+        if center:
+            u = u - (mean * u).sum()
+        return root * u
+
+    return lanczos(product, K, k)
 
 
 def positive_part(K: Tensor, *, name: str) -> Tensor:

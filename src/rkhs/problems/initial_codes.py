@@ -9,10 +9,10 @@ from contextlib import suppress
 import torch
 from torch import Tensor
 
+from rkhs._core.eigen import component_eigenpairs
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, fix_signs
 from rkhs.kernels.vectors.medians import median_squared_distance
-from rkhs.spaces.grams import Dense
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
@@ -21,7 +21,7 @@ def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple
     """Scores of the training items on the leading ``p`` kernel principal components."""
     n = K.shape[0]
     root = K.new_full((n,), n**-0.5) if weights is None else weights.sqrt()
-    values, vectors = Dense(K).top_eigenpairs(p, weights)
+    values, vectors = component_eigenpairs(K, p, weights)
     floor = n * torch.finfo(K.dtype).eps * max(float(values[0]), float(K.diagonal().abs().mean()))
     values = torch.where(values > floor, values, torch.zeros_like(values))
     return fix_signs(vectors * values.sqrt() / root[:, None]), values

@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
-from rkhs._core.linalg import center_gram, solve_positive, solve_smooth
+from rkhs._core.eigen import component_eigenpairs
+from rkhs._core.linalg import solve_positive, solve_smooth
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.grams.base import Gram
 
@@ -53,22 +53,4 @@ class Dense(Gram):
 
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
         """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. O(n^2 k) by Lanczos, which forms no second matrix."""
-        n = self._K.shape[0]
-        mean = self._K.new_full((n,), 1.0 / n) if weights is None else weights
-        root = mean.sqrt()
-        if not prefers_lanczos(self._K, k):
-            C = center_gram(self._K, weights) if center else self._K.clone()
-            return top_eigenpairs(C.mul_(root[:, None]).mul_(root[None, :]), k)
-
-        multiply = symmetric_product(self._K)
-
-        def product(v: Tensor) -> Tensor:
-            u = root * v
-            if center:
-                u = u - mean * u.sum()
-            u = multiply(u)
-            if center:
-                u = u - (mean * u).sum()
-            return root * u
-
-        return lanczos(product, self._K, k)
+        return component_eigenpairs(self._K, k, weights, center=center)
