@@ -42,17 +42,17 @@ class Factor:
     @property
     def triangle(self) -> Tensor:
         """The lower-triangular block ``F[pivots]``, shape (r, r)."""
-        full = self.matrix.shape[0] == self.matrix.shape[1]
-        return self.matrix if full and self._in_order else self.matrix[self.pivots]
+        return self.matrix if self._is_triangle else self.matrix[self.pivots]
 
     @property
-    def _in_order(self) -> bool:
-        return bool((self.pivots == torch.arange(len(self.pivots), device=self.pivots.device)).all())
+    def _is_triangle(self) -> bool:
+        full = self.matrix.shape[0] == self.matrix.shape[1]
+        return full and bool((self.pivots == torch.arange(len(self.pivots), device=self.pivots.device)).all())
 
     def coefficients(self, V: Tensor) -> Tensor:
         """Representer coefficients ``C`` with ``K C = F V``, shape (n, p); zero outside the pivots."""
         small = torch.linalg.solve_triangular(self.triangle.mT, V, upper=True)
-        if self._in_order and self.matrix.shape[0] == self.matrix.shape[1]:
+        if self._is_triangle:
             return small
         coefficients = V.new_zeros(self.matrix.shape[0], V.shape[1])
         coefficients[self.pivots] = small

@@ -62,12 +62,16 @@ def varying(V: np.ndarray) -> list[int]:
     return kept
 
 
-def centred_columns(Z: np.ndarray) -> np.ndarray:
-    """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
+def _centred(Z: np.ndarray) -> np.ndarray:
+    """Columns around their means, in one unit."""
     A = in_common_unit(Z)
     A = A - A.min(0)  # exact where all entries are far from zero, as a mean is not
-    A -= A.mean(0)
-    return np.stack([in_common_unit(column) for column in A.T], 1)
+    return A - A.mean(0)
+
+
+def centred_columns(Z: np.ndarray) -> np.ndarray:
+    """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
+    return np.stack([in_common_unit(column) for column in _centred(Z).T], 1)
 
 
 def halves(v: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:
@@ -303,9 +307,7 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
     scores = np.zeros((Z.shape[1], V.shape[1]))
     if not Z.shape[1]:
         return scores, np.zeros(0)
-    weights = in_common_unit(Z)
-    weights = weights - weights.min(0)  # exact where all entries are far from zero, as a mean is not
-    weights = np.abs(weights - weights.mean(0)).max(axis=0)
+    weights = np.abs(_centred(Z)).max(axis=0)
     # Each column in a unit of its own: beside a column of large numbers one of small ones would become zero.
     Z = np.hstack([centred_columns(column[:, None]) for column in Z.T])
     largest = np.abs(Z).max(axis=0)

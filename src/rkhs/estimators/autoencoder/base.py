@@ -124,11 +124,13 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     ) -> Ranking:
         """Rank candidates by their distance to what the codes decode to, or to the codes themselves."""
         check_is_fitted(self)
-        encodes = self.model_.rebuilt.own and self._goal_domain == self.kernel_.domain
+        rebuilt = self.model_.rebuilt
+        domain = "vectors" if rebuilt.kernel is None else rebuilt.kernel.domain
+        encodes = rebuilt.own and domain == self.kernel_.domain
         if ranks_by_codes(by, diag, encodes=encodes, features=not self._rebuilds_vectors):
             return rank_by_codes(self, codes, candidates, n_best, self._shown_codes)
         U = self.model_.decode(self._read_codes(codes))
-        return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
+        return rank(rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
 
     def decode_set(
         self, codes: ArrayLike, candidates: Items | None, held_out: Any, coverage: float = 0.9, *, diag: Any = None
@@ -210,11 +212,6 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""
         how: dict[str, Any] = {"plain": self.operators is None, "refine": self._refinement, "at_most": at_most}
         return left_out_facts(self.model_, self._options, gram, **how)
-
-    @property
-    def _goal_domain(self) -> str:
-        kernel = self.model_.rebuilt.kernel
-        return "vectors" if kernel is None else kernel.domain
 
     def _goal_items(self) -> Any:
         items = self.model_.rebuilt.items
