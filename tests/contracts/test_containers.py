@@ -24,6 +24,7 @@ from rkhs.evaluation import (
     decoding_quality,
     loadings,
     reconstruction,
+    risk_coverage,
 )
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Linear, WeisfeilerLehman
@@ -253,6 +254,7 @@ def evaluations(w: Wrap) -> Any:
         decoding_quality(model, w(NEW), w(X), w(np.arange(4))).ranks,
         reconstruction(model, w(NEW)).errors,
         *loadings(model, w(X)),
+        risk_coverage(w(WEIGHTS), w(CLASSES)).risk,
         SmoothRegressor().fit(w(X), w(Y)).predict(w(NEW)),
         SmoothClassifier().fit(w(X), w(CLASSES)).predict(w(NEW)),
         rkhs.diagnose(autoencoder().fit(w(X)), w(NEW)).held_out_error,

@@ -11,7 +11,7 @@ import pytest
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, fit_robust
 from rkhs._core.errors import InputError
 from rkhs.data import curves_on_grid
-from rkhs.evaluation import Loadings, loadings
+from rkhs.evaluation import Loadings, RiskCoverage, loadings, risk_coverage
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
 matplotlib.use("Agg")
@@ -48,7 +48,7 @@ def test_every_display_is_public_and_draws() -> None:
     found = [cls for cls in vars(plots).values() if inspect.isclass(cls) and issubclass(cls, plots.Display)]
     found.remove(plots.Display)
     assert {cls.__name__ for cls in found} <= set(plots.__all__)
-    assert len(found) == 12
+    assert len(found) == 13
 
 
 def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
@@ -208,6 +208,14 @@ def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["abcdef"[j] for j in best]
 
 
+def test_the_surest_answers_are_drawn_with_the_share_that_keeps_the_promise() -> None:
+    found = risk_coverage(np.arange(100.0), np.arange(100) < 30, 0.1)
+    curve, _, share = plots.RiskCoverageDisplay(found).plot().ax_.lines
+    np.testing.assert_array_equal(curve.get_xydata(), np.column_stack([found.coverage, found.risk]))
+    np.testing.assert_array_equal(share.get_xdata(), [0.7, 0.7])
+    assert len(plots.RiskCoverageDisplay(risk_coverage([1.0, 2.0], [0, 1])).plot().ax_.lines) == 2
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -228,6 +236,7 @@ def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA
         (lambda: plots.RankDisplay([0], 3), "ranks must lie between 1"),
         (lambda: plots.RankDisplay.from_ranking([[1, 0]], [2]), "rank all candidates"),
         (lambda: plots.LoadingsDisplay(Loadings(np.ones(2), np.ones((1, 2))), ["a"]), "names must be 2"),
+        (lambda: plots.RiskCoverageDisplay(RiskCoverage(np.ones(2), np.ones(3), 1.0, None, None)), "risk must be"),
         (lambda: plots.SupportDisplay([1.0], [3]), "saturated must be rows"),
         (lambda: plots.OutlierDisplay([1.0], [True, False]), "one a score"),
     ],

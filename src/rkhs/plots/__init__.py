@@ -6,7 +6,14 @@ Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-le
 from rkhs.plots.codes import CodeMapDisplay, code_map
 from rkhs.plots.display import Display
 from rkhs.plots.maps import save_figure
-from rkhs.plots.predictions import LoadingsDisplay, OutlierDisplay, PredictionDisplay, RankDisplay, SupportDisplay
+from rkhs.plots.predictions import (
+    LoadingsDisplay,
+    OutlierDisplay,
+    PredictionDisplay,
+    RankDisplay,
+    RiskCoverageDisplay,
+    SupportDisplay,
+)
 from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, TraversalDisplay
 from rkhs.plots.training import SelectionDisplay, SpectrumDisplay, TrainingDisplay
 
@@ -19,6 +26,7 @@ __all__ = [
     "PredictionDisplay",
     "RankDisplay",
     "ReconstructionDisplay",
+    "RiskCoverageDisplay",
     "SelectionDisplay",
     "SpectrumDisplay",
     "SupportDisplay",

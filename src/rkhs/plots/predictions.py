@@ -1,4 +1,4 @@
-"""Predictions beside the truth, ranks of the truth, columns that codes hold, rows that decide or stand apart."""
+"""Predictions beside the truth, ranks of it, risks of the surest, columns that codes hold, rows that stand apart."""
 
 from __future__ import annotations
 
@@ -93,6 +93,29 @@ class RankDisplay(Display):
         ax.set_xscale("log")
         ax.set_ylim(0.0, 1.02)
         name_axes(ax, "k", "truth among the first k")
+
+
+class RiskCoverageDisplay(Display):
+    """How wrong answers are, where only the surest are given.
+
+    Parameters
+    ----------
+    found : RiskCoverage
+        What :func:`rkhs.evaluation.risk_coverage` gave.
+    """
+
+    def __init__(self, found: Any) -> None:
+        self.coverage = vector(found.coverage, "coverage")
+        self.risk = vector(found.risk, "risk", len(self.coverage))
+        self.area, self.answered = float(found.area), found.answered
+
+    def _draw(self, ax: Axes) -> None:
+        ax.step(self.coverage, self.risk, where="pre", color=COLORS[0], label=f"area {self.area:.3g}")
+        ax.axhline(float(self.risk[-1]), color="#888888", linestyle="--", label="scores that say nothing")
+        if self.answered is not None:
+            ax.axvline(self.answered, color=COLORS[1], label=f"answered: {self.answered:.0%}")
+        ax.set_xlim(0.0, 1.0)
+        name_axes(ax, "share of the items that are answered", "mean loss of the answered")
 
 
 class SupportDisplay(Display):

@@ -14,7 +14,7 @@ import torch
 import rkhs
 from rkhs import augment, data, kernels, metrics, selection
 from rkhs.estimators import decode_chunks, encode_to_parquet
-from rkhs.evaluation import decoding_quality, loadings, reconstruction
+from rkhs.evaluation import decoding_quality, loadings, reconstruction, risk_coverage
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, as_loss
 from tests.reliability.fuzz import values
@@ -220,6 +220,19 @@ def _rankings_and_bounds() -> dict[str, Function]:
             lambda c: {"Y": c.rng.integers(0, 2, (5, 2)), "predicted": c.rng.integers(0, 2, (5, 2))},
             ("Y", "predicted"),
             ("Y", "predicted"),
+        ),
+        "risk_coverage": Function(
+            risk_coverage,
+            lambda c: {
+                "scores": c.rng.integers(0, 9, 40),
+                "losses": c.rng.integers(0, 2, 40),
+                "risk": 0.6,
+                "of": "all",
+            },
+            ("scores", "losses"),
+            ("scores", "losses"),
+            names="scores|losses",
+            finite=False,
         ),
         "autoencoder_bound": bound(
             "autoencoder_bound", n=100, input_norm=1.0, encoder_trace=2.0, decoder_lipschitz=1.0, **norms

@@ -1,0 +1,137 @@
+"""How wrong ranked answers are where only the surest are given, and from which score on they may be given."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import beta
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_choice, check_number, real_array
+from rkhs._core.errors import InputError, warn
+
+_STEPS = 10  # shares of the rows that are tested, from the surest tenth on
+
+
+class RiskCoverage(NamedTuple):
+    """The risk-coverage curve of answers, and where to stop answering.
+
+    Parameters
+    ----------
+    coverage : ndarray of shape (k,)
+        Share of the rows that are answered, one for each of the k different scores, from the highest.
+    risk : ndarray of shape (k,)
+        Mean loss of the answered rows.
+    area : float
+        Under the curve; lower is better, and the mean loss if scores say nothing.
+    threshold : float or None
+        Answer where the score is above it. Infinite if no answer may be given; None without ``risk``.
+    answered : float or None
+        Share of the rows above the threshold.
+    """
+
+    coverage: np.ndarray
+    risk: np.ndarray
+    area: float
+    threshold: float | None
+    answered: float | None
+
+
+def risk_coverage(
+    scores: Any,
+    losses: Any,
+    risk: float | None = None,
+    *,
+    confidence: float = 0.95,
+    of: Literal["answered", "all"] = "answered",
+) -> RiskCoverage:
+    """Say how wrong the surest answers are, and above which score they keep a promise.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        How sure each answer is; larger is surer: the gap between the two best ``scores`` of an
+        ``InputOutputKernelRegressor``, or minus the deviation of ``predict(X, return_std=True)``.
+    losses : array of shape (n,)
+        How wrong each answer is, for rows that the fit has not seen: 1 for a mistake, 0 for none.
+    risk : float, default=None
+        The share of mistakes to be promised; None: the curve alone.
+    confidence : float, default=0.95
+        Probability of the promise of ``of="answered"``.
+    of : {"answered", "all"}, default="answered"
+        "answered": of new answers above the threshold, a share of at most ``risk`` is wrong, with probability
+        ``confidence`` over the draw of the n rows. "all": of all new rows, a share of at most ``risk`` is answered and
+        wrong, on average over the draw; losses from 0 to 1.
+
+    Returns
+    -------
+    RiskCoverage
+
+    Raises
+    ------
+    InputError
+        For scores and losses that are not finite or not in pairs, and losses that the promise does not cover.
+
+    Notes
+    -----
+    "answered" tests the surest tenth of the rows, then two tenths, and so on, up to the first share with a
+    Clopper-Pearson bound above ``risk``. The theorem is for independent rows and an expected risk of the answered that
+    exceeds ``risk`` from some score down; each further stretch of scores where it does may add ``1 - confidence``
+    to the chance of a broken promise. "all" is conformal risk control, ``(sum of answered losses + 1) / (n + 1) <=
+    risk``, for every distribution. O(n log n).
+
+    References
+    ----------
+    Geifman and El-Yaniv (2017); Angelopoulos et al. (2021), learn then test; (2024), conformal risk control.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.evaluation import risk_coverage
+    >>> scores = np.arange(100.0)
+    >>> found = risk_coverage(scores, scores < 30, risk=0.1)
+    >>> found.threshold, found.answered
+    (29.0, 0.7)
+    """
+    s, loss = (real_array(as_numpy(one, name), name) for one, name in ((scores, "scores"), (losses, "losses")))
+    if s.ndim != 1 or not len(s) or s.shape != loss.shape or not np.isfinite([s, loss]).all():
+        raise InputError(
+            f"scores and losses must be finite numbers of one shape (n,), one an answer; got shapes {s.shape} and "
+            f"{loss.shape}"
+        )
+    check_choice(of, "of", ("answered", "all"))
+    level = check_number(confidence, "confidence", above=0.0, at_most=1.0)
+    order, n = np.argsort(-s, kind="stable"), len(s)
+    s, wrong = s[order], np.append(0.0, np.cumsum(loss[order]))
+    ends = np.flatnonzero(np.append(np.diff(s), -1.0)) + 1  # rows of one score are answered together
+    curve = wrong[ends] / ends
+    found = RiskCoverage(ends / n, curve, float(np.diff(ends, prepend=0) @ curve / n), None, None)
+    if risk is None:
+        return found
+    if not (np.isin(loss, (0.0, 1.0)) if of == "answered" else (loss >= 0.0) & (loss <= 1.0)).all():
+        raise InputError(
+            f"losses must be {'0 or 1' if of == 'answered' else 'from 0 to 1'} to promise a risk of={of!r}"
+        )
+    limit = _threshold(s, wrong, check_number(risk, "risk", above=0.0, at_most=1.0), None if of == "all" else level)
+    return found._replace(threshold=limit, answered=float((s > limit).mean()))
+
+
+def _threshold(s: np.ndarray, wrong: np.ndarray, risk: float, level: float | None) -> float:
+    """Of sorted scores (n,) and the losses (n + 1,) of the surest ones; ``level=None``: of the risk of all rows."""
+    n = len(s)
+    ranks = np.arange(n + 1) if level is None else np.unique(-(-n * np.arange(1, _STEPS + 1) // _STEPS))
+
+    def bound(wrong: Any, count: Any) -> np.ndarray:
+        if level is None:
+            return (wrong + 1.0) / (n + 1.0) + 0.0 * count
+        return np.nan_to_num(beta.ppf(level, wrong + 1.0, count - wrong), nan=1.0)
+
+    limits = np.append(s, -np.inf)[ranks]
+    counts = np.searchsorted(-s, -limits)
+    enough = bound(0.0, counts) <= risk  # if none of so many answers is wrong
+    limits, counts = limits[enough], counts[enough]
+    if not len(limits):
+        warn(f"no answer is given: {n} rows without a mistake would not show risk={risk:g} yet; give more rows")
+    passed = int(np.argmin(np.append(bound(wrong[counts], counts) <= risk, False)))
+    return float(limits[passed - 1]) if passed else np.inf
