@@ -83,7 +83,7 @@ def measured(scores: np.ndarray, losses: np.ndarray, risk: float, of: str, known
     found = []
     for seed in range(splits):
         rows = np.random.default_rng(seed).integers(len(scores), size=known)
-        above = scores > risk_coverage(scores[rows], losses[rows], risk, of=of).threshold  # type: ignore[arg-type]
+        above = scores > risk_coverage(scores[rows], losses[rows], risk, of=of).threshold
         among = above.sum() if of == "answered" else len(above)
         true = losses[above].sum() / among if among else np.nan
         found.append((true > risk, true, above.mean()))

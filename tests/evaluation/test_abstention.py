@@ -41,9 +41,9 @@ def test_tenths_are_answered_up_to_the_first_whose_bound_is_too_high() -> None:
     assert found.threshold == -140
     assert risk_coverage(-np.arange(200.0), np.zeros(200), 0.06).threshold == -np.inf
     # The surest are wrong: nothing is answered, although all together would do.
-    losses = np.arange(1000) < 20
-    assert risk_coverage(-np.arange(1000.0), losses, 0.06).answered == 0.0
-    assert risk_coverage(np.arange(1000.0), losses, 0.06).answered == 1.0
+    few = np.arange(1000) < 20
+    assert risk_coverage(-np.arange(1000.0), few, 0.06).answered == 0.0
+    assert risk_coverage(np.arange(1000.0), few, 0.06).answered == 1.0
 
 
 def test_all_rows_are_the_denominator_of_the_other_promise() -> None:

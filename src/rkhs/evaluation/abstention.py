@@ -102,36 +102,33 @@ def risk_coverage(
         )
     check_choice(of, "of", ("answered", "all"))
     level = check_number(confidence, "confidence", above=0.0, at_most=1.0)
-    order, n = np.argsort(-s, kind="stable"), len(s)
-    s, wrong = s[order], np.append(0.0, np.cumsum(loss[order]))
+    order = np.argsort(-s, kind="stable")
+    s, loss = s[order], loss[order]
     ends = np.flatnonzero(np.append(np.diff(s), -1.0)) + 1  # rows of one score are answered together
-    curve = wrong[ends] / ends
-    found = RiskCoverage(ends / n, curve, float(np.diff(ends, prepend=0) @ curve / n), None, None)
+    curve = np.cumsum(loss)[ends - 1] / ends
+    found = RiskCoverage(ends / len(s), curve, float(np.diff(ends, prepend=0) @ curve / len(s)), None, None)
     if risk is None:
         return found
-    if not (np.isin(loss, (0.0, 1.0)) if of == "answered" else (loss >= 0.0) & (loss <= 1.0)).all():
-        raise InputError(
-            f"losses must be {'0 or 1' if of == 'answered' else 'from 0 to 1'} to promise a risk of={of!r}"
-        )
-    limit = _threshold(s, wrong, check_number(risk, "risk", above=0.0, at_most=1.0), None if of == "all" else level)
+    limit = _threshold(s, loss, check_number(risk, "risk", above=0.0, at_most=1.0), level, of)
     return found._replace(threshold=limit, answered=float((s > limit).mean()))
 
 
-def _threshold(s: np.ndarray, wrong: np.ndarray, risk: float, level: float | None) -> float:
-    """Of sorted scores (n,) and the losses (n + 1,) of the surest ones; ``level=None``: of the risk of all rows."""
-    n = len(s)
-    ranks = np.arange(n + 1) if level is None else np.unique(-(-n * np.arange(1, _STEPS + 1) // _STEPS))
-
-    def bound(wrong: Any, count: Any) -> np.ndarray:
-        if level is None:
-            return (wrong + 1.0) / (n + 1.0) + 0.0 * count
-        return np.nan_to_num(beta.ppf(level, wrong + 1.0, count - wrong), nan=1.0)
-
+def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: str) -> float:
+    n, mistakes = len(s), of == "answered"
+    if not (np.isin(loss, (0.0, 1.0)) if mistakes else (loss >= 0.0) & (loss <= 1.0)).all():
+        raise InputError(f"losses must be {'0 or 1' if mistakes else 'from 0 to 1'} to promise a risk of={of!r}")
+    ranks = np.unique(-(-n * np.arange(1, _STEPS + 1) // _STEPS)) if mistakes else np.arange(n + 1)
     limits = np.append(s, -np.inf)[ranks]
     counts = np.searchsorted(-s, -limits)
-    enough = bound(0.0, counts) <= risk  # if none of so many answers is wrong
-    limits, counts = limits[enough], counts[enough]
-    if not len(limits):
+
+    def bound(wrong: np.ndarray) -> np.ndarray:
+        return (
+            np.nan_to_num(beta.ppf(level, wrong + 1.0, counts - wrong), nan=1.0) if mistakes else (wrong + 1) / (n + 1)
+        )
+
+    passed = bound(np.append(0.0, np.cumsum(loss))[counts]) <= risk
+    enough = bound(0.0 * counts) <= risk  # if none of so many answers is wrong
+    if not enough.any():
         warn(f"no answer is given: {n} rows without a mistake would not show risk={risk:g} yet; give more rows")
-    passed = int(np.argmin(np.append(bound(wrong[counts], counts) <= risk, False)))
-    return float(limits[passed - 1]) if passed else np.inf
+    held = limits[enough][: np.argmin(np.append(passed[enough], False))]  # up to the first that does not pass
+    return float(held[-1]) if len(held) else np.inf
