@@ -44,6 +44,7 @@ def test_tenths_are_answered_up_to_the_first_whose_bound_is_too_high() -> None:
     few = np.arange(1000) < 20
     assert risk_coverage(-np.arange(1000.0), few, 0.06).answered == 0.0
     assert risk_coverage(np.arange(1000.0), few, 0.06).answered == 1.0
+    assert risk_coverage(np.arange(50.0), np.ones(50), 0.5).answered == 0.0
 
 
 def test_all_rows_are_the_denominator_of_the_other_promise() -> None:
@@ -93,6 +94,7 @@ def test_promises_are_kept() -> None:
         ({"scores": [1.0, np.nan, 0.0]}, "must be finite"),
         ({"losses": [0.5, 0, 1], "risk": 0.1}, "0 or 1"),
         ({"losses": [1.5, 0, 1], "risk": 0.1, "of": "all"}, "from 0 to 1"),
+        ({"losses": [-0.5, 0, 1], "risk": 0.1, "of": "all"}, "from 0 to 1"),
         ({"risk": 0.0}, "risk must be > 0"),
         ({"confidence": 2}, "confidence must be"),
         ({"of": "some"}, "of must be one of"),
