@@ -61,7 +61,8 @@ class Columns:
         """Positions of the columns to read and of that with the names of the rows."""
         said = self._named(columns, dropped)
         index = self._index(index_column, said, named=named)
-        wanted = said if columns is not None else [j for j in self._all if j not in {index, *said}]
+        blank = () if self.layout is None else self.layout.blank
+        wanted = said if columns is not None else [j for j in range(self.width) if j not in {index, *said, *blank}]
         if not wanted:
             raise InputError(
                 f"{self.source}: expected a column besides the row names and those left out; got none; check "
@@ -88,11 +89,6 @@ class Columns:
         if columns is not None:
             return locate_all(columns, self.names, self.width) or []
         return locate_all(dropped, self.names, self.width, "drop_columns") or []
-
-    @property
-    def _all(self) -> list[int]:
-        """Positions of the columns that are not blank."""
-        return [j for j in range(self.width) if self.layout is None or j not in self.layout.blank]
 
     @property
     def _spelling(self) -> tuple[str, Collection[str]]:

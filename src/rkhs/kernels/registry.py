@@ -13,11 +13,6 @@ from rkhs._core.lazy import ByName
 from rkhs._core.ownership import is_process_kernel, own
 from rkhs.kernels.base import Kernel
 
-
-def _cosine() -> Kernel:
-    return kernels.Normalized(kernels.Linear())
-
-
 _BY_NAME = ByName(
     "rkhs.kernels",
     gaussian="Gaussian",
@@ -25,7 +20,7 @@ _BY_NAME = ByName(
     laplacian="Laplacian",
     matern="Matern",
     linear="Linear",
-    cosine=_cosine,
+    cosine=lambda: kernels.Normalized(kernels.Linear()),
     polynomial="Polynomial",
     poly="Polynomial",
     arccosine="ArcCosine",

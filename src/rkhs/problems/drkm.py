@@ -165,7 +165,10 @@ class ConstrainedDRKM:
                 first[:0, :0],
             )[1]
             return torch.cat([H, _complete(block, H, self.center)], 1)
-        K = self._gram_above(layer, H) if layer else first
+        K = first
+        if layer:
+            K = self.kernels[layer - 1]._gram(self.scale * H[:, self.spans[layer - 1]])
+            K = center_gram(K) if self.center else K
         if H.shape[1] and prefers_lanczos(K, width):
             product = symmetric_product(K)
             block = lanczos(lambda v: _without(product(_without(v, H)), H), K, width)[1]
@@ -214,10 +217,6 @@ class ConstrainedDRKM:
             return KV if pull is None else KV.add_(pull(V), alpha=factor)
 
         return apply
-
-    def _gram_above(self, layer: int, H: Tensor) -> Tensor:
-        K = self.kernels[layer - 1]._gram(self.scale * H[:, self.spans[layer - 1]])
-        return center_gram(K) if self.center else K
 
 
 def _centred_gram(K: Tensor, factored: bool) -> Tensor:

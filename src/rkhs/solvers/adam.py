@@ -15,7 +15,7 @@ from rkhs.constraints.stiefel import Stiefel, cayley, gram_defect
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import BETA1, BETA2, OnASet, Solver
 
-_BETA1, _BETA2 = 0.9, 0.99  # decay of the first and second moment on the manifold
+_STIEFEL_BETA2 = 0.99  # decay of the second moment on the manifold
 
 
 @dataclass(eq=False, repr=False)
@@ -105,8 +105,8 @@ class CayleyAdam(OnASet):
 
         def move(H: Tensor, grad: Tensor, iteration: int) -> Tensor:
             nonlocal momentum, second
-            momentum = _BETA1 * momentum + (1.0 - _BETA1) * grad
-            second = _BETA2 * second + (1.0 - _BETA2) * float((grad * grad).sum())
+            momentum = BETA1 * momentum + (1.0 - BETA1) * grad
+            second = _STIEFEL_BETA2 * second + (1.0 - _STIEFEL_BETA2) * float((grad * grad).sum())
             H, momentum = self._move(H, momentum, second, iteration)
             return H
 
@@ -114,7 +114,7 @@ class CayleyAdam(OnASet):
 
     def _move(self, H: Tensor, M: Tensor, second: float, t: int) -> tuple[Tensor, Tensor]:
         """One Cayley step; also returns the momentum projected on the tangent space."""
-        r = (1.0 - _BETA1**t) * math.sqrt(second / (1.0 - _BETA2**t) + 1e-8)
+        r = (1.0 - BETA1**t) * math.sqrt(second / (1.0 - _STIEFEL_BETA2**t) + 1e-8)
         P = M - 0.5 * H @ (H.mT @ M)
         U, V = torch.cat([P, H], 1) / r, torch.cat([H, -P], 1)
         # ||U V^T||_F from the small Gram matrices of its factors.

@@ -70,7 +70,8 @@ class _Splitting(Iterates):
     def __init__(self, problem: Any, start: Tensor | None) -> None:
         super().__init__(problem)
         self.radial = hasattr(problem.rows, "scale")
-        self.rho = self._first_rho()
+        smallest, largest = (value + problem.rows.curvature for value in problem.extremes())
+        self.rho = _RHO * (largest * torch.maximum(smallest, 1e-4 * largest)).sqrt()
         # A start is a pair of point and multiplier; the squared loss gives both where the caller has none.
         self.V = self._ridge() if start is None else self._with_multiplier(start)
         self.f: Any = self._scale() if self.radial else None
@@ -83,11 +84,6 @@ class _Splitting(Iterates):
         """Targets, of all settings."""
         targets: Tensor = self.problem.targets[..., None]
         return targets
-
-    def _first_rho(self) -> Tensor:
-        c = self.problem.rows.curvature
-        smallest, largest = (value + c for value in self.problem.extremes())
-        return _RHO * (largest * torch.maximum(smallest, 1e-4 * largest)).sqrt()
 
     def _ridge(self) -> Tensor:
         """Solution of the squared loss, the start: exact where no row is cut."""

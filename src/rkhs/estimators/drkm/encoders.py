@@ -101,9 +101,10 @@ def machine_model(
     blocks, found = problem.split(H), fit_encoders(held, problem, settings, H)
     mean, directions, mean_weights = held.values.mean(dim=0), None, None
     if held.factored:
-        mean, directions, mean_weights = _in_features(
-            held, mean if problem.center else torch.zeros_like(mean), blocks[0]
-        )
+        mean = mean if problem.center else torch.zeros_like(mean)
+        directions = _array(held.map.whiten((held.values - mean).mT @ blocks[0]))
+        mean_weights = _array(held.map.whiten(mean[:, None])[:, 0])
+        mean = held.map.raw_of(mean[None])[0]
     moments = [block.mT @ problem.layer_product(layer, H, block) for layer, block in enumerate(blocks)]
     diagonal = held.kernel._diag(held.items) if held.factored else held.diagonal
     return DeepRKMModel(
@@ -128,12 +129,6 @@ def machine_model(
             problem.constraint.violation(H),
         ),
     )
-
-
-def _in_features(held: HeldItems, mean: Tensor, block: Tensor) -> tuple[Tensor, np.ndarray, np.ndarray]:
-    """Raw features of the mean, and weights on raw features of the directions of the first layer and of the mean."""
-    directions = _array(held.map.whiten((held.values - mean).mT @ block))
-    return held.map.raw_of(mean[None])[0], directions, _array(held.map.whiten(mean[:, None])[:, 0])
 
 
 def _code_means(problem: ConstrainedDRKM, blocks: list[Tensor]) -> list[np.ndarray]:
