@@ -175,4 +175,4 @@ def _image_set(name: str, set_name: str, count: int, epochs: int, fresh: bool) -
     return run_of(f"krl-fig2-{name}")(run)
 
 
-mnist, cifar = _image_set("mnist", "mnist", 4, 300, False), _image_set("cifar", "cifar10", 3, 100, False)
+mnist, cifar = _image_set("mnist", "mnist", 4, 300, True), _image_set("cifar", "cifar10", 3, 100, False)
