@@ -9,6 +9,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -61,6 +62,7 @@ class Written:
     values: np.ndarray
     rows: list[str] | None = None
     options: dict[str, str] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)  # all that a user can say of the file; empty: not tried
 
 
 @dataclass
@@ -112,13 +114,13 @@ def of_pandas(draw: st.DrawFn) -> Written:
     if ends == "\r":  # pandas leaves a line feed without quotation marks there
         table = replace(table, columns=[name.replace("\n", " ") for name in table.columns])
     sep, form = choose(",", ";", "\t", "|", " "), choose(None, "%.3f", "%.6e", "%g", "%.17g")
-    na = choose("NA", "nan", "NULL", "N/A", "-", ".", "#N/A", *([] if sep == " " else [""]))
+    mark, na = choose(".", ","), choose("NA", "nan", "NULL", "N/A", "-", ".", "#N/A", *([] if sep == " " else [""]))
     header = table.values.shape[1] == 1 or choose(True, True, True, False)  # 1,5 alone in each line is two numbers too
     table, named = clear(table, with_rows=index != "none"), index in ("names", "label", "who")
     frame = pandas.DataFrame(table.values, index=table.rows if named else None, columns=table.columns)
     text = frame.to_csv(
         sep=sep,
-        decimal=choose(".", ","),
+        decimal=mark,
         na_rep=na,
         float_format=form,
         lineterminator=ends,
@@ -131,7 +133,9 @@ def of_pandas(draw: st.DrawFn) -> Written:
     values = table.values if form is None else table.spelled(form)
     rows = None if index == "none" else [str(label) for label in frame.index]
     encodings = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
-    return encoded(draw, text, name, encodings, Written(name, b"", values, rows))
+    told = {"delimiter": sep, "decimal": mark, "header": header, "missing": [na] if na else None}
+    told |= {} if index == "none" else {"index_column": 0}
+    return encoded(draw, text, name, encodings, Written(name, b"", values, rows, told=told))
 
 
 @st.composite
@@ -191,7 +195,8 @@ def of_excel(draw: st.DrawFn) -> Written:
         writer.writerow([row] * with_rows + texts)
     encoding = {"Unicode text": "utf-16", "csv UTF-8": "utf-8-sig"}.get(form, "cp1252")
     name = choose("a.txt", "a.csv") if form == "Unicode text" else "a.csv"
-    return encoded(draw, out.getvalue(), name, [encoding], Written("", b"", table.spelled(shown), rows))
+    told = {"delimiter": sep, "decimal": mark, "header": header} | ({"index_column": 0} if with_rows else {})
+    return encoded(draw, out.getvalue(), name, [encoding], Written("", b"", table.spelled(shown), rows, told=told))
 
 
 @st.composite
@@ -260,6 +265,12 @@ def same_or_refused(folder: Path, written: Written) -> None:
             names = [str(float(name)) for name in names] if plain else names
         np.testing.assert_array_equal(np.array(X, dtype=float), expected)
         assert (None if rows is None else [name.strip() for name in rows]) == names
+    if written.told and not np.isinf(written.values).any():  # nothing is left to guess, so nothing may be refused
+        found = read_mixed(path, **written.options, **written.told)
+        known = ~np.isnan(written.values).all(axis=1)
+        np.testing.assert_array_equal(np.array(found.X, dtype=float), written.values[known])
+        names = None if written.rows is None else [written.rows[i].strip() for i in np.flatnonzero(known)]
+        assert (None if found.row_names is None else [name.strip() for name in found.row_names]) == names
 
 
 @QUICK
