@@ -48,7 +48,7 @@ def test_every_display_is_public_and_draws() -> None:
     found = [cls for cls in vars(plots).values() if inspect.isclass(cls) and issubclass(cls, plots.Display)]
     found.remove(plots.Display)
     assert {cls.__name__ for cls in found} <= set(plots.__all__)
-    assert len(found) == 13
+    assert len(found) == 14
 
 
 def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
@@ -208,6 +208,16 @@ def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["abcdef"[j] for j in best]
 
 
+def test_atoms_are_coloured_by_their_parts() -> None:
+    pytest.importorskip("rdkit", reason="needs the extra 'chem'")
+    display = plots.AtomContributionsDisplay("CCO", [-1.0, 0.0, 2.0]).plot()
+    picture = np.asarray(display.ax_.images[0].get_array())[..., :3].reshape(-1, 3)
+    red, blue = (((picture[:, c] - picture[:, 2 - c]) > 0.3).sum() for c in (0, 2))
+    assert red > 500
+    assert blue > 100
+    assert display.figure_.axes[1].get_ylim() == (-2.0, 2.0)
+
+
 def test_the_surest_answers_are_drawn_with_the_share_that_keeps_the_promise() -> None:
     found = risk_coverage(np.arange(100.0), np.arange(100) < 30, 0.1)
     curve, _, share = plots.RiskCoverageDisplay(found).plot().ax_.lines
@@ -237,6 +247,8 @@ def test_the_surest_answers_are_drawn_with_the_share_that_keeps_the_promise() ->
         (lambda: plots.RankDisplay.from_ranking([[1, 0]], [2]), "rank all candidates"),
         (lambda: plots.LoadingsDisplay(Loadings(np.ones(2), np.ones((1, 2))), ["a"]), "names must be 2"),
         (lambda: plots.RiskCoverageDisplay(RiskCoverage(np.ones(2), np.ones(3), 1.0, None, None)), "risk must be"),
+        (lambda: plots.AtomContributionsDisplay("CCO", np.ones(2)), "contributions must be"),
+        (lambda: plots.AtomContributionsDisplay("C(", np.ones(2)), "one molecule that RDKit reads"),
         (lambda: plots.SupportDisplay([1.0], [3]), "saturated must be rows"),
         (lambda: plots.OutlierDisplay([1.0], [True, False]), "one a score"),
     ],

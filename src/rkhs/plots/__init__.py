@@ -7,6 +7,7 @@ from rkhs.plots.codes import CodeMapDisplay, code_map
 from rkhs.plots.display import Display
 from rkhs.plots.maps import save_figure
 from rkhs.plots.predictions import (
+    AtomContributionsDisplay,
     LoadingsDisplay,
     OutlierDisplay,
     PredictionDisplay,
@@ -18,6 +19,7 @@ from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, Trav
 from rkhs.plots.training import SelectionDisplay, SpectrumDisplay, TrainingDisplay
 
 __all__ = [
+    "AtomContributionsDisplay",
     "CodeMapDisplay",
     "Display",
     "ErrorDisplay",

@@ -1,7 +1,8 @@
-"""Predictions beside the truth, ranks of it, risks of the surest, columns that codes hold, rows that stand apart."""
+"""Predictions beside the truth, ranks, risks of the surest, columns that codes hold, strange rows, parts of atoms."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
-from rkhs._core.errors import InputError
-from rkhs.plots.display import Display, matrix, name_axes, vector
+from rkhs._core.errors import InputError, optional, shown
+from rkhs.plots.display import Display, matrix, name_axes, pyplot, vector
 from rkhs.plots.maps import COLORS
 
 if TYPE_CHECKING:
@@ -228,3 +229,31 @@ class LoadingsDisplay(Display):
         ax.set_xlim(min(0.0, float(self.recovered[self.order].min())), 1.0)
         ax.invert_yaxis()
         name_axes(ax, "what codes hold of a column")
+
+
+class AtomContributionsDisplay(Display):
+    """A molecule whose atoms are coloured by how they move a prediction: red up, blue down.
+
+    Parameters
+    ----------
+    smiles : str
+    contributions : array of shape (atoms,)
+        What :func:`rkhs.evaluation.atom_contributions` gave, in the order of the atoms in ``smiles``.
+    """
+
+    def __init__(self, smiles: str, contributions: Any) -> None:
+        self.molecule = optional("rdkit.Chem").MolFromSmiles(smiles)
+        if self.molecule is None:
+            raise InputError(f"smiles must be one molecule that RDKit reads; got {shown(smiles)}")
+        self.contributions = vector(contributions, "contributions", self.molecule.GetNumAtoms())
+
+    def _draw(self, ax: Axes) -> None:
+        largest = float(np.abs(self.contributions).max()) or 1.0
+        scale = pyplot().cm.ScalarMappable(pyplot().Normalize(-largest, largest), "coolwarm")
+        colors = {a: tuple(map(float, rgba[:3])) for a, rgba in enumerate(scale.to_rgba(self.contributions))}
+        drawing = optional("rdkit.Chem.Draw.rdMolDraw2D").MolDraw2DCairo(640, 480)
+        drawing.DrawMolecule(self.molecule, highlightAtoms=list(colors), highlightAtomColors=colors, highlightBonds=[])
+        drawing.FinishDrawing()
+        ax.imshow(pyplot().imread(io.BytesIO(drawing.GetDrawingText())))
+        ax.axis("off")
+        ax.figure.colorbar(scale, ax=ax, label="part in the prediction", shrink=0.7)

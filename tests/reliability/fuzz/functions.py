@@ -14,7 +14,7 @@ import torch
 import rkhs
 from rkhs import augment, data, kernels, metrics, selection
 from rkhs.estimators import decode_chunks, encode_to_parquet
-from rkhs.evaluation import decoding_quality, loadings, reconstruction, risk_coverage
+from rkhs.evaluation import atom_contributions, decoding_quality, loadings, reconstruction, risk_coverage
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, as_loss
 from tests.reliability.fuzz import values
@@ -339,6 +339,11 @@ def _on_models() -> dict[str, Function]:
 
 def _on_molecules() -> dict[str, Function]:
     return {
+        "atom_contributions": Function(
+            lambda smiles: atom_contributions(lambda texts: [float(len(text)) for text in texts], smiles),
+            lambda c: {"smiles": c.one_of(SMILES)},
+            names="molecule",
+        ),
         "molecular_fingerprints": Function(
             data.molecular_fingerprints,
             lambda c: {"molecules": list(SMILES), "fingerprint": "path", "counts": False, "n_bits": 64},
