@@ -254,7 +254,7 @@ def clusters_on_a_line(fast: bool) -> Answer:
         share = float(np.max(np.linalg.eigvalsh(two) / np.trace(two)))
         return {"sign": right_sign(Z, label), "inside": inside(X, Z, label), "two": share}
 
-    settings: dict[str, Any] = {"to the end": {}, "200 rounds": _rounds(200), "reg 1e-3": {"reg": 1e-3}}
+    settings: dict[str, Any] = {"200 rounds": _rounds(200), "to the end": {}, "reg 1e-3": {"reg": 1e-3}}
     found, ours = _table(settings, draws, statistics), _ours(draws, default)
     sign: dict[str, Any] = {"at_least": 0.95, "draws": 0.8, "name": "share of points with the sign of their cluster"}
     varies: dict[str, Any] = {"at_least": 0.8, "name": "correlation of point and code inside clusters"}
