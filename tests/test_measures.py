@@ -7,7 +7,7 @@ from tools.measure_house import GOALS, measures
 # What was reached. A change that needs room pays for it by deleting; a change that makes room lowers the ceiling.
 # Answers with a promise took 1,050 lines of code, the published configurations and starts of the papers 180.
 CEILINGS = {
-    "lines of code": 34_410,
+    "lines of code": 34_407,
     "all lines": 54_601,
     "docstring lines behind no door": 2_398,
     "functions of complexity above 15": 7,

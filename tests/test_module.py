@@ -108,6 +108,16 @@ def test_a_module_is_a_layer_whose_coefficients_are_frozen_or_free() -> None:
     np.testing.assert_allclose(single.numpy(), answer(model, NEW), atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_module_of_refined_codes_keeps_them_and_takes_any_number_of_rows() -> None:
+    model = KernelAutoencoder(2, max_iter=20).fit(X)
+    module = rkhs.as_module(model)
+    codes = module(torch.tensor(NEW))
+    model.set_params(refine=False).fit(X + RNG.normal(size=X.shape))
+    np.testing.assert_array_equal(module(torch.tensor(NEW)).numpy(), codes.numpy())  # of the model as it was
+    assert module(torch.zeros(0, 3, dtype=torch.float64)).shape == (0, 2)
+
+
 def test_a_state_is_stored_and_read_back() -> None:
     model = KernelPCA(2).fit(X)
     state = rkhs.as_module(model, trainable=True).state_dict()

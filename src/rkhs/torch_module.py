@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import reduce
 from typing import Any
 
@@ -56,8 +57,7 @@ def _traced(kernel: Kernel, X: Tensor, Y: Tensor) -> Tensor:
     return _profile(kernel, (a[:, None] + b - 2.0 * P).clamp_min(0.0))
 
 
-def _profile(kernel: Kernel, D: Tensor) -> Tensor:
-    """The same from squared distances."""
+def _profile(kernel: Kernel, D: Tensor) -> Tensor:  # of squared distances
     if isinstance(kernel, Gaussian):
         return torch.exp(-kernel._gamma * D)
     if not isinstance(kernel, (Matern, Laplacian)) or getattr(kernel, "norm", "l2") != "l2":
@@ -78,7 +78,8 @@ class FittedModule(torch.nn.Module):
         self, write: Callable[..., Tensor], model: KernelEstimator, columns: tuple[int, ...], *, trainable: bool
     ) -> None:
         super().__init__()
-        self.write, self.model, self.trainable, self._count = write, model, trainable, 0
+        # A copy, which a later fit of the model does not change.
+        self.write, self.model, self.trainable, self._count = write, copy(model), trainable, 0
         with torch.no_grad():
             self.forward(torch.zeros(1, *columns, dtype=torch.float64))  # names the constants
 

@@ -67,6 +67,8 @@ def test_the_atom_that_a_target_counts_has_the_largest_part() -> None:
     [
         (len, "not a molecule", "smiles must be one molecule"),
         (len, ["CCO"], "smiles must be one molecule"),
+        (len, "C" * 20_000, "smiles must be one molecule"),
+        (rkhs.KernelPCA(), "CCO", "as model.predict does"),
         (len, "", "smiles must be one molecule"),
         (len, "CCO", "one finite number for each of 4 SMILES"),
         (lambda texts: np.ones((len(texts), 2)), "CCO", "take one column"),

@@ -9,14 +9,14 @@ import numpy as np
 
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, optional, shown
+from rkhs.kernels.objects.molecules import one_molecule
 
-# Rare elements with the bonds of common ones, as numbers. No training item has them, and all rings of 800 molecules
-# stayed aromatic, where arsenic for nitrogen and the unknown atom for carbon and oxygen broke some.
+# Rare elements with the bonds of common ones, by number; nitrogen and all others become the unknown atom, 0. All rings
+# of 800 molecules stayed aromatic: arsenic for nitrogen, and the unknown atom for carbon and oxygen, broke some.
 _STRANGERS = {5: 13, 6: 14, 8: 52, 9: 85, 15: 33, 16: 52, 17: 85, 35: 85, 53: 85}
-_UNKNOWN = 0  # for nitrogen and all others
 
 
-def atom_contributions(function: Callable[[list[str]], Any], smiles: str) -> np.ndarray:
+def atom_contributions(function: Callable[[list[str]], Any], smiles: Any) -> np.ndarray:
     """Say by how much each atom moves a number that is predicted for a molecule.
 
     ``c_a = f(x) - f(x_a)``, where in ``x_a`` atom ``a`` is an element that the training molecules do not have, with the
@@ -26,7 +26,7 @@ def atom_contributions(function: Callable[[list[str]], Any], smiles: str) -> np.
     ----------
     function : callable
         From a list of SMILES to as many numbers: ``predict`` of a regressor, ``score_samples`` of a ``KernelNovelty``.
-    smiles : str
+    smiles : str or RDKit molecule
         One molecule.
 
     Returns
@@ -56,21 +56,19 @@ def atom_contributions(function: Callable[[list[str]], Any], smiles: str) -> np.
     >>> atom_contributions(lambda molecules: [text.count("O") for text in molecules], "CCO")
     array([0., 0., 1.])
     """
-    Chem = optional("rdkit.Chem")
-    molecule = Chem.MolFromSmiles(smiles) if isinstance(smiles, str) else None
-    if molecule is None or not molecule.GetNumAtoms():
-        raise InputError(f"smiles must be one molecule that RDKit reads; got {shown(smiles)}")
+    molecule, Chem = one_molecule(smiles), optional("rdkit.Chem")
+    if not callable(function):
+        raise InputError(f"function must take a list of SMILES, as model.predict does; got {shown(function)}")
     changed = [Chem.RWMol(molecule) for _ in range(molecule.GetNumAtoms())]
     for number, one in enumerate(changed):
         atom = one.GetAtomWithIdx(number)
         atom.SetNumExplicitHs(atom.GetTotalNumHs())
         atom.SetNoImplicit(True)
-        atom.SetAtomicNum(_STRANGERS.get(atom.GetAtomicNum(), _UNKNOWN))
+        atom.SetAtomicNum(_STRANGERS.get(atom.GetAtomicNum(), 0))
     values = real_array(function([Chem.MolToSmiles(one) for one in (molecule, *changed)]), "values of the function")
     if values.shape != (len(changed) + 1,) or not np.isfinite(values).all():
         raise InputError(
             f"function must give one finite number for each of {len(changed) + 1} SMILES; got shape {values.shape}. "
             "Of a model with several outputs, take one column"
         )
-    found: np.ndarray = values[0] - values[1:]
-    return found
+    return np.asarray(values[0] - values[1:])

@@ -38,8 +38,7 @@ def rows_at_least(coverage: float, n: int) -> int:
 
 def lengths(rows: np.ndarray, metric: np.ndarray | None = None) -> np.ndarray:
     """Of rows (m, q), in a metric (q, q)."""
-    found: np.ndarray = np.linalg.norm(rows, axis=1) if metric is None else np.sqrt(((rows @ metric) * rows).sum(1))
-    return found
+    return np.asarray(np.linalg.norm(rows, axis=1) if metric is None else np.sqrt(((rows @ metric) * rows).sum(1)))
 
 
 def conformal_rank(coverage: float, n: int) -> int:
@@ -202,8 +201,7 @@ class Calibration:
         own = 1.0 / self.precision
         many = torch.ones_like(own) if counts is None else counts
         stranger = (new.variance[:, None] + new.shares**2 * own <= own * _TIE).double()
-        found: np.ndarray = ((1.0 + stranger @ many) / (1.0 + many.sum())).numpy()
-        return found
+        return np.asarray(((1.0 + stranger @ many) / (1.0 + many.sum())).numpy())
 
     def interval(self, new: NewItems, coverage: float) -> np.ndarray:
         """Ends (m, 2), less the value, of the smallest interval that holds the exact set of one output."""
@@ -244,16 +242,14 @@ class Calibration:
         q = np.inf if place > n else np.sort(scores)[place - 1]
         whole = squares.mean(0)
         scale = np.sqrt((1.0 - w) * whole + w * whole.mean())
-        found: np.ndarray = q * scale * np.sqrt(new.variance.numpy())[:, None]
-        return found
+        return np.asarray(q * scale * np.sqrt(new.variance.numpy())[:, None])
 
     def holds(self, new: NewItems, row: int, E: Tensor, squares: Tensor, coverage: float) -> np.ndarray:
         """Whether the exact set of one new item holds candidates of coordinates (c, r) at squared distances (c,)."""
         sizes = (self.residuals**2).sum(1)
         moved = 2.0 * new.shares[row][:, None] * (self.residuals @ (E.double() - new.values[row]).mT)
         alike = squares.double() + moved <= (sizes * self.precision * new.variance[row])[:, None] * _TIE
-        found: np.ndarray = (alike.sum(0) >= rows_at_least(coverage, len(sizes))).numpy()
-        return found
+        return np.asarray((alike.sum(0) >= rows_at_least(coverage, len(sizes))).numpy())
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
         """Predictive variances (m, q): a part of the posterior variance and a constant, by left-out likelihood."""
@@ -282,8 +278,7 @@ def _outermost(reach: Tensor, coverage: float) -> np.ndarray:
     needed = rows_at_least(coverage, n)
     if needed < 1:
         return np.full(m, np.inf)
-    found: np.ndarray = np.partition(reach.numpy(), n - needed, axis=1)[:, n - needed]
-    return found
+    return np.asarray(np.partition(reach.numpy(), n - needed, axis=1)[:, n - needed])
 
 
 def _first_with(lower: np.ndarray, upper: np.ndarray, needed: int) -> np.ndarray:

@@ -156,8 +156,7 @@ class MachineModel(Stored):
         """Differences (m, r) of coordinates as differences (m, q) of outputs."""
         assert isinstance(self.output, (Euclidean, Functional))
         decoded = self.output.decode(torch.cat([differences.double(), differences.new_zeros(1, self.output.dim)]))
-        found: np.ndarray = (decoded[:-1] - decoded[-1]).cpu().numpy()
-        return found
+        return np.asarray((decoded[:-1] - decoded[-1]).cpu().numpy())
 
     def in_file(self) -> Self:
         """The model without what the outputs that the estimator holds say."""

@@ -67,8 +67,7 @@ class NoveltyModel(GramModel):
         changed = self.map.support(x)[places[near]].repeat(len(x) + 1, 1)
         changed[:-1].diagonal().copy_(x)
         variance = self.calibration.new(self.map.raw(changed)[:, places], self.kernel._diag(changed)).variance
-        found: np.ndarray = (variance[:-1] - variance[-1]).numpy()
-        return found
+        return np.asarray((variance[:-1] - variance[-1]).numpy())
 
     def p_values(self, new: NewItems) -> np.ndarray:
         """Shape (m,)."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, optional
+from rkhs.kernels.objects.molecules import one_molecule
 from rkhs.plots.display import Display, colour_ends, matrix, name_axes, new_axes
 from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, draw_plane, groups_of
 
@@ -253,10 +254,8 @@ def spread_out(codes: np.ndarray, count: int) -> list[int]:
 def picture(item: Any) -> np.ndarray:
     """An image as it is; a SMILES drawn by RDKit."""
     if isinstance(item, str):
-        molecule = optional("rdkit.Chem").MolFromSmiles(item)
-        if molecule is None:
-            raise InputError(f"thumbnails must be SMILES that RDKit reads; got {item[:60]!r}")
-        return np.asarray(optional("rdkit.Chem.Draw").MolToImage(molecule, size=(160, 160)))
+        drawing = optional("rdkit.Chem.Draw")
+        return np.asarray(drawing.MolToImage(one_molecule(item, "thumbnails"), size=(160, 160)))
     image = np.asarray(item)
     if image.ndim not in (2, 3) or image.dtype.kind not in "biuf":
         raise InputError(f"thumbnails must be images (h, w) or (h, w, 3), or SMILES; got shape {image.shape}")

@@ -10,7 +10,8 @@ import numpy as np
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
-from rkhs._core.errors import InputError, optional, shown
+from rkhs._core.errors import InputError, optional
+from rkhs.kernels.objects.molecules import one_molecule
 from rkhs.plots.display import Display, matrix, name_axes, pyplot, vector
 from rkhs.plots.maps import COLORS
 
@@ -236,15 +237,13 @@ class AtomContributionsDisplay(Display):
 
     Parameters
     ----------
-    smiles : str
+    smiles : str or RDKit molecule
     contributions : array of shape (atoms,)
         What :func:`rkhs.evaluation.atom_contributions` gave, in the order of the atoms in ``smiles``.
     """
 
-    def __init__(self, smiles: str, contributions: Any) -> None:
-        self.molecule = optional("rdkit.Chem").MolFromSmiles(smiles)
-        if self.molecule is None:
-            raise InputError(f"smiles must be one molecule that RDKit reads; got {shown(smiles)}")
+    def __init__(self, smiles: Any, contributions: Any) -> None:
+        self.molecule = one_molecule(smiles)
         self.contributions = vector(contributions, "contributions", self.molecule.GetNumAtoms())
 
     def _draw(self, ax: Axes) -> None:

@@ -139,8 +139,9 @@ class CodeRefinement:
         # ``Y = start - radius^2 Q(Y, goal)`` at the least objective. The second derivatives are central differences.
         zero, free = torch.zeros_like(Y), replace(self, radius=torch.ones_like(self.radius))
         step = torch.finfo(Y.dtype).eps ** (1 / 3) * divisor(self.supports.std())
-        moves = (0.0 * Y[0], *(step * torch.eye(Y.shape[1])), *(-step * torch.eye(Y.shape[1])))
-        Q, *there = (replace(free, start=Y + move.to(Y)).values_and_grads(zero)[1] for move in moves)
+        unit = torch.eye(Y.shape[1]).to(Y)
+        moves = (torch.zeros_like(unit[0]), *(step * unit), *(-step * unit))
+        Q, *there = (replace(free, start=Y + move).values_and_grads(zero)[1] for move in moves)
         above, below = torch.stack(there, 2).chunk(2, 2)
         codes = replace(free, start=Y).codes(zero)
         return Q, (above - below) / (2.0 * step), self._before_the_set(self._jacobian(codes, None), Y)

@@ -65,6 +65,15 @@ def every_fingerprint(reads: str, molecules: list[Any], *recipe: Any) -> list[An
     return rows
 
 
+def one_molecule(smiles: Any, name: str = "smiles") -> Any:
+    """The molecule of a SMILES; refused if RDKit cannot read it."""
+    optional("rdkit.Chem")
+    found = _read_molecule(smiles)
+    if isinstance(found, str):
+        raise InputError(f"{name} must be one molecule, a SMILES that RDKit reads; got {shown(smiles)}")
+    return found
+
+
 def _read_molecule(item: Any) -> Any:
     from rdkit import Chem
 
