@@ -140,7 +140,7 @@ TRIALS = (
         {
             "preimage": ["fixed_point", "nearest"],
             "decoder_kernel": ["gaussian", "linear"],
-            "reg": ["auto", 1e-7, 1e-3],
+            "reg": ["auto", 1e-7, 1e-5, 1e-3],
             "loss": ["huber", "epsilon_insensitive"],
         },
     ),

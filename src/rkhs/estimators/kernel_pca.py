@@ -92,7 +92,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         projection, by a fixed point for the Gaussian kernel and by gradient descent for others.
     decoder_kernel : str, Kernel or "auto", default="auto"
         Kernel of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
-    reg : float or "auto", default=1e-5
+    reg : float or "auto", default=1e-4
         Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"`` takes the value of least
         leave-one-out error among 1e-8, 10^-7.5, ..., 1. It costs one eigendecomposition and needs dense storage.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
@@ -189,7 +189,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         loss: LossLike = "squared",
         preimage: Literal["ridge", "fixed_point", "nearest"] = "ridge",
         decoder_kernel: KernelLike | Literal["auto"] = "auto",
-        reg: float | Literal["auto"] = 1e-5,
+        reg: float | Literal["auto"] = 1e-4,
         storage: StorageLike | Literal["blocked"] = "dense",
         engine: EngineLike = None,
         checkpoint: CheckpointLike = None,
