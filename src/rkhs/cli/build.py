@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
-    **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "checkpoint")),
-    **{"set": [], "quiet": False},
+    **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "checkpoint", "set")),
+    "quiet": False,
 }
 
 
@@ -34,7 +34,7 @@ def build_estimator(
     given = {**(defaults or {}), **_kernels(args, data, known, defaults or {}), **_running(args, known)}
     if args.n_components is not None:
         given["n_components"] = parse_value(args.n_components, "--n-components")
-    settings = dict(parse_setting(text) for text in args.set)
+    settings = dict(parse_setting(text) for text in args.set or ())
     if "columns" in known:
         given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
     elif data.kind == "table":

@@ -22,37 +22,9 @@ if TYPE_CHECKING:
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
-def add_kernel_options(
-    parser: argparse.ArgumentParser,
-    gram: str | None,
-    kernel: str = "kernel on the rows; rkhs fit --help lists them",
-    *,
-    scale: bool = True,
-) -> None:
-    """Declare the kernel, the kind of table, and which of its columns are read and how."""
-    parser.add_argument("--kernel", metavar="EXPRESSION", help=kernel)
-    if gram is not None:
-        parser.add_argument("--gram", action="store_true", help=gram)
-    parser.add_argument(
-        "--mixed",
-        action="store_true",
-        help="the table holds numbers, texts and missing cells, whatever they look like; with --kernel mixed_table "
-        "nothing is filled",
-    )
-    if scale:
-        parser.add_argument(
-            "--scale-columns",
-            choices=("yes", "no", "auto"),
-            default="auto",
-            help="standardise the columns (default auto: those of a table whose spreads differ more than tenfold, "
-            "unless they look like curves, images or spectra); the model file keeps it, and decoding undoes it",
-        )
-    parser.add_argument("--drop-columns", metavar="A,B,...", help="columns to leave out, by name or by position from 0")
-
-
 def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str]:
     """The parameter ``columns`` that the arguments and the data ask for."""
-    asked = getattr(args, "scale_columns", "auto")
+    asked = getattr(args, "scale_columns", None) or "auto"
     if data.kind == "curves" and asked == "auto":
         return {"columns": "integral"} if _unequal(data.times) and _sees_units(kernel) else {}
     if data.kind == "table":

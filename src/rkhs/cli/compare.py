@@ -8,11 +8,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.columns import add_kernel_options, column_notes
-from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
-from rkhs.cli.parser import refuse_flags
-from rkhs.cli.rebuilding import OF_MODELS, add_rebuilding_options, compare_models
-from rkhs.cli.summaries import add_json_option, tell
+from rkhs.cli.columns import column_notes
+from rkhs.cli.inputs import read_input, user_errors
+from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, declare, refuse_flags
+from rkhs.cli.rebuilding import OF_MODELS, compare_models
+from rkhs.cli.summaries import tell
 from rkhs.cli.targets import read_targets, read_with_values
 
 if TYPE_CHECKING:
@@ -38,63 +38,37 @@ whose target is empty help to make the codes.
 
 With --model the errors of saved models on the rows are compared. They are honest on rows of which no model was made."""
 
+_OPTIONS = f"""
+--target COLUMN  column of the file that holds what to predict
+--targets FILE  file with one class or number a row, or the table that has --target
+--model MODEL  in place of a target: say how well a saved model rebuilds the rows; may be given several times
+--kernel EXPRESSION  kernel of both kernel methods (default: theirs)
+--gram  the input is a Gram matrix of the items{MIXED}{DROP}
+--n-components N  numbers in the code of a row (default %(default)s)
+--splits N  number of random splits, each with a quarter of the rows held out (default %(default)s)
+--few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
+--at-most N  largest number of rows used, drawn at random (default %(default)s)
+--seed N  seed of the splits and of all random numbers (default %(default)s)"""
 _OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel")
+_OF_MODELS = ("space", "diag", "top_k", "errors", "sha256", "max_bytes")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("input", help="table, molecules, series, other items, or a Gram matrix (--gram)")
-    parser.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
-    parser.add_argument(
-        "--targets", metavar="FILE", help="file with one class or number a row, or the table that has --target"
-    )
-    parser.add_argument(
-        "--model",
-        metavar="MODEL",
-        dest="models",
-        action="append",
-        help="in place of a target: say how well a saved model rebuilds the rows; may be given several times",
-    )
-    gram, kernel = "the input is a Gram matrix of the items", "kernel of both kernel methods (default: theirs)"
-    add_kernel_options(parser, gram, kernel, scale=False)
-    parser.add_argument(
-        "--n-components", metavar="P", type=int, default=10, help="numbers in the code of a row (default 10)"
-    )
-    parser.add_argument(
-        "--splits",
-        metavar="N",
-        type=int,
-        default=5,
-        help="number of random splits, each with a quarter of the rows held out (default 5)",
-    )
-    parser.add_argument(
-        "--few-labels",
-        metavar="N",
-        type=int,
-        help="learners see the targets of N rows of a split only; codes are learned from all of them in any case",
-    )
-    parser.add_argument(
-        "--at-most",
-        metavar="N",
-        type=int,
-        default=2000,
-        help="largest number of rows used, drawn at random (default 2000)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the splits and of all random numbers (default 0)")
-    add_json_option(parser)
-    add_rebuilding_options(parser)
-    add_input_options(parser)
+    declare(parser, _OPTIONS + JSON + OF_MODELS + MODEL + INPUT)
+    parser.set_defaults(n_components=10, splits=5, at_most=2000, seed=0, space="auto")
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print a table and the sentence."""
-    if args.models:
+    if args.model:
         refuse_flags(args, _OF_TARGETS, "is for a target; a model knows how it was fitted; leave it out")
         return compare_models(args)
     if args.target is None and args.targets is None:
         raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
-    refuse_flags(args, OF_MODELS, "is for --model; got it with a target; leave it out")
+    refuse_flags(args, _OF_MODELS, "is for --model; got it with a target; leave it out")
     data, y = _read(args)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
     from rkhs.evaluation import compare_codes

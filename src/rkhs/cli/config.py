@@ -13,15 +13,6 @@ from rkhs.cli.parser import nearest
 _NOT_KEYS = ("help", "config", "print-config", "traceback")
 
 
-def add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    group = parser.add_argument_group("configuration")
-    group.add_argument(
-        "--config", metavar="FILE.toml", help="read flags from a file; flags on the command line win over it"
-    )
-    group.add_argument("--print-config", action="store_true", help="print the flags as TOML, and do nothing else")
-
-
 def config_words(
     parser: argparse.ArgumentParser, command: str, words: Sequence[str], commands: Collection[str]
 ) -> list[str]:

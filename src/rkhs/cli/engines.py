@@ -13,14 +13,6 @@ if TYPE_CHECKING:
     from rkhs.engines import Checkpoint
 
 
-def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    group = parser.add_argument_group("computing")
-    group.add_argument("--engine", choices=("serial", "threads", "dask"), help="what computes the blocks of rows")
-    group.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask cluster, such as tcp://host:8786")
-    group.add_argument("--jobs", metavar="N", type=int, help="threads, or Dask workers to start on this machine")
-
-
 def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of an estimator that the options mean."""
     from rkhs.engines import Dask, Threads, count_threads

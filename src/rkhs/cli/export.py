@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.models import add_model, read_model_file
+from rkhs.cli.options import declare
 from rkhs.cli.outputs import Outputs
+
+_OPTIONS = """
+-o, --output FILE  file to write, such as model.onnx
+--part {encoder,decoder}  half of the model to write (default %(default)s)
+--dtype {float64,float32}  type of the numbers (default %(default)s)
+--plain  export the codes of the encoder alone, without refining"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_model_options(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as model.onnx")
-    parser.add_argument(
-        "--part",
-        choices=("encoder", "decoder"),
-        default="encoder",
-        help="half of the model to write (default %(default)s)",
-    )
-    parser.add_argument(
-        "--dtype", choices=("float64", "float32"), default="float64", help="type of the numbers (default %(default)s)"
-    )
-    parser.add_argument("--plain", action="store_true", help="export the codes of the encoder alone, without refining")
+    add_model(parser)
+    declare(parser, _OPTIONS, output={"required": True})
+    parser.set_defaults(part="encoder", dtype="float64")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import add_kernel_options, column_sentences
-from rkhs.cli.engines import add_engine_options, checkpoint_of, find_rows, open_stream
-from rkhs.cli.inputs import add_input_options, read_input, user_errors
+from rkhs.cli.columns import column_sentences
+from rkhs.cli.engines import checkpoint_of, find_rows, open_stream
+from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
+from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, MIXED, ROBUST, SCALE, declare, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
-from rkhs.cli.parser import refuse_flags
-from rkhs.cli.regression import LOSSES, fit_predictor
-from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust
+from rkhs.cli.regression import fit_predictor
+from rkhs.cli.robust import Fitted, fit_items, plan_robust
 from rkhs.cli.rows import write_numbers
-from rkhs.cli.summaries import add_json_option, tell
+from rkhs.cli.summaries import tell
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -59,81 +59,35 @@ examples:
   rkhs fit curves.csv --leave-out 7,42,156 -o model.rkhs
   rkhs fit big.npy --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
+FIT = f"""
+--estimator NAME  estimator to fit (default KernelAutoencoder)
+--set PARAM=VALUE  set any parameter of the estimator; may be given several times
+--seed N  seed of all random numbers; the same seed gives the same model{KERNEL}
+--gram  the input is a square Gram matrix, or a .npz file of several of the same items{MIXED}{SCALE}{DROP}"""
+COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
+_OUTPUT = "-o, --output MODEL  model file to write, such as model.rkhs; not needed with --codes"
+_OPTIONS = f"""
+--codes FILE  write the codes of the input (.csv, .xlsx, .parquet or .npy)
+--stream  read a .npy or parquet file block by block; estimators other than the default need
+    --set 'storage=nystroem(1000)'
+--choose-kernel  take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)
+--quiet  no progress and no summary{JSON}
+--checkpoint FILE  keep in FILE what is computed, so that the same command can go on after an interruption
+prediction of numbers or of a class:
+--predict COLUMN,...  columns of numbers, or one of texts that are classes, to predict from the others, or from the
+    SMILES, texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty
+--targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
+    predicted, such as the second halves of curves, and it is read by the same flags as INPUT
+--loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
+    epsilon_insensitive are robust to outliers; auto: squared or huber, by error{ROBUST}
+--scores FILE  with --robust: write a score for each row; above 1 the row looks wrong{ENGINE}{INPUT}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder; see below")
-    parser.add_argument(
-        "-o", "--output", metavar="MODEL", help="model file to write, such as model.rkhs; not needed with --codes"
-    )
-    add_fit_options(parser)
-    parser.add_argument("--codes", metavar="FILE", help="write the codes of the input (.csv, .xlsx, .parquet or .npy)")
-    parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="read a .npy or parquet file block by block; estimators other than the default need "
-        "--set 'storage=nystroem(1000)'",
-    )
-    parser.add_argument(
-        "--choose-kernel",
-        action="store_true",
-        help="take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)",
-    )
-    add_predict_options(parser)
-    add_robust_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
-    add_json_option(parser)
-    add_engine_options(parser)
-    parser.add_argument(
-        "--checkpoint",
-        metavar="FILE",
-        help="keep in FILE what is computed, so that the same command can go on after an interruption",
-    )
-    add_input_options(parser)
-
-
-def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True) -> None:
-    """Declare the options that say what is fitted, and to what kind of table."""
-    parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
-    if components:
-        parser.add_argument(
-            "--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder"
-        )
-    parser.add_argument(
-        "--set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        help="set any parameter of the estimator; may be given several times",
-    )
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="seed of all random numbers; the same seed gives the same model"
-    )
-    add_kernel_options(parser, "the input is a square Gram matrix, or a .npz file of several of the same items")
-
-
-def add_predict_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of regression."""
-    group = parser.add_argument_group("prediction of numbers or of a class")
-    group.add_argument(
-        "--predict",
-        metavar="COLUMN,...",
-        help="columns of numbers, or one of texts that are classes, to predict from the others, or from the SMILES, "
-        "texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty",
-    )
-    group.add_argument(
-        "--targets",
-        metavar="FILE",
-        help="table that holds these columns, with the same rows as INPUT; without --predict all its columns are "
-        "predicted, such as the second halves of curves, and it is read by the same flags as INPUT",
-    )
-    group.add_argument(
-        "--loss",
-        choices=LOSSES,
-        help="default squared; huber and epsilon_insensitive are robust to outliers; auto: squared or huber, by error",
-    )
+    declare(parser, _OUTPUT + COMPONENTS + FIT + _OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import ModelFileError, brief, shortened
-from rkhs.cli.models import add_model_options, of_class, read_model_file
-from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.models import add_model, of_class, read_model_file
+from rkhs.cli.options import JSON, declare
+from rkhs.cli.summaries import print_json
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -16,18 +17,16 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
+_OPTIONS = f"""
+--diagnosis  build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of
+    items{JSON}"""
 _ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_model_options(parser)
-    parser.add_argument(
-        "--diagnosis",
-        action="store_true",
-        help="build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of items",
-    )
-    add_json_option(parser)
+    add_model(parser)
+    declare(parser, _OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

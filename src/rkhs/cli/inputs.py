@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from rkhs._core.errors import InputError, RkhsError, shown
-from rkhs.cli.kinds import OBJECTS, add_kind_options, as_kernel_reads, kind_notes, kind_options, print_options
-from rkhs.cli.parser import changed
+from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
+from rkhs.cli.options import changed, column
 from rkhs.cli.rows import APART, without_rows
 from rkhs.data.formats import is_table, is_text_table
 
@@ -20,39 +20,6 @@ if TYPE_CHECKING:
 
 
 _FIRST_ROWS = 100  # that show whether columns have names
-
-
-def column(text: str) -> str | int:
-    """Turn what was typed for a column into its position, if it is a number that names none, or its name."""
-    from rkhs.data.dataset import Typed
-
-    return Typed(text) if text.isdecimal() and str(int(text)) == text else text
-
-
-def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say how to read a file."""
-    group = parser.add_argument_group("reading the input")
-    add_kind_options(group)
-    group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name, else by position from 0")
-    group.add_argument("--index-column", metavar="COLUMN", type=column, help="column that holds the names of the rows")
-    group.add_argument(
-        "--smiles", metavar="COLUMN", type=column, help="column that holds the SMILES (needs rkhs[chem])"
-    )
-    group.add_argument(
-        "--skip-bad-smiles", action="store_true", help="leave out SMILES that cannot be read, and say so"
-    )
-    group.add_argument("--key", metavar="NAME", help="array of a .npz file or sheet of a .xlsx file to read")
-    group.add_argument("--delimiter", metavar="CHAR", help="character between the cells of a text file")
-    group.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as cp1252 (default utf-8)")
-    group.add_argument("--decimal", metavar="CHAR", help="decimal mark of a text file (default: look)")
-    group.add_argument("--comment", metavar="CHAR", help="character that begins comments in a text file")
-    group.add_argument("--skip-rows", metavar="N", type=int, help="rows above the table in a text file (default: look)")
-    group.add_argument(
-        "--missing", metavar="A,B,...", action="append", help="cells that stand for nothing, besides NA and its like"
-    )
-    group.add_argument(
-        "--header", choices=("yes", "no"), help="whether the first row of a text file holds names (default: look)"
-    )
 
 
 def named_columns(text: str | list[str | int] | None) -> list[str | int]:
@@ -85,16 +52,6 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     options["on_error"] = "skip" if args.skip_bad_smiles else None
     given = {name: value for name, value in options.items() if value is not None}
     return given | reading_options(args) | print_options(args)
-
-
-def real(text: str) -> float:
-    """Turn what was typed for a number into a finite one."""
-    import math
-
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"expected a finite number; got {text}")
-    return value
 
 
 def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, float]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.parser import nearest, refuse_flags
-from rkhs.data.formats import KINDS, PRINTS, is_table
+from rkhs.cli.options import refuse_flags
+from rkhs.cli.parser import nearest
+from rkhs.data.formats import PRINTS, is_table
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -18,23 +19,6 @@ if TYPE_CHECKING:
 
 
 OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
-
-
-def add_kind_options(group: Any) -> None:
-    """Declare the options that say what the items of a file are."""
-    group.add_argument(
-        "--kind",
-        choices=KINDS,
-        help="what the items are, if the name of the file does not say it; without this flag folders are graphs, "
-        ".txt lines of text, .ts series, .csv, .tsv and .npz vectors",
-    )
-    group.add_argument(
-        "--fingerprint",
-        choices=PRINTS,
-        help="kind of fingerprint of SMILES (default morgan; counts: how often each Morgan feature occurs)",
-    )
-    group.add_argument("--radius", type=int, metavar="R", help="radius of Morgan fingerprints, in bonds (default 2)")
-    group.add_argument("--bits", type=int, metavar="N", help="length of fingerprints (default 2048)")
 
 
 def print_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -73,7 +57,7 @@ def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
 
 def chose_kernel(args: argparse.Namespace) -> bool:
     """Whether the user named a kernel, by its flag or by ``--set``."""
-    settings = [text.partition("=")[0].strip() for text in getattr(args, "set", ())]
+    settings = [text.partition("=")[0].strip() for text in getattr(args, "set", None) or ()]
     return args.kernel is not None or "kernel" in settings
 
 

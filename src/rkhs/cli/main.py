@@ -15,7 +15,8 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.config import add_config_options, as_toml, config_words
+from rkhs.cli.config import as_toml, config_words
+from rkhs.cli.options import CONFIG, declare
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
@@ -62,8 +63,7 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, Comm
 
 def _add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
     importlib.import_module(f"rkhs.cli.{name}").add_arguments(parser)
-    add_config_options(parser)
-    parser.add_argument("--traceback", action="store_true", help="show where an error arose, for bug reports")
+    declare(parser, CONFIG)
 
 
 def command_parsers() -> dict[str, CommandParser]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.fit import add_fit_options
-from rkhs.cli.inputs import add_input_options, column, user_errors
+from rkhs.cli.fit import FIT
+from rkhs.cli.inputs import user_errors
+from rkhs.cli.options import INPUT, declare
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_coloured
 
@@ -29,6 +30,10 @@ examples:
 
 The map shows two components of the codes of all rows. The column of --color is not used by the model.
 """
+_OPTIONS = """
+-o, --output FILE  picture to write: .png, .svg or .pdf (needs rkhs[plots])
+--color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
+    classes"""
 _MOST_CLASSES = 20
 
 
@@ -36,17 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder, as rkhs fit reads them")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="picture to write: .png, .svg or .pdf (needs rkhs[plots])"
-    )
-    parser.add_argument(
-        "--color",
-        metavar="COLUMN",
-        type=column,
-        help="column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are classes",
-    )
-    add_fit_options(parser, components=False)
-    add_input_options(parser)
+    declare(parser, _OPTIONS + FIT + INPUT, output={"required": True})
     parser.set_defaults(n_components="2")
 
 

@@ -6,31 +6,20 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
+from rkhs.cli.options import MODEL, declare
 
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
 
-def add_model_options(parser: argparse.ArgumentParser, *, rows: bool = False) -> argparse.Action:
+def add_model(parser: argparse.ArgumentParser, *, rows: bool = False) -> argparse.Action:
     """Declare the model file, what it must be to be read, and a file of rows for it."""
-    add_model_limits(parser)
+    declare(parser, MODEL)
     file = parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
     if rows:
         like = "rows like those of the fit; for a Gram model kernel values with the training rows"
         parser.add_argument("input", metavar="INPUT", help=like)
     return file
-
-
-def add_model_limits(parser: argparse.ArgumentParser) -> None:
-    """Declare what a model file must be to be read."""
-    group = parser.add_argument_group("reading the model")
-    group.add_argument("--sha256", metavar="DIGITS", help="refuse MODEL unless its bytes have this SHA-256")
-    group.add_argument(
-        "--max-bytes",
-        metavar="N",
-        type=int,
-        help="memory that a model may take (default: 1 GiB, and at most 32 MiB more than 72 times its file)",
-    )
 
 
 def read_model_file(args: argparse.Namespace) -> ModelFile:

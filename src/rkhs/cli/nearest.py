@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.columns import add_kernel_options, column_change
-from rkhs.cli.inputs import add_input_options, read_known, read_new, user_errors
+from rkhs.cli.columns import column_change
+from rkhs.cli.inputs import read_known, read_new, user_errors
 from rkhs.cli.kinds import default_kernel
+from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, declare
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import beside, give_rows
 
@@ -32,6 +33,10 @@ Molecules are compared by the Tanimoto similarity of their fingerprints, tables 
 rows, which are standardised as by rkhs fit, and other items by the kernel of their kind. --kernel takes another. The
 distance is that of features, the root of k(x, x) + k(y, y) - 2 k(x, y).
 """
+_OPTIONS = """
+-o, --output FILE  a .csv or .xlsx file to write; without it csv is printed
+--top K  how many for each item (default %(default)s)
+--kernel EXPRESSION  kernel on the items; rkhs fit --help lists them"""
 _BLOCK = 10_000_000  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
@@ -41,12 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="KNOWN", help="items to choose from, as rkhs fit reads them")
     parser.add_argument("new", metavar="NEW", nargs="?", help="items to find the nearest of (default: those of KNOWN)")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="a .csv or .xlsx file to write; without it csv is printed"
-    )
-    parser.add_argument("--top", metavar="K", type=int, default=5, help="how many for each item (default 5)")
-    add_kernel_options(parser, None, "kernel on the items; rkhs fit --help lists them")
-    add_input_options(parser)
+    declare(parser, _OPTIONS + MIXED + SCALE + DROP + INPUT)
+    parser.set_defaults(top=5)
 
 
 def run(args: argparse.Namespace) -> int:

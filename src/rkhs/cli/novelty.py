@@ -6,12 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import add_kernel_options
-from rkhs.cli.inputs import add_input_options, read_known, read_new, user_errors
+from rkhs.cli.inputs import read_known, read_new, user_errors
 from rkhs.cli.kinds import as_predictors_read
+from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, declare
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, row_labels, write_numbers
-from rkhs.cli.summaries import add_json_option, tell
+from rkhs.cli.summaries import tell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,10 @@ at most: a promise that needs no further data. Of a hundred ordinary rows some f
 FILE are each compared with the others, so that some have a small p whatever the file holds: look at the score too. It
 is the posterior variance, and nears its largest value where nothing in FILE says anything of a row.
 """
+_OPTIONS = f"""
+-o, --output FILE  write p and the score of each row (.csv, .xlsx, .parquet, .npy)
+--alpha A  rows with p of at most A are called novel (default %(default)s){KERNEL}
+--gram  FILE is a Gram matrix; NEW holds kernel values with its rows{MIXED}{SCALE}{DROP}{JSON}{INPUT}"""
 _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
 _FAR = 0.9  # of the largest score
 
@@ -41,19 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="FILE", help="rows that are known, as rkhs fit reads them")
     parser.add_argument("new", metavar="NEW", nargs="?", help="rows to compare with them (default: those of FILE)")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write p and the score of each row (.csv, .xlsx, .parquet, .npy)"
-    )
-    parser.add_argument(
-        "--alpha",
-        metavar="A",
-        type=float,
-        default=0.05,
-        help="rows with p of at most A are called novel (default 0.05)",
-    )
-    add_kernel_options(parser, "FILE is a Gram matrix; NEW holds kernel values with its rows")
-    add_json_option(parser)
-    add_input_options(parser)
+    declare(parser, _OPTIONS)
+    parser.set_defaults(alpha=0.05)
 
 
 def run(args: argparse.Namespace) -> int:

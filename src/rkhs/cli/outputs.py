@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
-from rkhs.cli.parser import refuse_flags
+from rkhs.cli.options import refuse_flags
 from rkhs.data.formats import TABLES as READ
 
 if TYPE_CHECKING:

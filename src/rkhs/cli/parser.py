@@ -7,8 +7,6 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rkhs._core.errors import InputError
-
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say the known name that is nearest to another."""
@@ -20,18 +18,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def all_flags(parser: argparse.ArgumentParser) -> list[str]:
     """The flags of a parser."""
     return [flag for action in parser._actions for flag in action.option_strings]
-
-
-def changed(args: argparse.Namespace, **others: Any) -> argparse.Namespace:
-    """The arguments with others in their place."""
-    return argparse.Namespace(**{**vars(args), **others})
-
-
-def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
-    """Refuse the first of the flags that was given; ``why`` follows its name in the error."""
-    for name in names:
-        if getattr(args, name, None) not in (None, False, [], "auto"):
-            raise InputError(f"--{name.replace('_', '-')} {why}")
 
 
 class CommandParser(argparse.ArgumentParser):

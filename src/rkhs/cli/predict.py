@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.classification import classifier_of
-from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
-from rkhs.cli.models import add_model_options, of_class, read_model_file
+from rkhs.cli.inputs import read_for_model, user_errors
+from rkhs.cli.models import add_model, of_class, read_model_file
+from rkhs.cli.options import INPUT, JSON, declare
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
 from rkhs.cli.rows import give_rows, table_rows, write_numbers
-from rkhs.cli.summaries import add_json_option, print_json, tell
+from rkhs.cli.summaries import print_json, tell
 from rkhs.cli.targets import known_values
 from rkhs.cli.wording import few
 
@@ -42,23 +43,16 @@ the predictions alone, and so does the output of models of other losses or of a 
 For a class the output holds the class of each row and the probabilities of all classes; in_file is the class that the
 file itself gives, where it has that column: it is known there, and no prediction.
 """
+_OPTIONS = f"""
+-o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed
+--coverage A  probability that the ends hold the true value (default 0.9){JSON}{INPUT}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EPILOG
-    add_model_options(parser, rows=True)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed",
-    )
-    parser.add_argument(
-        "--coverage", metavar="P", type=float, help="probability that the ends hold the true value (default 0.9)"
-    )
-    add_json_option(parser)
-    add_input_options(parser)
+    add_model(parser, rows=True)
+    declare(parser, _OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

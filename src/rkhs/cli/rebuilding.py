@@ -6,10 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs._core.errors import InputError, shown
-from rkhs.cli.inputs import diag_options, read_for_model, real, user_errors
-from rkhs.cli.models import add_model_limits, read_model_file
+from rkhs.cli.inputs import diag_options, read_for_model, user_errors
+from rkhs.cli.models import read_model_file
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.parser import changed
 from rkhs.cli.robust import apart_sentence
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import table_lines, tell
@@ -21,37 +21,21 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-OF_MODELS = ("space", "diag", "top_k", "errors", "sha256", "max_bytes")  # options that need a model
-
-
-def add_rebuilding_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say how the errors of models are measured."""
-    group = parser.add_argument_group("how well models rebuild the rows (--model)")
-    group.add_argument(
-        "--space",
-        choices=("auto", "input", "feature"),
-        default="auto",
-        help="measure distances between vectors or between features (default: what the model rebuilds)",
-    )
-    group.add_argument("--diag", type=real, metavar="VALUE", help="k(x, x) of the rows, for a Gram model")
-    group.add_argument(
-        "--top-k",
-        metavar="K,K,...",
-        help="also how often decoding the code of a row ranks the row among the best K rows of the file",
-    )
-    group.add_argument(
-        "--errors", metavar="FILE", help="write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"
-    )
-    add_model_limits(parser)
+OF_MODELS = """
+how well models rebuild the rows (--model):
+--space {auto,input,feature}  measure distances between vectors or between features (default: what the model rebuilds)
+--diag VALUE  k(x, x) of the rows, for a Gram model
+--top-k K,K,...  also how often decoding the code of a row ranks the row among the best K rows of the file
+--errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""
 
 
 def compare_models(args: argparse.Namespace) -> int:
     """Measure and print a table."""
     import numpy as np
 
-    outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.models))
+    outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.model))
     outputs.add("--errors", args.errors, TABLES)
-    read, errors, rows, apart = zip(*(_measured(args, path) for path in args.models), strict=True)
+    read, errors, rows, apart = zip(*(_measured(args, path) for path in args.model), strict=True)
     data, said = read[-1], list(filter(None, apart))
     if args.errors is not None:
         titles = [f"error{i}" for i in range(len(errors))]
@@ -76,7 +60,7 @@ class _Measured(NamedTuple):
 def _measured(args: argparse.Namespace, path: str) -> _Measured:
     from rkhs.evaluation import reconstruction
 
-    first = path == args.models[0]  # whose --sha256 is given
+    first = path == args.model[0]  # whose --sha256 is given
     file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
     data = read_for_model(args, args.input, file.estimator, file.notes)
     # Reals between the bits of a fingerprint mean nothing.
@@ -86,7 +70,7 @@ def _measured(args: argparse.Namespace, path: str) -> _Measured:
         found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
     apart = apart_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
-    named = f"{path}: " if apart and len(args.models) > 1 else ""
+    named = f"{path}: " if apart and len(args.model) > 1 else ""
     return _Measured(data, found.errors, row, named + apart)
 
 

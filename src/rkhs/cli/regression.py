@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rkhs.estimators import OperatorKernelRegressorCV
 
 
-LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "auto")
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.fit import add_fit_options, say_kernel
-from rkhs.cli.inputs import add_input_options, column, read_for_model, user_errors
-from rkhs.cli.models import add_model_options, of_class, read_model_file
+from rkhs.cli.fit import COMPONENTS, FIT, say_kernel
+from rkhs.cli.inputs import read_for_model, user_errors
+from rkhs.cli.models import add_model, of_class, read_model_file
+from rkhs.cli.options import INPUT, JSON, ROBUST, changed, declare, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, write_model
-from rkhs.cli.parser import changed, refuse_flags
-from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
-from rkhs.cli.summaries import add_json_option, tell
+from rkhs.cli.robust import fit_items, plan_robust
+from rkhs.cli.summaries import tell
 from rkhs.cli.targets import read_coloured, values_beside, without_columns
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ examples:
 
 Open the page in a browser. It is one file, needs no network, and can be sent to somebody else."""
 
+_OPTIONS = f"""
+-o, --output PAGE  page to write (default %(default)s)
+--target COLUMN  column that colours the map; the model does not see it
+--at-most N  largest number of items on the page, evenly spaced in the file (default %(default)s)
+--save-model MODEL  also write the fitted model{JSON}"""
 _OF_FITS = (
     "estimator",
     "kernel",
@@ -54,28 +59,12 @@ _OF_FITS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = _EXAMPLES
-    file = add_model_options(parser)
+    file = add_model(parser)
     file.metavar = "FILE"
     file.help = "a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too"
     parser.add_argument("input", metavar="DATA", nargs="?", help="items for the model of FILE")
-    parser.add_argument(
-        "-o", "--output", metavar="PAGE", default="report.html", help="page to write (default %(default)s)"
-    )
-    parser.add_argument(
-        "--target", metavar="COLUMN", type=column, help="column that colours the map; the model does not see it"
-    )
-    parser.add_argument(
-        "--at-most",
-        metavar="N",
-        type=int,
-        default=5000,
-        help="largest number of items on the page, evenly spaced in the file (default 5000)",
-    )
-    parser.add_argument("--save-model", metavar="MODEL", help="also write the fitted model")
-    add_json_option(parser)
-    add_fit_options(parser)
-    add_robust_options(parser, scores=False)
-    add_input_options(parser)
+    declare(parser, _OPTIONS + COMPONENTS + FIT + ROBUST + INPUT)
+    parser.set_defaults(output="report.html", at_most=5000)
 
 
 def run(args: argparse.Namespace) -> int:

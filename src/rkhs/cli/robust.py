@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs._core.errors import InputError
-from rkhs.cli.inputs import real
-from rkhs.cli.parser import refuse_flags
+from rkhs.cli.options import refuse_flags
 from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
 
 if TYPE_CHECKING:
@@ -21,28 +20,6 @@ if TYPE_CHECKING:
 
 _SHOWN, _LARGEST = 30, 5
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
-
-
-def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) -> None:
-    """Declare the options."""
-    group = parser.add_argument_group("rows that are wrong")
-    group.add_argument("--robust", action="store_true", help="find rows that look wrong, and fit without them")
-    if scores:
-        group.add_argument(
-            "--scores", metavar="FILE", help="with --robust: write a score for each row; above 1 the row looks wrong"
-        )
-    group.add_argument(
-        "--trim",
-        metavar="T",
-        type=real,
-        help="with --robust: a score of 1 is T times the upper quartile of the errors (default 4)",
-    )
-    group.add_argument(
-        "--leave-out",
-        metavar="ROW,...",
-        help="rows to leave out of the fit and of the codes, by name or by number from 1; with --robust: apart, for "
-        "the rows that stand apart",
-    )
 
 
 def plan_robust(args: argparse.Namespace) -> None:

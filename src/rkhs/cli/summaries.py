@@ -9,13 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Declare the option."""
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object, for programs, and nothing else on standard output"
-    )
-
-
 def tell(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
     """Print facts for programs with ``--json``, else lines for people, unless ``--quiet``."""
     if args.json:

@@ -10,7 +10,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.parser import changed
+from rkhs.cli.options import changed
 from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:

@@ -9,32 +9,26 @@ import sys
 from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
-from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
-from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
-from rkhs.cli.models import add_model_options, of_class, read_model_file
+from rkhs.cli.engines import engine_settings, find_rows
+from rkhs.cli.inputs import read_for_model, user_errors
+from rkhs.cli.models import add_model, of_class, read_model_file
+from rkhs.cli.options import ENGINE, INPUT, declare
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import write_numbers
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
+_OPTIONS = """
+-o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files written block by block
+--layer L  hidden layer of a deep autoencoder, from 1
+--stream  read a .npy or parquet file block by block and write .npy the same way"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_model_options(parser, rows=True)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files written block by block",
-    )
-    parser.add_argument("--layer", type=int, metavar="L", help="hidden layer of a deep autoencoder, from 1")
-    parser.add_argument(
-        "--stream", action="store_true", help="read a .npy or parquet file block by block and write .npy the same way"
-    )
-    add_engine_options(parser)
-    add_input_options(parser)
+    add_model(parser, rows=True)
+    declare(parser, _OPTIONS + ENGINE + INPUT, output={"required": True})
 
 
 def run(args: argparse.Namespace) -> int:

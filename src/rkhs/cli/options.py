@@ -1,0 +1,116 @@
+"""Options as ``--help`` prints them, and those that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from rkhs._core.errors import InputError
+from rkhs.data.formats import KINDS, PRINTS
+
+KERNEL = "\n--kernel EXPRESSION  kernel on the rows; rkhs fit --help lists them"
+MIXED = """
+--mixed  the table holds numbers, texts and missing cells, whatever they look like; with --kernel mixed_table nothing is
+    filled"""
+SCALE = """
+--scale-columns {yes,no,auto}  standardise the columns (default auto: those of a table whose spreads differ more than
+    tenfold, unless they look like curves, images or spectra); the model file keeps it, and decoding undoes it"""
+DROP = "\n--drop-columns A,B,...  columns to leave out, by name or by position from 0"
+JSON = "\n--json  print one JSON object, for programs, and nothing else on standard output"
+ROBUST = """
+rows that are wrong:
+--robust  find rows that look wrong, and fit without them
+--trim T  with --robust: a score of 1 is T times the upper quartile of the errors (default 4)
+--leave-out ROW,...  rows to leave out of the fit and of the codes, by name or by number from 1; with --robust: apart,
+    for the rows that stand apart"""
+ENGINE = """
+computing:
+--engine {serial,threads,dask}  what computes the blocks of rows
+--scheduler ADDRESS  address of a Dask cluster, such as tcp://host:8786
+--jobs N  threads, or Dask workers to start on this machine"""
+MODEL = """
+reading the model:
+--sha256 DIGITS  refuse MODEL unless its bytes have this SHA-256
+--max-bytes N  memory that a model may take (default: 1 GiB, and at most 32 MiB more than 72 times its file)"""
+INPUT = f"""
+reading the input:
+--kind {{{",".join(KINDS)}}}  what the items are, if the name of the file does not say it; without this flag folders are
+    graphs, .txt lines of text, .ts series, .csv, .tsv and .npz vectors
+--fingerprint {{{",".join(PRINTS)}}}  kind of fingerprint of SMILES (default morgan; counts: how often each Morgan
+    feature occurs)
+--radius R  radius of Morgan fingerprints, in bonds (default 2)
+--bits N  length of fingerprints (default 2048)
+--columns A,B,...  columns to use, by name, else by position from 0
+--index-column COLUMN  column that holds the names of the rows
+--smiles COLUMN  column that holds the SMILES (needs rkhs[chem])
+--skip-bad-smiles  leave out SMILES that cannot be read, and say so
+--key NAME  array of a .npz file or sheet of a .xlsx file to read
+--delimiter CHAR  character between the cells of a text file
+--encoding NAME  encoding of a text file, such as cp1252 (default utf-8)
+--decimal CHAR  decimal mark of a text file (default: look)
+--comment CHAR  character that begins comments in a text file
+--skip-rows N  rows above the table in a text file (default: look)
+--missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
+--header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
+CONFIG = """
+configuration:
+--config FILE.toml  read flags from a file; flags on the command line win over it
+--print-config  print the flags as TOML, and do nothing else
+--traceback  show where an error arose, for bug reports"""
+
+
+def declare(parser: argparse.ArgumentParser, text: str, **more: dict[str, Any]) -> None:
+    """Declare options: flags, a placeholder that says the type, two blanks, the help; lines with a colon name groups.
+
+    ``{a,b}`` are choices, and an option without a placeholder is a switch; ``more`` has what else argparse is told.
+    """
+    group: Any = parser
+    for entry in re.split(r"\n(?=\S)", text.strip()):
+        head, _, said = entry.partition("  ")
+        if not said:
+            group = parser.add_argument_group(head.removesuffix(":"))
+            continue
+        *flags, last = head.split(", ")
+        flag, _, placeholder = last.partition(" ")
+        options: dict[str, Any] = {"metavar": placeholder, "type": _TYPES.get(placeholder)}
+        if placeholder.startswith("{"):
+            options = {"choices": placeholder[1:-1].split(",")}
+        elif not placeholder:
+            options = {"action": "store_true"}
+        elif "several times" in said:
+            options["action"] = "append"
+        options |= {"help": " ".join(said.split())} | more.get(flag.lstrip("-").replace("-", "_"), {})
+        group.add_argument(*flags, flag, **options)
+
+
+def changed(args: argparse.Namespace, **others: Any) -> argparse.Namespace:
+    """The arguments with others in their place."""
+    return argparse.Namespace(**{**vars(args), **others})
+
+
+def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Refuse the first of the flags that was given; ``why`` follows its name in the error."""
+    for name in names:
+        if getattr(args, name, None) not in (None, False, [], "auto"):
+            raise InputError(f"--{name.replace('_', '-')} {why}")
+
+
+def column(text: str) -> str | int:
+    """Turn what was typed for a column into its position, if it is a number that names none, or its name."""
+    from rkhs.data.dataset import Typed
+
+    return Typed(text) if text.isdecimal() and str(int(text)) == text else text
+
+
+def real(text: str) -> float:
+    """Turn what was typed for a number into a finite one."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"expected a finite number; got {text}")
+    return value
+
+
+_TYPES: dict[str, Any] = {**dict.fromkeys("KLNR", int), "A": float, "COLUMN": column, "T": real, "VALUE": real}
