@@ -16,7 +16,8 @@ import pandas
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rkhs._core.errors import InputError
-from rkhs.cli.inputs import add_input_options, read_input
+from rkhs.cli.inputs import read_input
+from rkhs.cli.options import INPUT, MIXED, declare
 from rkhs.data import Dataset, read_chunks, read_mixed, read_table
 
 QUICK = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -222,8 +223,7 @@ def of_numpy(draw: st.DrawFn) -> Written:
 def by_command(path: Path, **options: str) -> Dataset:
     """As the commands read a file."""
     parser = argparse.ArgumentParser()
-    add_input_options(parser)
-    parser.add_argument("--mixed", action="store_true")
+    declare(parser, MIXED + INPUT)
     flags = [text for name, value in options.items() for text in (f"--{name}", value)]
     return read_input(parser.parse_args(flags), str(path))
 
