@@ -10,18 +10,11 @@ from studies.papers.claims.verdicts import Answer, Part, run_of
 _NOT_OURS = "does not apply"
 
 
-@run_of("krl-downstream")
-def downstream(fast: bool) -> Answer:
-    """Two constants stand in an appendix that is not public with the text."""
-    return {
-        "a": Part(cannot("c1 and c2 stand in an appendix that we do not have; without them it says nothing"), _NOT_OURS)
-    }
-
-
 @run_of("krl-fig3-svhn")
 def svhn(fast: bool) -> Answer:
     """No package of the index holds SVHN, and no set at hand is one of photographed digits."""
-    return {"a": Part(cannot("SVHN is not at hand, and no set at hand is like it: photographs of digits"), _NOT_OURS)}
+    missing = Part(cannot("SVHN is not at hand, and no set at hand is like it: photographs of digits"), _NOT_OURS)
+    return {"a": missing, "b": missing}
 
 
 @run_of("dual-fig2-5")
