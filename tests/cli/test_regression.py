@@ -79,6 +79,81 @@ def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pyt
     assert "predicts        size, price" in capsys.readouterr().out
 
 
+PERSONS = [f"p{i % 7}" for i in range(30)]
+
+
+def grouped(folder: Path) -> None:
+    rows = [f"{ROWS[i]},{PERSONS[i]},{','.join(map(repr, [*X[i].tolist(), *Y[i].tolist()]))}" for i in range(30)]
+    rows[4] = rows[4].rpartition(",")[0] + ","  # a row without a size
+    (folder / "persons.csv").write_text("\n".join(["row,person,a,b,price,size", *rows]) + "\n")
+
+
+def test_groups_are_left_out_together_and_predict_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grouped(folder)
+    assert fit("persons.csv", "--groups", "person", "--drop-columns", "price", "--predict", "size") == 0
+    known = np.arange(30) != 4
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS)
+    search.fit(X[known], Y[known, 1], groups=np.array(PERSONS)[known])
+    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
+    np.testing.assert_array_equal(model.predict(pd.DataFrame(X, columns=["a", "b"])), search.predict(X))
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert f"held-out error: {(-search.best_score_) ** 0.5:.4g} +- " in said
+    assert ", each of 7 groups of person left out in turn)" in said
+    assert "a row of another person is less sure\n" in said
+    assert main(["predict", "m.rkhs", "persons.csv", "-o", "p.csv"]) == 0
+
+
+def test_groups_by_position_are_no_input_of_the_model(folder: Path) -> None:
+    np.savetxt("plain.csv", np.c_[np.arange(30) % 7, X, Y], delimiter=",")
+    assert fit("plain.csv", "--groups", "0", "--predict", "3,4") == 0
+    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.npy"]) == 0
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y, groups=np.arange(30) % 7)
+    np.testing.assert_array_equal(np.load("p.npy"), search.predict(X))
+
+
+def test_groups_of_classes_are_in_one_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The class is that of the group, and its rows are copies up to noise: only their neighbours of the group know it.
+    rng = np.random.default_rng(0)
+    centres, kinds = 10.0 * rng.normal(size=(12, 3)), ["dog" if i % 2 else "cat" for i in range(12)]
+    rows = [
+        [*(centres[i] + 0.01 * rng.normal(size=3)).tolist(), kinds[i], f"g{i}"] for i in range(12) for _ in range(5)
+    ]
+    Path("kinds.csv").write_text("\n".join(["a,b,c,kind,litter", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    said = []
+    for flags in ([], ["--groups", "litter"]):
+        more = [] if flags else ["--drop-columns", "litter"]
+        assert main(["fit", "kinds.csv", "--predict", "kind", *flags, *more, "-o", "m.rkhs", "--json"]) == 0
+        said.append(json.loads(capsys.readouterr().out)["accuracy"])
+    assert said[0] > 0.95
+    assert said[1] < 0.8
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["--groups", "persn"], "--groups .*'persn'.*person"),
+        (["--groups", "price"], "--groups must name a column beside those of --predict and --columns; got price"),
+        (["--groups", "person", "--columns", "person,a"], "got person; name another"),
+        (["--groups", "one"], "--groups must hold at least 2 groups of rows of positive weight; got 1"),
+        (["--groups", "person", "--loss", "huber"], "--groups must be left out where the choice has no closed form"),
+        (["--groups", "person", "--robust"], "--groups does not go with --robust"),
+        (["--groups", "person", "--gram"], "--groups names a column of a table.* got a Gram matrix"),
+    ],
+)
+def test_groups_that_cannot_be_left_out_are_refused(
+    folder: Path, words: list[str], match: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.DataFrame({"person": PERSONS, "one": 1, "a": X[:, 0], "price": Y[:, 0]}).to_csv("some.csv", index=False)
+    assert fit("some.csv", "--predict", "price", *words) == 2
+    assert re.search(match, capsys.readouterr().err)
+    assert not Path("m.rkhs").exists()
+
+
+def test_groups_go_with_predict_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--groups", "a") == 2
+    assert "--groups goes with --predict COLUMN" in capsys.readouterr().err
+
+
 def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(5)
     curves = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 16)) + 0.1 * rng.normal(size=(60, 16))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import sklearn
 import torch
 from sklearn.model_selection import cross_validate
 
-from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor
+from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs.errors import InputError
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear
@@ -69,6 +70,33 @@ def test_the_choice_is_that_of_refits_without_each_group(kind: Any, weighted: bo
     assert model.reg_ > kind(Gaussian(0.4), center=False).fit(X, Y).reg_  # rows of a person say much of each other
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("operator", [None, np.diag([1.0, 0.3, 0.3])], ids=["identity", "matrix"])
+def test_the_search_leaves_groups_out_as_refits_do(operator: Any, weighted: bool) -> None:
+    X, Y, groups = made()
+    w = np.random.default_rng(1).integers(0, 3, 34) if weighted else np.ones(34, dtype=int)
+    names = np.array([f"person {g}" for g in groups], dtype=object)
+    settings: dict[str, Any] = {"kernel": Gaussian(0.4), "operator": operator}
+    search = OperatorKernelRegressorCV(**settings, regs=[1e-3, 1e-1]).fit(X, Y + 3.0, w, groups=names)
+    errors, masses = np.empty((2, 10)), np.array([w[groups == g].sum() for g in range(10)])
+    for (i, reg), g in itertools.product(enumerate([1e-3, 1e-1]), range(10)):
+        out, rest = (groups == g) & (w > 0), (groups != g) & (w > 0)
+        without = OperatorKernelRegressor(**settings, reg=reg).fit(X[rest], Y[rest] + 3.0, w[rest])
+        squares = ((without.predict(X[out]) - Y[out] - 3.0) ** 2).sum(1)
+        errors[i, g] = w[out] @ squares / masses[g] if masses[g] else 0.0
+    found = search.cv_errors_[0, :, 0]
+    np.testing.assert_allclose(np.sort(found), np.sort(errors[:, masses > 0]), rtol=1e-8)
+    assert search.best_score_ == pytest.approx(-(errors @ masses / masses.sum()).min())
+    assert search.reg_ == [1e-3, 1e-1][np.argmin(errors @ masses)]
+
+
+@pytest.mark.parametrize("settings", [{"cv": 3}, {"loss": "huber"}], ids=str)
+def test_groups_beside_folds_of_the_search_are_refused(settings: dict[str, Any]) -> None:
+    X, Y, groups = made()
+    with pytest.raises(InputError, match="groups must be left out where the choice has no closed form"):
+        OperatorKernelRegressorCV(**settings).fit(X, Y, groups=groups)
+
+
 def test_groups_of_one_row_are_rows_left_out_in_turn() -> None:
     X, Y, _ = made()
     for kernel, operator in ((Gaussian(0.4), None), (Gaussian(0.4), "covariance")):
@@ -113,7 +141,7 @@ def test_groups_count_where_they_have_weight() -> None:
 def test_groups_beside_a_choice_without_closed_form_are_refused(settings: dict[str, Any], gap: bool) -> None:
     X, Y, groups = made()
     Y[0, 0] = np.nan if gap else Y[0, 0]
-    with pytest.raises(InputError, match="groups must be None where reg is not chosen"):
+    with pytest.raises(InputError, match="groups must be left out where the choice has no closed form"):
         OperatorKernelRegressor(**settings).fit(X, Y, groups=groups)
 
 

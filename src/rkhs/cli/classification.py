@@ -13,7 +13,7 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import tell
-from rkhs.cli.targets import read_column_of, read_with_values
+from rkhs.cli.targets import read_column_of, read_with_values, values_beside
 from rkhs.data.formats import is_table
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def fit_classifier(args: argparse.Namespace) -> int:
         estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
         codes = estimator.fit(data.items).codes_
         classes = np.array(y[known].tolist())
-        score = _cross_validated(codes[known], classes, _copies(data)[known], args.seed or 0)
+        together = _copies(data) if args.groups is None else values_beside(args, args.groups, "--groups", data)
+        score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,

@@ -78,6 +78,8 @@ prediction of numbers or of a class:
     SMILES, texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty
 --targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
     predicted, such as the second halves of curves, and it is read by the same flags as INPUT
+--groups COLUMN  column that says which rows belong together, such as those of one person: they are left out together
+    where settings are chosen and errors measured, and the column predicts nothing
 --loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
     epsilon_insensitive are robust to outliers; auto: squared or huber, by error{ROBUST}
 --scores FILE  with --robust: write a score for each row; above 1 the row looks wrong{ENGINE}{INPUT}"""
@@ -141,7 +143,7 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
-    refuse_flags(args, ("loss",), "goes with --predict COLUMN; got it without; name a column, or leave it out")
+    refuse_flags(args, ("loss", "groups"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
     outputs = Outputs(("INPUT", args.input))
     if args.output is None and args.codes is None:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")

@@ -16,7 +16,7 @@ from rkhs.cli.outputs import Outputs, plan_predictor, write_model
 from rkhs.cli.robust import fit_regressor_robustly
 from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import tell
-from rkhs.cli.targets import places_left_out, read_with_numbers
+from rkhs.cli.targets import beside_groups, places_left_out, read_with_numbers, values_beside
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def fit_predictor(args: argparse.Namespace) -> int:
     from rkhs.cli.classification import fit_classifier, names_classes
 
     Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into
+    args = beside_groups(args)
     return fit_classifier(args) if names_classes(args) else _fit_regressor(args)
 
 
@@ -76,7 +77,8 @@ def _fit_regressor(args: argparse.Namespace) -> int:
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorKernelRegressorCV:
     """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
     losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
-    fitted = [_regressor(args, data, loss).fit(data.items, y) for loss in losses]
+    groups = None if args.groups is None else values_beside(args, args.groups, "--groups", data)
+    fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
     return max(fitted, key=lambda model: model.best_score_)
 
 
@@ -165,6 +167,7 @@ def _facts(
         "reg": model.reg_,
         **_errors(model, fitted),
         "folds": model.cv_errors_.shape[-1],
+        "groups": args.groups,
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
         "ends": list(_ends(model, fitted, names, found)),
@@ -217,6 +220,8 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
     folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else f"each of {facts['folds']} left out in turn"
+    if facts["groups"] is not None:
+        folds = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
     explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
@@ -226,6 +231,10 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
         f"{explained}; the mean in place of a model: {facts['error of the mean']:.4g}",
     ]
     lines += facts["ends"]
+    if facts["groups"] is not None:
+        lines.append(
+            f"ends that rkhs predict writes are for these groups; a row of another {facts['groups']} is less sure"
+        )
     lines += _suspicious_rows(facts, counted)
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""

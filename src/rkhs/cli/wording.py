@@ -56,6 +56,7 @@ _PHRASES = {
     "columns='scaled'": "--scale-columns yes",
     'gram="cross"': "rkhs transform with a model",
     "gram=False": "no --gram",
+    "groups must": "--groups must",
     "header=False": "--header no",
     "header=True": "--header yes",
     "kernel='precomputed'": "--gram",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
@@ -108,7 +108,8 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
     best_score_ : float
         Minus the smallest held-out error.
     cv_errors_ : ndarray of shape (gammas, regs, losses, folds)
-        Held-out errors. With every row left out in turn, a fold is a row of positive weight with its copies.
+        Held-out errors. With every row left out in turn, a fold is a row of positive weight with its
+        copies, or a group.
     losses_ : list of Loss
         What the third axis means.
     criterion_ : {"squared", "norm"}
@@ -177,7 +178,7 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> OperatorKernelRegressorCV:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters, then fit on all data.
 
         Parameters
@@ -186,6 +187,9 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         y : array of shape (n,) or (n, q)
         sample_weight : array of shape (n,), optional
             Weighs both the loss and the held-out errors.
+        groups : array of shape (n,), optional
+            Labels. All rows of a label are left out at once, as in :class:`OperatorKernelRegressor`. It needs what
+            ``cv="auto"`` needs to leave rows out in closed form.
 
         Returns
         -------
@@ -210,7 +214,9 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         self.losses_ = self._losses(training.goal, weights)
         grids = [self._grid(kernel, training, weights, regs) for kernel in kernels]
         self.regs_ = np.array([grid.regs for grid in grids])
-        mean = self._compare(grids, training, None if self._leaves_out(kernels[0], loss, weights, gaps=gaps) else y)
+        closed = self._leaves_out(kernels[0], loss, weights, gaps=gaps)
+        together = self._read_groups(groups, training, kernels[0], closed=closed)
+        mean = self._compare(grids, training, None if closed else y, together)
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
         self.best_score_ = -float(mean[g, r, j])
@@ -236,13 +242,16 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
         closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
         return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
 
-    def _compare(self, grids: list[MachineGrid], training: Training, y: Any) -> np.ndarray:
+    def _compare(self, grids: list[MachineGrid], training: Training, y: Any, together: Any) -> np.ndarray:
         """Mean held-out errors (gammas, regs, losses): on folds of the targets, or of rows left out in turn (None)."""
         weights = grids[0].weights
         if y is None:
-            first, _, w = merged_copies(training.groups, weights)
-            errors = [self._finite(grid.left_out_errors(first[w > 0.0], w[w > 0.0])) for grid in grids]
-            shares = w[w > 0.0].cpu().numpy()
+            first, _, w = merged_copies(training.groups if together is None else None, weights)
+            rows, w = first[w > 0.0], w[w > 0.0]
+            _, number, mass = merged_copies(None if together is None else together[rows.cpu().numpy()], w)
+            groups = None if together is None else number
+            errors = [self._finite(grid.left_out_errors(rows, w, groups)) for grid in grids]
+            shares = mass.cpu().numpy()
         else:
             folds = self._folds(y, weights)
             errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,34 +44,41 @@ def left_out_path(
         inverse = 1.0 / (spectrum + float(reg))
         c = root * (Q @ (inverse * turned))
         if together is not None:
-            yield _without_groups(root * Q, inverse, c, eigenvalues, together), c
+            found, numbers = torch.empty_like(c), torch.as_tensor(together, device=c.device)
+            for a in eigenvalues.unique():
+                columns = (eigenvalues == a).nonzero()[:, 0]
+                lines = inverse[:, columns[0]].expand_as(Q)
+                found[:, columns] = _of_blocks(root * Q, lines, turned[:, columns], numbers)
+            yield found, c
             continue
         diagonal = w[:, None] * (squares @ inverse)
         yield (c / diagonal)[place], share * c[place]
 
 
-def _without_groups(V: Tensor, inverse: Tensor, c: Tensor, eigenvalues: Tensor, together: np.ndarray) -> Tensor:
-    """Residuals of items by the machine without all items of their number; ``G^-1`` is ``V diag(inverse) V^T``."""
-    found = torch.empty_like(c)
-    for number in np.unique(together):
-        rows = torch.as_tensor(np.flatnonzero(together == number), device=c.device)
-        for a in eigenvalues.unique():
-            columns = (eigenvalues == a).nonzero()[:, 0]
-            block = (V[rows] * inverse[:, columns[0]]) @ V[rows].mT
-            found[rows[:, None], columns] = torch.linalg.solve(block, c[rows[:, None], columns])
+def _of_blocks(V: Tensor, inverse: Tensor, aims: Tensor, together: Tensor) -> Tensor:
+    """``G^-1`` times aims, in the eigenbasis, over the block of ``G^-1`` of all items of an item's number."""
+    found = aims.new_empty(len(V), aims.shape[1])
+    for number in together.unique():
+        rows = (together == number).nonzero()[:, 0]
+        scaled = V[rows] * inverse[rows[0]]
+        found[rows] = torch.linalg.solve(scaled @ V[rows].mT, scaled @ aims)
     return found
 
 
 def refit_residuals(
-    K: Tensor, Y: Tensor, operator: Tensor | None, regs: Sequence[float], w: Tensor, *, center: bool
+    K: Tensor, Y: Tensor, operator: Any, regs: list[float], w: Tensor, together: Tensor | None, *, center: bool
 ) -> Iterator[Tensor]:
     """Residuals (n, q) of items by fits to the others, whose weights sum to one again, around a mean of their own."""
     # Without item i the system is ``G_i = a K + reg (1 - w_i) diag(1/w)``, up to a factor of item i alone, and with the
-    # mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``.
+    # mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``; items of one number in
+    # ``together`` (n,) have their block of ``G_i^-1`` in place of one entry.
     values, V = (Y.new_ones(1), None) if operator is None else torch.linalg.eigh(operator)
     T = Y if V is None else Y @ V
-    root, rest = w.sqrt()[:, None], (1.0 - w)[:, None]
-    means = (w @ T - w[:, None] * T) / rest if center else torch.zeros_like(T)
+    root, own = w.sqrt()[:, None], torch.cat([w[:, None] * T, w[:, None]], 1)
+    if together is not None:
+        own = torch.zeros_like(own).index_add_(0, together, own)[together]
+    rest = 1.0 - own[:, -1:]
+    means = (w @ T - own[:, :-1]) / rest if center else torch.zeros_like(T)
     s, Q = torch.linalg.eigh(root * K * root.mT)
     s, turned, ones, squares = s.clamp_min(0.0), Q.mT @ (root * T), Q.mT @ root, Q * Q
     for reg in regs:
@@ -78,7 +86,10 @@ def refit_residuals(
         for j, a in enumerate(values.clamp_min(0.0)):
             columns = slice(None) if V is None else slice(j, j + 1)
             inverse = 1.0 / (a * s + reg * rest)  # (n, n): a line an item
-            solved = (Q * inverse) @ torch.cat([turned[:, columns], ones], 1)
-            diagonal = root * (squares * inverse).sum(1, keepdim=True)
+            aims = torch.cat([turned[:, columns], ones], 1)
+            if together is None:
+                solved, diagonal = (Q * inverse) @ aims, root * (squares * inverse).sum(1, keepdim=True)
+            else:
+                solved, diagonal = _of_blocks(root * Q, inverse, aims, together), root.new_ones(1)
             parts.append((solved[:, :-1] - solved[:, -1:] * means[:, columns]) / diagonal)
         yield torch.cat(parts, 1)

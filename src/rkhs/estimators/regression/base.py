@@ -112,7 +112,8 @@ class KernelMachine(KernelEstimator):
 
     @property
     def _chooses(self) -> bool:
-        return isinstance(self.reg, str) and self.reg == "auto"
+        given = getattr(self, "reg", "auto")
+        return isinstance(given, str) and given == "auto"
 
     @property
     def _regulariser(self) -> Any:
@@ -144,8 +145,8 @@ class KernelMachine(KernelEstimator):
             raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
         if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
             raise InputError(
-                "groups must be None where reg is not chosen by errors of rows left out in closed form: that needs "
-                "reg='auto', loss='squared', one kernel, storage='dense' and targets without gaps; got groups"
+                "groups must be left out where the choice has no closed form: that needs the squared loss, one kernel, "
+                "dense storage, targets without gaps, and reg, or cv, that is 'auto'; got groups"
             )
         return numbers
 

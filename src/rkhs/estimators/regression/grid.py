@@ -42,13 +42,19 @@ class MachineGrid:
             return torch.stack([ridge.held_out_errors(*part, self.regs) for part in parts], -1)[:, None]
         return torch.stack([self._of(*part) for part in parts], -1)
 
-    def left_out_errors(self, rows: Tensor, weights: Tensor) -> Tensor:
-        """Errors of every one of some rows by the machines of the others of them, shape (regs, 1, rows)."""
+    def left_out_errors(self, rows: Tensor, weights: Tensor, together: Tensor | None = None) -> Tensor:
+        """Errors of some rows, or of groups of them, by the machines of the others, shape (regs, 1, rows or groups)."""
         (K,), (term,), Y, w = self.grams, self.kernel.pairs, self.goal[rows], weights
         A = None if term.operator is None else tensor_like(check_operator(term.operator, "operator", Y.shape[1]), Y)
-        residuals = refit_residuals(K[rows][:, rows], Y, A, self.regs, w / w.sum(), center=self.options.center)
+        residuals = refit_residuals(
+            K[rows][:, rows], Y, A, self.regs, w / w.sum(), together, center=self.options.center
+        )
         squares = torch.stack([(left**2).sum(1) for left in residuals])[:, None]
-        return squares if self.criterion == "squared" else squares.sqrt()
+        errors = squares if self.criterion == "squared" else squares.sqrt()
+        if together is None:
+            return errors
+        total = torch.bincount(together, w)
+        return errors.new_zeros(*errors.shape[:2], len(total)).index_add_(2, together, errors * w) / total
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
         """Errors on the rows ``b`` of machines of the rows ``a``, shape (regs, losses)."""
