@@ -2,31 +2,134 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise
 from rkhs.estimators.kernel_contrastive import KernelContrastive
-from rkhs.kernels import Gaussian
-from rkhs.metrics.bounds import autoencoder_bound, contrastive_bound, downstream_bound, sphere_autoencoder_bound
+from rkhs.features import Nystroem
+from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from rkhs.losses import Huber
+from rkhs.metrics import bound, contrastive_bound, downstream_bound
+from rkhs.metrics.fitted_bounds import _squared_slope
 
-SIZES: dict[str, Any] = {
-    "input_norm": 2.0,
-    "encoder_norm": 3.0,
-    "decoder_norm": 5.0,
-    "encoder_trace": 7.0,
-    "decoder_lipschitz": 0.5,
+MOONS = np.random.default_rng(0).normal(size=(60, 2)) @ np.array([[1.0, 0.5, 0.2], [0.0, 0.3, -0.4]]) + 1.0
+LAYERS: dict[str, Any] = {
+    "kernel": Gaussian(0.3),
+    "decoder_kernel": Gaussian(1.0),
+    "linear_part": "kernel",
+    "reg": 1e-2,
 }
 
 
-def test_autoencoder_terms_by_hand() -> None:
-    terms = autoencoder_bound(100, **SIZES, decoder_origin=4.0, C0=2.0, delta=0.1).terms
-    assert terms["complexity"] == pytest.approx(2 * 0.5 * 2 * 3 * 5 * np.sqrt(0.07))
-    assert terms["origin"] == pytest.approx(16 * np.sqrt(np.pi) * 2 * 5 * 0.2)
-    assert terms["deviation"] == pytest.approx(24 * 4 * np.sqrt(np.log(20) / 200))
-    assert not autoencoder_bound(100, **SIZES).exact
+def fitted(X: np.ndarray = MOONS, **settings: Any) -> KernelAutoencoder:
+    return KernelAutoencoder(**{**LAYERS, "tol": 1e-2, **settings}).fit(X)
+
+
+def slow_norm(k: Any, points: np.ndarray, coefs: np.ndarray) -> float:
+    """``||f||`` by its definition, ``sum_ij k(x_i, x_j) <c_i, c_j>``."""
+    pairs = [(i, j) for i in range(len(points)) for j in range(len(points))]
+    return sum(k(points[i], points[j]) * coefs[i] @ coefs[j] for i, j in pairs) ** 0.5
+
+
+def gaussian(gamma: float) -> Any:
+    return lambda x, y: np.exp(-gamma * ((x - y) ** 2).sum())
+
+
+def units(X: np.ndarray) -> np.ndarray:
+    """Rows as the fit reads them: centred, of total variance one."""
+    centred = X - X.mean(0)
+    return centred / (centred**2).sum(1).mean() ** 0.5
+
+
+def test_terms_of_two_layers_are_those_of_slow_formulas() -> None:
+    model = fitted()
+    s = slow_norm(gaussian(0.3), MOONS, model.encoder_coefs_[0])
+    t = slow_norm(gaussian(1.0), model.layer_codes_[0], model.decoder_coef_)
+    rebuilt = model.inverse_transform(model.codes_) - MOONS.mean(0)
+    rebuilt /= ((MOONS - MOONS.mean(0)) ** 2).sum(1).mean() ** 0.5
+    M = max(np.linalg.norm(units(MOONS), axis=1).max(), np.linalg.norm(rebuilt, axis=1).max())
+    terms, L = bound(model, C0=2.0, delta=0.1).terms, (3 * 2.0) ** 0.5
+    assert terms["complexity"] == pytest.approx(2 * L * M * s * t * (2 / 60) ** 0.5, rel=1e-8)
+    assert terms["origin"] == pytest.approx(16 * np.sqrt(np.pi) * M * t * (3 / 60) ** 0.5, rel=1e-8)
+    assert terms["deviation"] == pytest.approx(24 * M**2 * (np.log(20) / 120) ** 0.5, rel=1e-8)
+    known = bound(model, C0=2.0, kernel_bound=4.0, output_bound=2.0 * M).terms
+    assert known["complexity"] == pytest.approx(4.0 * terms["complexity"])
+    assert not bound(model).exact
+
+
+def test_reconstructions_count_where_they_are_larger_than_the_rows() -> None:
+    model = fitted()
+    before, layer = bound(model).terms, model.model_.layers[0]
+    model.model_ = replace(model.model_, layers=(replace(layer, held=10.0 * layer.coefficients),))
+    assert bound(model).terms["deviation"] > 9.0 * before["deviation"]
+
+
+def test_terms_on_the_sphere_are_those_of_slow_formulas() -> None:
+    kernel = Polynomial(2, 1.0, 1.0)
+    model = fitted(constraint="sphere", decoder_kernel=kernel, reg=(1e-2, 1e-1))
+    s = slow_norm(gaussian(0.3), MOONS, model.encoder_coefs_[0])
+    t = slow_norm(lambda x, y: (x @ y + 1.0) ** 2, model.layer_codes_[0], model.decoder_coef_)
+    terms = bound(model, delta=0.5).terms
+    assert terms["penalty"] == pytest.approx(60 * (1e-2 * s**2 + 1e-1 * t**2), rel=1e-8)
+    assert terms["complexity"] == pytest.approx(t * (3 * 4.0 / 60) ** 0.5, rel=1e-8)  # (1 + 1)^2 at unit codes
+    assert terms["deviation"] == pytest.approx((np.log(2) / 60) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.7), Matern(1.5, 0.7), Matern(2.5, 0.7), 2.0 * Gaussian(0.2) + 0.5 * Linear()], ids=repr
+)
+def test_the_steepest_slope_is_that_of_near_codes(kernel: Kernel) -> None:
+    Z = np.random.default_rng(1).normal(size=(40, 2))
+    for h, least in ((1e-3, 0.999), (1.0, 0.0)):
+        both = np.concatenate([Z, Z + h * np.array([0.6, 0.8])])
+        K = np.asarray(kernel(both))
+        slopes = (np.diag(K)[:40] + np.diag(K)[40:] - 2.0 * np.diag(K[:40, 40:])) / h**2
+        assert least * _squared_slope(kernel) <= slopes.max() <= (1.0 + 1e-6) * _squared_slope(kernel)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_bound_of_an_autoencoder_holds_on_drawn_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(2, 3))
+    X, new = (np.tanh(rng.normal(size=(n, 2)) @ A) for n in (80, 4000))
+    model = fitted(X, center=False, scale=False, refine=False)
+    gap = model.reconstruction_error(new).mean() - ((model.inverse_transform(model.codes_) - X) ** 2).sum(1).mean()
+    assert 0.0 < gap <= bound(model, output_bound=3.0**0.5).total
+
+
+@pytest.mark.parametrize(
+    ("settings", "lacking"),
+    [
+        ({"n_components": (2, 1)}, "one hidden layer"),
+        ({"kernel": "auto", "decoder_kernel": "auto", "linear_part": "free"}, "linear_part='kernel', since a free one"),
+        ({"output_kernel": "same"}, "the identity on features has no trace"),
+        ({"loss": Huber(0.5)}, "the squared loss"),
+        ({"noise": GaussianNoise(0.1)}, "no targets and no noise"),
+        ({"operators": (np.eye(2), None)}, "no operators"),
+        ({"constraint": "ball"}, "constraint 'none' or 'sphere'"),
+        ({"storage": Nystroem(20)}, "storage='dense'"),
+        ({"decoder_kernel": Laplacian("l2", 1.0)}, "decoder_kernel whose features have a Lipschitz constant"),
+        ({"decoder_kernel": Gaussian(1.0) + Matern(0.5, 1.0)}, "decoder_kernel whose features have a Lipschitz"),
+        ({"decoder_kernel": Polynomial(2, scale=1.0)}, "decoder_kernel whose features have a Lipschitz constant"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_models_without_a_theorem_are_refused(settings: dict[str, Any], lacking: str) -> None:
+    with pytest.raises(InputError, match=re.escape(lacking)):
+        bound(fitted(**settings))
+
+
+def test_weights_are_refused() -> None:
+    model = KernelAutoencoder(**LAYERS, tol=1e-2).fit(MOONS, sample_weight=np.arange(1.0, 61.0))
+    with pytest.raises(InputError, match="equal weights"):
+        bound(model)
 
 
 def test_contrastive_terms_by_hand() -> None:
@@ -44,15 +147,6 @@ def test_contrastive_terms_by_hand() -> None:
         for w in (100.0, 200.0)
     ]
     assert large[1]["complexity"] / large[0]["complexity"] == pytest.approx(16.0, rel=1e-3)
-
-
-def test_sphere_terms_by_hand() -> None:
-    terms = sphere_autoencoder_bound(
-        400, n_outputs=9, encoder_norm=2.0, decoder_norm=3.0, reg=0.1, decoder_bound=4.0, delta=0.5
-    ).terms
-    assert terms["penalty"] == pytest.approx(1.3)
-    assert terms["complexity"] == pytest.approx(3 * 0.3)
-    assert terms["deviation"] == pytest.approx(np.sqrt(np.log(2) / 400))
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -100,10 +194,10 @@ def test_the_linear_downstream_loss_is_exact() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: autoencoder_bound(10, **{**SIZES, "decoder_lipschitz": np.inf}), "decoder_lipschitz must be >= 0"),
-        (lambda: autoencoder_bound(0, **SIZES), "n must be an integer >= 1"),
-        (lambda: autoencoder_bound(10**400, **SIZES), "n must be an integer that a machine can count to"),
-        (lambda: autoencoder_bound(10, **{**SIZES, "input_norm": 1e200}), "the bound is not finite .*deviation"),
+        (lambda: bound(fitted(), output_bound=1e200), "the bound is not finite .*deviation"),
+        (lambda: bound(fitted(), C0=-1.0), "C0 must be >= 0"),
+        (lambda: bound(fitted(), kernel_bound=np.inf), "kernel_bound must be >= 0"),
+        (lambda: bound(fitted(), delta=1.0), "delta must be > 0 and < 1"),
         (
             lambda: contrastive_bound(
                 "spectral", n_components=1, map_norm=1e99, traces=(1, 1, 1), n=5, kernel_bound=1e99
@@ -111,7 +205,6 @@ def test_the_linear_downstream_loss_is_exact() -> None:
             "the bound is not finite",
         ),
         (lambda: downstream_bound(0.1, ["a", 1.0]), "class_shares must hold real numbers"),
-        (lambda: autoencoder_bound(10, **SIZES, delta=1.0), "delta must be > 0 and < 1"),
         (lambda: downstream_bound(0.1, [1.0]), "class_shares must be a distribution"),
         (lambda: downstream_bound(0.1, [0.7, 0.7]), "class_shares must be a distribution"),
         (

@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, Squared, SquaredEpsilonInsensitive
-from rkhs.metrics import stability_bound, stability_constants
+from rkhs.metrics import bound, stability_constants
 
 LOSSES = [Squared(), SquaredEpsilonInsensitive(0.2), EpsilonInsensitive(0.2), Huber(0.3)]
 
@@ -58,15 +58,16 @@ def test_one_sample_never_moves_a_loss_by_more_than_beta(loss: Loss, seed: int) 
         return loss.value(torch.as_tensor(residuals)).numpy()
 
     model = fitted(np.arange(n))
-    constants, whole = stability_bound(model, output_bound=1.0), losses(model)
+    known = {"kernel_bound": model.kernel_bound_, "output_bound": 1.0}
+    constants, whole = stability_constants(loss, n, reg, **known), losses(model)
     moved = max(float(np.abs(losses(fitted(np.delete(np.arange(n), i))) - whole).max()) for i in range(n))
     assert 0.0 < moved <= constants.beta
     assert whole.max() <= constants.M
     assert model.training_loss_ == pytest.approx(whole[-n:].mean(), rel=1e-6)
-    bound = constants.bound(0.1)
-    assert whole[:40].mean() <= model.training_loss_ + bound.total
+    found = bound(model, delta=0.1, output_bound=1.0)
+    assert whole[:40].mean() <= model.training_loss_ + found.total
     deviation = (4 * n * constants.beta + constants.M) * math.sqrt(math.log(10) / (2 * n))
-    assert bound.total == pytest.approx(2 * constants.beta + deviation)
+    assert found.total == pytest.approx(2 * constants.beta + deviation)
 
 
 def in_ball(V: np.ndarray) -> np.ndarray:
@@ -97,14 +98,13 @@ def test_constants_are_those_of_the_regulariser_that_was_chosen_and_of_all_rows(
     X, Y = rng.standard_normal((30, 2)), rng.standard_normal((30, 2))
     model.fit(X, Y)
     known = {"kernel_bound": 1.0, "output_bound": float(np.linalg.norm(Y, axis=1).max())}
-    expected, found = stability_constants(model.loss_, 30, model.reg_, **known), stability_bound(model)
-    assert (found.n, found.C, found.beta) == pytest.approx((30, expected.C, expected.beta))
+    assert bound(model).terms == pytest.approx(stability_constants(model.loss_, 30, model.reg_, **known).bound().terms)
 
 
 @pytest.mark.parametrize("model", [OperatorKernelRegressor(), KernelPCA()], ids=repr)
 def test_other_models_are_refused(model: Any) -> None:
     with pytest.raises(InputError, match="model must be a fitted"):
-        stability_bound(model)
+        bound(model)
 
 
 def test_losses_without_a_profile_are_refused() -> None:

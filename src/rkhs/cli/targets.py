@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import column, named_columns, read_input, reading_options, titles_of
+from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import changed
 from rkhs.data.formats import is_table
@@ -143,15 +143,15 @@ def values_beside(args: argparse.Namespace, name: str | int, flag: str, data: Da
 
 def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
     """The arguments that read a table without its column of ``--groups``, which must be there."""
-    if args.groups is None:
+    name = args.groups
+    if name is None:
         return args
-    name = column(args.groups)
     if name in (*named_columns(args.predict), *named_columns(args.columns)):
         raise InputError(
             f"--groups must name a column beside those of --predict and --columns; got {name}; name another"
         )
     read_column_of(args, name, "--groups")
-    return without_columns(changed(args, groups=name), name)
+    return without_columns(args, name)
 
 
 def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Namespace:

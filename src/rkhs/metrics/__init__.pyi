@@ -1,9 +1,7 @@
 from rkhs.metrics.bounds import (
     Bound as Bound,
-    autoencoder_bound as autoencoder_bound,
     contrastive_bound as contrastive_bound,
     downstream_bound as downstream_bound,
-    sphere_autoencoder_bound as sphere_autoencoder_bound,
 )
 from rkhs.metrics.disentanglement import (
     Disentanglement as Disentanglement,
@@ -14,6 +12,7 @@ from rkhs.metrics.disentanglement import (
     mutual_information as mutual_information,
     sap as sap,
 )
+from rkhs.metrics.fitted_bounds import bound as bound
 from rkhs.metrics.ranking import (
     hamming_error as hamming_error,
     top_k_accuracy as top_k_accuracy,
@@ -21,6 +20,5 @@ from rkhs.metrics.ranking import (
 )
 from rkhs.metrics.stability import (
     Stability as Stability,
-    stability_bound as stability_bound,
     stability_constants as stability_constants,
 )

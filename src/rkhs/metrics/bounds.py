@@ -69,77 +69,12 @@ def check_delta(delta: float) -> float:
     return value
 
 
-def autoencoder_bound(
-    n: int,
-    *,
-    input_norm: float,
-    encoder_norm: float,
-    decoder_norm: float,
-    encoder_trace: float,
-    decoder_lipschitz: float,
-    decoder_origin: float = 0.0,
-    C0: float = 1.0,
-    delta: float = 0.05,
+def autoencoder_terms(
+    n: int, M: float, norms: tuple[float, float], trace: float, L: float, origin: float, *, C0: float, delta: float
 ) -> Bound:
-    """Excess risk of the best two-layer kernel autoencoder of the given norms.
-
-    ``C0 L M s t sqrt(Tr K_1 / n) + 16 sqrt(pi) M t sqrt(Tr K_2(0, 0) / n) + 24 M^2 sqrt(ln(2 / delta) / (2 n))``.
-
-    Parameters
-    ----------
-    n : int
-        Number of samples.
-    input_norm : float
-        ``M``, at least the supremum of the norm of inputs and of reconstructions.
-    encoder_norm, decoder_norm : float
-        ``s`` and ``t``, the norms of the two layers.
-    encoder_trace : float
-        ``sup_x Tr K_1(x, x)``: ``p`` times the supremum of the scalar kernel for the identity operator.
-    decoder_lipschitz : float
-        ``L``, the Lipschitz constant of the feature map of the decoder kernel times ``sqrt(Tr A_2)``. Gaussian:
-        ``sqrt(2 gamma)``; linear: 1.
-    decoder_origin : float, default=0.0
-        ``Tr K_2(0, 0)``; zero for a linear kernel, the number of outputs for a Gaussian one.
-    C0 : float, default=1.0
-        Universal constant without a published value: the first term is known up to it.
-    delta : float, default=0.05
-        Probability of failure.
-
-    Returns
-    -------
-    Bound
-        Terms ``complexity``, ``origin`` and ``deviation``; not exact.
-
-    Raises
-    ------
-    InputError
-        For arguments out of range; an infinite ``Tr A_2`` or Lipschitz constant has no bound.
-
-    References
-    ----------
-    Laforgue et al. (2019), theorem 5, corrected: ``docs/papers/representation_learning.md``
-
-    Examples
-    --------
-    >>> from rkhs.metrics.bounds import autoencoder_bound
-    >>> sizes = {"input_norm": 1.0, "encoder_norm": 1.0, "decoder_norm": 1.0, "encoder_trace": 2.0}
-    >>> small, large = (autoencoder_bound(n, **sizes, decoder_lipschitz=1.0) for n in (100, 400))
-    >>> round(small.total / large.total, 6)
-    2.0
-    """
-    n = check_count(n, "n")
-    M, s, t, trace, L, origin, constant = (
-        check_number(value, name, at_least=0.0)
-        for name, value in (
-            ("input_norm", input_norm),
-            ("encoder_norm", encoder_norm),
-            ("decoder_norm", decoder_norm),
-            ("encoder_trace", encoder_trace),
-            ("decoder_lipschitz", decoder_lipschitz),
-            ("decoder_origin", decoder_origin),
-            ("C0", C0),
-        )
-    )
+    """The terms of :func:`~rkhs.metrics.bound` for an autoencoder of two layers."""
+    s, t = norms
+    constant = check_number(C0, "C0", at_least=0.0)
     terms = {
         "complexity": constant * L * M * s * t * math.sqrt(trace / n),
         "origin": 16.0 * math.sqrt(math.pi) * M * t * math.sqrt(origin / n),
@@ -225,77 +160,6 @@ def contrastive_bound(
         "deviation": 3.0 * spread * math.sqrt(math.log(2.0 / check_delta(delta)) / (2.0 * n)),
     }
     return Bound(terms, exact=True)
-
-
-def sphere_autoencoder_bound(
-    n: int,
-    *,
-    n_outputs: int,
-    encoder_norm: float,
-    decoder_norm: float,
-    reg: float,
-    decoder_bound: float = 1.0,
-    delta: float = 0.05,
-) -> Bound:
-    """Terms of the bound of the sphere-constrained autoencoder, each up to an unknown constant.
-
-    ``lambda (omega_1^2 + omega_2^2)``, ``omega_2 sqrt(d gamma / n)`` and ``sqrt(ln(1 / delta) / n)``.
-
-    Parameters
-    ----------
-    n, n_outputs : int
-        Samples, and dimension ``d`` of what is rebuilt.
-    encoder_norm, decoder_norm : float
-        ``omega_1`` and ``omega_2``.
-    reg : float
-        ``lambda`` of the paper, that is ``n`` times ``reg`` of this library.
-    decoder_bound : float, default=1.0
-        ``gamma``, the largest ``k_2(s, s)`` on the unit sphere.
-    delta : float, default=0.05
-        Probability of failure.
-
-    Returns
-    -------
-    Bound
-        Terms ``penalty``, ``complexity`` and ``deviation``; not exact.
-
-    Raises
-    ------
-    InputError
-        For arguments out of range.
-
-    Notes
-    -----
-    Unreliable as printed: the complexity does not see the encoder, and with ``lambda -> 0`` and a rich encoder it
-    cannot hold (codes ``z_i = +-s`` fit random signs: Rademacher average near ``omega_2 / sqrt(2)``). See
-    ``docs/papers/representation_learning.md``.
-
-    References
-    ----------
-    Esser et al. (2024), theorem 7.
-
-    Examples
-    --------
-    >>> from rkhs.metrics.bounds import sphere_autoencoder_bound
-    >>> sphere_autoencoder_bound(100, n_outputs=4, encoder_norm=1.0, decoder_norm=5.0, reg=0.0).terms["complexity"]
-    1.0
-    """
-    n, d = check_count(n, "n"), check_count(n_outputs, "n_outputs")
-    w1, w2, lam, gamma = (
-        check_number(value, name, at_least=0.0)
-        for name, value in (
-            ("encoder_norm", encoder_norm),
-            ("decoder_norm", decoder_norm),
-            ("reg", reg),
-            ("decoder_bound", decoder_bound),
-        )
-    )
-    terms = {
-        "penalty": lam * (w1 * w1 + w2 * w2),
-        "complexity": w2 * math.sqrt(d * gamma / n),
-        "deviation": math.sqrt(math.log(1.0 / check_delta(delta)) / n),
-    }
-    return Bound(terms, exact=False)
 
 
 def downstream_bound(unsupervised_loss: float, class_shares: Any, *, loss: str = "linear") -> float:

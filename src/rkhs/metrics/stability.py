@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -12,13 +12,6 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.losses import Radial, as_loss
 from rkhs.metrics.bounds import Bound, check_delta, check_finite
-
-
-class Regressor(Protocol):
-    """What the bound asks of a fitted operator-valued regressor."""
-
-    model_: Any
-    reg_: float
 
 
 @dataclass(frozen=True)
@@ -113,59 +106,3 @@ def stability_constants(loss: Any, n: int, reg: float, *, kernel_bound: float, o
     residual = torch.tensor(M_Y + math.sqrt(2.0 * gamma2 * start / reg), dtype=torch.float64)
     C = float(profile.slope(residual))
     return Stability(float(profile.profile(residual)), C, C * C * gamma2 / (reg * n), n)
-
-
-def stability_bound(
-    model: Regressor, *, kernel_bound: float | None = None, output_bound: float | None = None
-) -> Stability:
-    """Constants of a fitted operator-valued regressor.
-
-    Parameters
-    ----------
-    model : OperatorKernelRegressor, OperatorKernelRegressorCV, InputOutputKernelRegressor or FunctionalKernelRegressor
-        Fitted with equal sample weights; ``reg`` counts as a number that was known before. The theorem is for
-        ``center=False``: a mean learned from the data is one more thing that a sample moves.
-    kernel_bound : float, optional
-        ``gamma^2`` over all inputs. Default: its largest value on the training inputs, exact for kernels with a
-        constant diagonal.
-    output_bound : float, optional
-        ``M_Y`` over all outputs. Default: the largest norm of the training outputs in the coordinates of the fit.
-
-    Returns
-    -------
-    Stability
-        ``model.training_loss_ + stability_bound(model).bound(delta).total`` bounds the expected loss. It says little
-        at the small ``reg`` that predict best: ``beta`` grows as ``1 / reg^2`` for the squared loss.
-
-    Raises
-    ------
-    InputError
-        If the model is not a fitted regressor of this kind, or has no certificates: targets with gaps, ridge regression
-        on landmarks.
-
-    References
-    ----------
-    Laforgue et al. (2020), theorems 8 to 10.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
-    >>> from rkhs import OperatorKernelRegressor
-    >>> from rkhs.losses import Huber
-    >>> from rkhs.metrics import stability_bound
-    >>> X, Y = load_linnerud(return_X_y=True)
-    >>> model = OperatorKernelRegressor(loss=Huber(1.0), reg=1.0, center=False).fit(X, Y)
-    >>> round(stability_bound(model).beta, 12)
-    0.05
-    """
-    machine = getattr(model, "model_", None)
-    known = getattr(machine, "certificates", None)
-    if machine is None or known is None or known.shares is None:
-        raise InputError(f"model must be a fitted operator-valued regressor with certificates; got {model!r}")
-    return stability_constants(
-        machine.loss,
-        len(known.shares),
-        model.reg_,
-        kernel_bound=known.kernel_bound if kernel_bound is None else kernel_bound,
-        output_bound=known.output_bound if output_bound is None else output_bound,
-    )

@@ -202,7 +202,6 @@ def _rankings_and_bounds() -> dict[str, Function]:
     def bound(name: str, **good: Any) -> Function:
         return Function(getattr(metrics, name), lambda case: dict(good), names="is not finite")
 
-    norms = {"encoder_norm": 1.0, "decoder_norm": 2.0}
     contrast = {"loss": "simple", "n_components": 2, "map_norm": 2.0, "traces": (9.0,) * 3, "n": 9, "kernel_bound": 1.0}
     shares = {"unsupervised_loss": -0.25, "class_shares": np.array([0.5, 0.25, 0.25]), "loss": "linear"}
     return {
@@ -234,18 +233,14 @@ def _rankings_and_bounds() -> dict[str, Function]:
             names="scores|losses",
             finite=False,
         ),
-        "autoencoder_bound": bound(
-            "autoencoder_bound", n=100, input_norm=1.0, encoder_trace=2.0, decoder_lipschitz=1.0, **norms
-        ),
         "contrastive_bound": bound("contrastive_bound", **contrast),
-        "sphere_autoencoder_bound": bound("sphere_autoencoder_bound", n=100, n_outputs=3, reg=0.1, **norms),
         "downstream_bound": Function(metrics.downstream_bound, lambda c: shares, ("class_shares",), ("class_shares",)),
         "stability_constants": bound(
             "stability_constants", loss=Huber(0.5), n=100, reg=0.1, kernel_bound=1.0, output_bound=1.0
         ),
-        "stability_bound": Function(
-            metrics.stability_bound,
-            lambda c: {"model": _models()["regressor"], "kernel_bound": 1.0, "output_bound": 2.0},
+        "bound": Function(
+            metrics.bound,
+            lambda c: {"model": _models()["regressor"], "delta": 0.1, "kernel_bound": 1.0, "output_bound": 2.0},
         ),
     }
 
