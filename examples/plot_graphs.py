@@ -20,7 +20,7 @@ from gallery import far_apart, save, scatter_classes
 from sklearn.neighbors import KNeighborsClassifier
 
 import rkhs
-from rkhs.data import read_graphs
+from rkhs.data import read_items
 from rkhs.kernels import WeisfeilerLehman
 
 KINDS = ("ring with tails", "tree", "random")
@@ -47,9 +47,9 @@ def load(n: int) -> tuple[list[Any], np.ndarray, str]:
     root = os.environ.get("RKHS_DATA")
     if not root:
         return (*drawn(n), "drawn graphs")
-    data = read_graphs(Path(root) / "graphs_mutag" / "graphs.npz")
-    rows = np.random.default_rng(0).permutation(len(data.graphs))[:n]
-    return [data.graphs[i] for i in rows], np.asarray(data.targets)[rows], "MUTAG"
+    data = read_items(Path(root) / "graphs_mutag" / "graphs.npz")
+    rows = np.random.default_rng(0).permutation(data.n_samples)[:n]
+    return [data.items[i] for i in rows], np.asarray(data.classes)[rows], "MUTAG"
 
 
 def main(n: int = 180) -> dict[str, float]:

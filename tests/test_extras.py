@@ -13,7 +13,7 @@ import pytest
 import rkhs
 from rkhs import plots
 from rkhs._core.errors import MissingExtraError
-from rkhs.data import read_graphs, read_table, write_codes
+from rkhs.data import read_items, read_table, write_codes
 from rkhs.engines import as_rows
 from rkhs.estimators import encode_to_parquet
 from rkhs.features import Nystroem
@@ -33,7 +33,7 @@ def model(**params: Any) -> rkhs.KernelPCA:
 USES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "molecules": ("rdkit", lambda _: MoleculeTanimoto()(["CCO"])),
     "counts of molecules": ("rdkit", lambda _: MoleculeKernel()(["CCO"])),
-    "GraphML": ("networkx", lambda folder: read_graphs(folder)),
+    "GraphML": ("networkx", lambda folder: read_items(folder)),
     "reading parquet": ("pyarrow", lambda folder: read_table(folder / "t.parquet")),
     "writing parquet": ("pyarrow", lambda folder: write_codes(folder / "new.parquet", X)),
     "codes to parquet": ("pyarrow", lambda folder: encode_to_parquet(model(), X, folder / "codes")),

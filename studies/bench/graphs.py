@@ -29,7 +29,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from rkhs import OperatorKernelRegressor
-from rkhs.data import read_graphs
+from rkhs.data import read_items
 from rkhs.kernels import ShortestPath, WeisfeilerLehman, alignment_weights
 from studies.harness.scripts import data_folder, run_script
 
@@ -87,8 +87,8 @@ def measure(name: str, repeats: int, path: Path) -> np.ndarray:
     if path.exists():
         with path.open(encoding="utf-8", newline="") as handle:
             found = {(row[0], row[1], row[2]): row[3:] for row in csv.reader(handle) if row[0] != "set"}
-    data = read_graphs(data_folder() / f"graphs_{name}" / "graphs.npz")
-    y, grams = np.asarray(data.targets), {}
+    data = read_items(data_folder() / f"graphs_{name}" / "graphs.npz")
+    y, grams = np.asarray(data.classes), {}
     path.parent.mkdir(parents=True, exist_ok=True)
     for repeat in range(repeats):
         folds = StratifiedKFold(10, shuffle=True, random_state=repeat).split(y, y)
@@ -96,7 +96,7 @@ def measure(name: str, repeats: int, path: Path) -> np.ndarray:
             key = (name, str(repeat), str(fold))
             if key in found:
                 continue
-            grams = grams or grams_of(data.graphs)
+            grams = grams or grams_of(list(data.X))
             started = time.process_time()
             row = [*one_fold(grams, y, train, test), time.process_time() - started]
             found[key] = [f"{value:.4f}" for value in row]

@@ -27,7 +27,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from rkhs import KernelPCA
-from rkhs.data import read_graphs
+from rkhs.data import read_items
 from rkhs.kernels import GlobalAlignment, Kernel, ShiftInvariant, WeisfeilerLehman, kernels_for
 from rkhs.selection import choose_kernel
 from studies.harness.scripts import data_folder, run_script
@@ -51,8 +51,8 @@ def series_of(folder: Path, name: str) -> Items:
 
 def graphs_of(folder: Path, name: str) -> Items:
     """A set of the archive of graphs."""
-    found = read_graphs(folder / f"graphs_{name}" / "graphs.npz")
-    return some(found.graphs, np.asarray(found.targets))
+    found = read_items(folder / f"graphs_{name}" / "graphs.npz")
+    return some(list(found.X), np.asarray(found.classes))
 
 
 def growth(folder: Path) -> Items:

@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from rkhs._core.errors import InputError
-from rkhs.data.graph_files import read_graphs
+from rkhs.data import read_items
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import (
@@ -94,8 +94,8 @@ def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray
         rows = np.arange(len(y))[: 100 if reduced else None]
         return [items[i] for i in rows], y[rows], [(rows[:split], rows[split:])]
     if name in GRAPHS:
-        found = read_graphs(data_folder(f"graphs_{name}") / f"graphs_{name}" / "graphs.npz")
-        items, y = list(found.graphs), np.asarray(found.targets)
+        found = read_items(data_folder(f"graphs_{name}") / f"graphs_{name}" / "graphs.npz")
+        items, y = list(found.X), np.asarray(found.classes)
     else:
         with open(data_folder(name) / name / f"{name}.csv", newline="") as file:
             table = list(csv.DictReader(file))

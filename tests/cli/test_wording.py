@@ -17,7 +17,7 @@ from rkhs.cli.main import main
 from rkhs.cli.wording import FLAGS, in_flags
 
 SOURCES = Path(rkhs.__file__).parent
-READERS = (data.read_table, data.read_items, data.read_strings, data.read_series, data.read_mixed, data.read_chunks)
+READERS = (data.read_table, data.read_items, data.read_mixed, data.read_chunks)
 ARGUMENTS = {name for read in READERS for name in inspect.signature(read).parameters} | set(FLAGS)
 PARAMETERS = {
     name

@@ -9,6 +9,7 @@ import os
 import time
 import warnings
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +24,15 @@ from rkhs.data import (
     arrays as array_files,
     molecular_fingerprints,
     read_chunks,
-    read_fasta,
-    read_graphs,
     read_items,
     read_mixed,
-    read_series,
-    read_strings,
     read_table,
     write_codes,
 )
 from rkhs.data.text import escape_formula, is_grouped_number, unescape_formula
 from rkhs.engines import as_rows
 
+read_graphs, read_series = (partial(read_items, kind=kind) for kind in ("graphs", "series"))
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
 
 
@@ -93,8 +91,8 @@ def test_only_the_array_that_is_asked_for_counts(tmp_path: Path) -> None:
     [
         *((f"x{extension}", read_table) for extension in (".csv", ".npy", ".npz", ".parquet", ".smi")),
         *((f"x{extension}", read_items) for extension in (".txt", ".ts", ".edgelist", ".npz")),
-        ("x.fasta", read_fasta),
-        ("x.txt", read_strings),
+        ("x.fasta", read_items),
+        ("x.txt", partial(read_items, kind="texts")),
         ("x.csv", read_series),
         ("x.csv", read_mixed),
         ("x_A.txt", read_graphs),
@@ -205,9 +203,7 @@ def test_a_smiles_that_rdkit_would_read_for_minutes_is_refused() -> None:
 # ---------------------------------------------------------------- arguments of another kind
 
 
-@pytest.mark.parametrize(
-    "read", [read_table, read_fasta, read_graphs, read_items, read_mixed, read_series, read_strings, read_chunks]
-)
+@pytest.mark.parametrize("read", [read_table, read_graphs, read_items, read_mixed, read_series, read_chunks])
 @pytest.mark.parametrize("path", [3, None, b"a.csv", ["a.csv"]])
 def test_what_is_no_name_of_a_file_is_refused_by_its_argument(read: Any, path: Any) -> None:
     with pytest.raises(InputError, match="`path`"):

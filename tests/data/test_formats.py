@@ -296,10 +296,10 @@ def test_days_errors_and_empty_cells_of_a_workbook(tmp_path):
 
     rows = [["day", "time", "x"], *([datetime(2024, 1, i), datetime(2024, 1, i, 12, 30), i] for i in (1, 2, 3))]
     path = _workbook(tmp_path / "t.xlsx", Sheet=[*rows, [datetime(2024, 1, 4), None, "#DIV/0!"]])
-    from rkhs.data import read_strings
+    from rkhs.data import read_items
     from rkhs.data.readers import read_column
 
-    assert read_strings(path, column="day").texts == [f"2024-01-0{i}" for i in (1, 2, 3, 4)]
+    assert read_items(path, kind="texts", columns=["day"]).items.tolist() == [f"2024-01-0{i}" for i in (1, 2, 3, 4)]
     assert np.isnan(read_column(path, "x", argument="columns")).tolist() == [False, False, False, True]
     days = read_column(path, "time", argument="columns")
     np.testing.assert_allclose(days, [19723 + 12.5 / 24, 19724 + 12.5 / 24, 19725 + 12.5 / 24, np.nan])

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
-from rkhs.data import read_graphs, read_items, read_series, read_strings
+from rkhs.data import Dataset, read_items
+
+
+def read_series(path: Path, **options: str) -> Dataset:
+    return read_items(path, kind="series", **options)
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -19,12 +23,12 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 def test_ucr_rows(tmp_path: Path) -> None:
     found = read_series(write(tmp_path, "x.tsv", "1\t0.5\t1.5\tNaN\n-1.0\t2\t3\t4\n\n"))
-    assert [one[:, 0].tolist() for one in found.series] == [[0.5, 1.5], [2.0, 3.0, 4.0]]
-    assert found.targets is not None
-    assert found.targets.tolist() == ["1", "-1"]
+    assert [one[:, 0].tolist() for one in found.items] == [[0.5, 1.5], [2.0, 3.0, 4.0]]
+    assert found.classes is not None
+    assert found.classes.tolist() == ["1", "-1"]
     plain = read_series(write(tmp_path, "x.csv", "0.5,1.5,\n2,3,4\n"))
-    assert plain.targets is None
-    for ours, theirs in zip(plain.series, found.series, strict=True):
+    assert plain.classes is None
+    for ours, theirs in zip(plain.items, found.items, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     for name, text, message in (
         ("x.tsv", "0.5\t1\n", "begins each row with its class, a whole number.*got '0.5'"),
@@ -39,10 +43,10 @@ def test_ucr_rows(tmp_path: Path) -> None:
 def test_uea_files(tmp_path: Path) -> None:
     head = "#comment\n@problemName x\n@timeStamps false\n@classLabel true a b\n@data\n"
     found = read_series(write(tmp_path, "x.ts", head + "1,2,3:4,5,6:a\n7,8:9,10:b\n"))
-    assert [one.shape for one in found.series] == [(3, 2), (2, 2)]
-    assert found.series[1].tolist() == [[7, 9], [8, 10]]
-    assert found.targets is not None
-    assert found.targets.tolist() == ["a", "b"]
+    assert [one.shape for one in found.items] == [(3, 2), (2, 2)]
+    assert found.items[1].tolist() == [[7, 9], [8, 10]]
+    assert found.classes is not None
+    assert found.classes.tolist() == ["a", "b"]
     for text, message in (
         (head + "1,2:3:a\n", r"channels of one length; got \[2, 1\]"),
         (head + "1,?,2:a\n", "expected"),
@@ -58,24 +62,23 @@ def test_arrays_of_series(tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
     np.savez(file, a=np.arange(4), b=np.ones((3, 1)))
     found = read_series(file)
-    assert found.names == ("a", "b")
-    assert [one.shape for one in found.series] == [(4, 1), (3, 1)]
+    assert found.row_names == ("a", "b")
+    assert [one.shape for one in found.items] == [(4, 1), (3, 1)]
     np.savez(file, X=np.ones((2, 5, 3)), y=np.array(["a", "b"]))
-    assert [one.shape for one in read_series(file, key="X").series] == [(5, 3), (5, 3)]
+    assert [one.shape for one in read_series(file, key="X").items] == [(5, 3), (5, 3)]
     for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; the arrays are 'X', 'y'")):
         with pytest.raises(InputError, match=message):
             read_series(file, **options)
 
 
 def test_lines_and_columns(tmp_path: Path) -> None:
-    assert read_strings(write(tmp_path, "x.txt", "ACGT\n\nAC\n")).texts == ["ACGT", "AC"]
-    named = read_strings(write(tmp_path, "x.csv", "id,text\na,one two\nb,three\n"), column="text")
-    assert (named.texts, named.names) == (["one two", "three"], ("a", "b"))
-    assert read_items(tmp_path / "x.csv", kind="texts", columns=["text"]).kind == "texts"
+    assert read_items(write(tmp_path, "x.txt", "ACGT\n\nAC\n")).items.tolist() == ["ACGT", "AC"]
+    named = read_items(write(tmp_path, "x.csv", "id,text\na,one two\nb,three\n"), kind="texts", columns=["text"])
+    assert (named.kind, named.items.tolist(), named.row_names) == ("texts", ["one two", "three"], ("a", "b"))
     with pytest.raises(InputError, match=r"got none in rows 1"):
-        read_strings(write(tmp_path, "x.csv", "id,text\na,\nb,three\n"), column="text")
+        read_items(write(tmp_path, "x.csv", "id,text\na,\nb,three\n"), kind="texts", columns=["text"])
     with pytest.raises(InputError, match="leave it out"):
-        read_strings(tmp_path / "x.txt", column="text")
+        read_items(tmp_path / "x.txt", columns=["text"])
 
 
 def test_curves_have_times(tmp_path: Path) -> None:
@@ -95,12 +98,12 @@ def test_curves_have_times(tmp_path: Path) -> None:
 def test_graphs_one_by_one(tmp_path: Path) -> None:
     write(tmp_path, "a.edgelist", "# comment\nx y\ny z # another\n")
     write(tmp_path, "b.edges", "1,2\n")
-    found = read_graphs(tmp_path)
-    assert found.names == ("a", "b")
-    assert found.graphs[0][0].tolist() == [[0, 1], [1, 2]]
-    assert [nodes for _, nodes in found.graphs] == [3, 2]
+    found = read_items(tmp_path)
+    assert found.row_names == ("a", "b")
+    assert found.items[0][0].tolist() == [[0, 1], [1, 2]]
+    assert [nodes for _, nodes in found.items] == [3, 2]
     with pytest.raises(InputError, match="got an empty file"):
-        read_graphs(write(tmp_path, "c.edges", ""))
+        read_items(write(tmp_path, "c.edges", ""))
 
 
 @pytest.mark.parametrize(
@@ -108,8 +111,8 @@ def test_graphs_one_by_one(tmp_path: Path) -> None:
     [("x y {}", ""), ("x y 2.5", "'weight'"), ("x,y,1e-3", "'weight'"), ("x y {'a': 'b, c', 'w': 1}", "'a', 'w'")],
 )
 def test_what_networkx_writes_behind_an_edge_is_named(tmp_path: Path, line: str, unused: str) -> None:
-    found = read_graphs(write(tmp_path, "a.edgelist", f"{line}\n"))
-    assert found.graphs[0][0].tolist() == [[0, 1]]
+    found = read_items(write(tmp_path, "a.edgelist", f"{line}\n"))
+    assert found.items[0][0].tolist() == [[0, 1]]
     named = [f"{name} of edges" for name in unused.split(", ") if name]
     assert found.guessed == ((f"attributes that graph kernels do not use: {', '.join(named)}",) if named else ())
 
@@ -119,14 +122,13 @@ def test_graphml(tmp_path: Path) -> None:
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, {0: "C", 1: "O", 2: "C"}, "label")
     nx.write_graphml(graph, tmp_path / "a.graphml")
-    found = read_graphs(tmp_path / "a.graphml")
-    assert found.labelled
+    found = read_items(tmp_path / "a.graphml")
     from rkhs.kernels import WeisfeilerLehman
 
-    K = WeisfeilerLehman()([*found.graphs, ([(0, 1), (1, 2)], ["C", "O", "C"])])
+    K = WeisfeilerLehman()([*found.items, ([(0, 1), (1, 2)], ["C", "O", "C"])])
     np.testing.assert_allclose(K, np.full((2, 2), K[0, 0]))
     with pytest.raises(InputError, match="expected GraphML that networkx reads"):
-        read_graphs(write(tmp_path, "b.graphml", "<graphml"))
+        read_items(write(tmp_path, "b.graphml", "<graphml"))
 
 
 @pytest.mark.parametrize("first", ["name", "id", ""])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
-from rkhs.data import read_fasta, read_graphs, read_items
+from rkhs.data import read_items
 
 FILES = {
     "A": "1, 2\n2, 1\n4, 5\n5, 4\n5, 3\n3, 5\n",
@@ -26,11 +26,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_tu_folders_and_their_npz_form_agree(folder: Path) -> None:
-    found = read_graphs(folder)
-    assert found.labelled
-    assert found.targets.tolist() == [1, -1, 1]
-    assert [labels.tolist() for _, labels in found.graphs] == [[7, 8], [7, 7, 9], [0]]
-    assert [sorted(map(tuple, e.tolist())) for e, _ in found.graphs] == [
+    found = read_items(folder)
+    assert found.classes.tolist() == [1, -1, 1]
+    assert [labels.tolist() for _, labels in found.items] == [[7, 8], [7, 7, 9], [0]]
+    assert [sorted(map(tuple, e.tolist())) for e, _ in found.items] == [
         [(0, 1), (1, 0)],
         [(0, 2), (1, 2), (2, 0), (2, 1)],
         [],
@@ -42,13 +41,13 @@ def test_tu_folders_and_their_npz_form_agree(folder: Path) -> None:
         node_ptr=np.array([0, 2, 5, 6]),
         node_label=np.array([7, 8, 7, 7, 9, 0]),
     )
-    packed = read_graphs(folder / "graphs.npz")
-    assert packed.targets is None
+    packed = read_items(folder / "graphs.npz")
+    assert packed.classes is None
     from rkhs.kernels import WeisfeilerLehman
 
-    K = WeisfeilerLehman()(found.graphs)
-    np.testing.assert_array_equal(WeisfeilerLehman()(packed.graphs), K)
-    assert read_graphs(folder / "SET_A.txt").source.endswith("SET_A.txt")
+    K = WeisfeilerLehman()(list(found.items))
+    np.testing.assert_array_equal(WeisfeilerLehman()(list(packed.items)), K)
+    assert read_items(folder / "SET_A.txt").source.endswith("SET_A.txt")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_damaged_graphs_are_named(folder: Path, name: str, text: str | None, mes
     file = folder / f"SET_{name}.txt"
     file.unlink() if text is None else file.write_text(text)
     with pytest.raises(InputError, match=message):
-        read_graphs(folder)
+        read_items(folder)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -79,15 +78,15 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         (tmp_path / "b.txt", "must be a folder, a file NAME_A.txt or a .npz"),
     ):
         with pytest.raises(InputError, match=message):
-            read_graphs(path)
+            read_items(path, kind="graphs")
 
 
 def test_fasta(tmp_path: Path) -> None:
     file = tmp_path / "x.fasta"
     file.write_text(">one  first\nACGT\n\nacg t\n;comment\n>two\nGG\n")
-    found = read_fasta(file)
-    assert found.texts == ["ACGTacgt", "GG"]
-    assert found.names == ("one  first", "two")
+    found = read_items(file)
+    assert found.items.tolist() == ["ACGTACGT", "GG"]
+    assert found.row_names == ("one", "two")
     for text, message in (
         ("ACGT\n", "header line that starts with '>' first; got 'ACGT' in line 1"),
         ("\n", "expected sequences; got an empty file"),
@@ -95,9 +94,9 @@ def test_fasta(tmp_path: Path) -> None:
     ):
         file.write_text(text)
         with pytest.raises(InputError, match=message):
-            read_fasta(file)
+            read_items(file)
     with pytest.raises(InputError, match="a file or folder that exists"):
-        read_fasta(tmp_path / "none.fasta")
+        read_items(tmp_path / "none.fasta")
 
 
 def test_the_command_line_fits_a_fasta_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,21 +138,18 @@ GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 def test_labels_of_nodes_under_another_name(tmp_path, name, taken):
     pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
     (tmp_path / "g.graphml").write_text(GRAPHML.format(name=name, last="O"))
-    found = read_graphs(tmp_path / "g.graphml")
-    assert found.labelled
-    assert [data["label"] for _, data in found.graphs[0].nodes(data=True)] == ["C", "C", "O"]
+    found = read_items(tmp_path / "g.graphml")
+    assert [data["label"] for _, data in found.items[0].nodes(data=True)] == ["C", "C", "O"]
     assert (f"labels of nodes are their attribute {name!r}" in found.guessed) == taken
     assert found.guessed[-1] == "attributes that graph kernels do not use: 'id' of nodes, 'bond' of edges"
-    data = read_items(tmp_path / "g.graphml")
-    assert data.guessed == found.guessed
 
 
 def test_names_of_nodes_are_no_labels(tmp_path):
     pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
     text = GRAPHML.format(name="other", last="O").replace(">C<", ">N1<", 1)  # all differ: these are names
     (tmp_path / "g.graphml").write_text(text)
-    found = read_graphs(tmp_path / "g.graphml")
-    assert not found.labelled
+    found = read_items(tmp_path / "g.graphml")
+    assert "label" not in found.items[0].nodes["a"]
     assert "'other' of nodes" in found.guessed[-1]
 
 
@@ -162,4 +158,3 @@ def test_small_letters_of_fasta_are_the_same_letters(tmp_path):
     data = read_items(tmp_path / "s.fasta")
     assert data.items.tolist() == ["ACGT", "ACGT"]
     assert data.guessed == ("small letters are read as capital ones, in 1 sequences",)
-    assert read_fasta(tmp_path / "s.fasta").texts == ["acgT", "ACGT"]

@@ -408,8 +408,8 @@ MISTAKES = (
     Mistake(
         "row names of molecules that were left out",
         "data/molecule_files.py",
-        "tuple(row_names[0][i] for i in kept)",
-        "row_names[0][: len(kept)]",
+        "tuple(c[i] for i in kept) for c in (names, smiles)",
+        "tuple(c[: len(kept)]) for c in (names, smiles)",
         ("data/test_formats.py",),
     ),
     Mistake(

@@ -6,11 +6,7 @@ from rkhs.data.fingerprints import (
     Fingerprints as Fingerprints,
     molecular_fingerprints as molecular_fingerprints,
 )
-from rkhs.data.graph_files import Graphs as Graphs, read_graphs as read_graphs
 from rkhs.data.items import read_items as read_items
 from rkhs.data.mixed import read_mixed as read_mixed
 from rkhs.data.readers import read_table as read_table
-from rkhs.data.sequences import Sequences as Sequences, read_fasta as read_fasta
-from rkhs.data.series_files import Series as Series, read_series as read_series
-from rkhs.data.strings import read_strings as read_strings
 from rkhs.data.writers import write_codes as write_codes

@@ -13,7 +13,7 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
-from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, existing, listed, locate_all
+from rkhs.data.dataset import as_numbers, check_finite, check_size, existing, listed, locate_all
 
 _OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
@@ -83,7 +83,7 @@ def load_npy(path: str | Path) -> np.ndarray:
 
 def read_array(
     path: Path, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
-) -> Table:
+) -> np.ndarray:
     """Read the array of an npy file, one of an npz file, or the matrix that scipy.sparse wrote."""
     if path.suffix.lower() == ".npy":
         return _table(load_npy(path), str(path), columns, drop_columns)
@@ -148,7 +148,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 def _table(
     array: np.ndarray, source: str, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
-) -> Table:
+) -> np.ndarray:
     values = as_numbers(array, source)
     check_size(values, source)
     positions = locate_all(columns, None, values.shape[1])
@@ -156,6 +156,6 @@ def _table(
     if dropped is not None:
         positions = [j for j in range(values.shape[1]) if j not in dropped]
         check_size(values[:, positions], source)
-    table = Table(values if positions is None else np.ascontiguousarray(values[:, positions]), None, None)
-    check_finite(table, source)
-    return table
+    chosen = values if positions is None else np.ascontiguousarray(values[:, positions])
+    check_finite(chosen, source)
+    return chosen

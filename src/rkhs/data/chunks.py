@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,9 @@ import numpy as np
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.files import UNREADABLE, old_headers
-from rkhs.data.dataset import Dataset, SkippedRow, as_numbers
-from rkhs.data.fingerprints import refusal
+from rkhs.data.dataset import Dataset, as_numbers
 from rkhs.data.formats import is_text_table
-from rkhs.data.molecule_files import molecule_dataset, smi_rows
-from rkhs.data.readers import Options, RowNames, checked_options, open_columns, read_table, texts_of
-from rkhs.data.tables import Columns
+from rkhs.data.readers import Options, checked_options, read_parts, read_table
 
 
 def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
@@ -57,14 +53,8 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     file, extension, settings = checked_options(path, options)
     if settings.gram is True:
         raise InputError("read_chunks reads rows: a square Gram matrix is read by read_table; got gram=True")
-    if extension == ".smi":
-        yield from _molecules(_smiles_lines(file, count, settings), str(file), settings)
-    elif is_text_table(file):
-        parts = open_columns(file, settings, (settings.smiles_column, "smiles_column"), rows=count)
-        if settings.smiles_column is not None:
-            yield from _molecules(_smiles_cells(parts, settings), str(file), settings)
-        else:
-            yield from _text_rows(parts, settings)
+    if extension == ".smi" or is_text_table(file):
+        yield from read_parts(file, extension, settings, count)
     else:
         whole = _mapped(file, settings) if extension == ".npy" else read_table(path, **options)
         for start in range(0, len(whole.X), count):
@@ -93,53 +83,3 @@ def _mapped(file: Path, settings: Options) -> Dataset:
     if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.size or any(v is not None for v in chosen.values()):
         return read_table(file, gram=settings.gram, **chosen)
     return Dataset(X, "gram" if settings.gram else "vectors", None, None, str(file))
-
-
-SmilesRows = tuple[list[str], RowNames]
-
-
-def _smiles_lines(file: Path, count: int, settings: Options) -> Iterator[SmilesRows]:
-    lines, named = smi_rows(file, settings.encoding), None
-    while rows := list(islice(lines, count)):
-        named = all(name for _, name in rows) if named is None else named
-        yield [smiles for smiles, _ in rows], (tuple(name for _, name in rows) if named else None, None)
-    if named is None:
-        raise InputError(f"{file}: expected one SMILES a line; got an empty file; check that it was written to the end")
-
-
-def _smiles_cells(parts: Iterator[Columns], settings: Options) -> Iterator[SmilesRows]:
-    known: bool | None = None
-    for part in parts:
-        assert settings.smiles_column is not None
-        smiles, names = texts_of(part, settings.smiles_column, settings.index_column, "smiles_column", known)
-        known = names[0] is not None
-        yield smiles, names
-
-
-def _molecules(parts: Iterator[SmilesRows], source: str, settings: Options) -> Iterator[Dataset]:
-    """Fingerprints of each chunk; rows that are named in messages are counted from the start of the file."""
-    done, ready = 0, None
-    waiting: tuple[SkippedRow, ...] = ()
-    for smiles, names in parts:
-        where = f"{source} (rows from {done + 1})" if done else source
-        how: Any = {"on_error": settings.on_error, "recipe": settings.recipe, "may_be_empty": True}
-        found = molecule_dataset(smiles, names, source=where, **how)
-        waiting += tuple(replace(bad, row=bad.row + done) for bad in found.skipped)
-        done += len(smiles)
-        if len(found.X):
-            if ready is not None:
-                yield ready
-            ready, waiting = replace(found, source=source, skipped=waiting), ()
-    if ready is None:
-        raise InputError(f"{source}: {refusal(waiting, done)}")
-    yield replace(ready, skipped=ready.skipped + waiting)
-
-
-def _text_rows(parts: Iterator[Columns], settings: Options) -> Iterator[Dataset]:
-    kind: Any = "gram" if settings.gram else "vectors"
-    known: bool | None = None
-    for part in parts:
-        table = part.numbers(settings.columns, settings.drop_columns, settings.index_column, known)
-        known = table.row_names is not None
-        found = (table.row_names, table.column_names, part.source)
-        yield Dataset(table.values, kind, *found, row_title=table.row_title, guessed=part.guessed)

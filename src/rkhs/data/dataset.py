@@ -20,6 +20,10 @@ NOTHING_KNOWN = "no known cell"
 Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"]
 
 
+RowNames = tuple[tuple[str, ...] | None, str | None]
+"""Names of rows, and the title of their column."""
+
+
 @dataclass(frozen=True)
 class SkippedRow:
     """A row that was left out, and why.
@@ -152,16 +156,6 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     return replace(data, X=X, skipped=tuple(sorted(skipped, key=lambda bad: bad.row)), **parts)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Numbers with the names found beside them; what each file format is turned into first."""
-
-    values: np.ndarray
-    row_names: tuple[str, ...] | None
-    column_names: tuple[str, ...] | None
-    row_title: str | None = None
-
-
 def existing(path: object) -> Path:
     """The name of a file or folder that is there and can be read."""
     file = as_path(path)
@@ -284,18 +278,15 @@ def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
     return numbers
 
 
-def check_finite(table: Table, source: str) -> None:
+def check_finite(values: np.ndarray, source: str) -> None:
     """Refuse missing and infinite values, naming the first row and column that has one."""
-    bad = ~np.isfinite(table.values)
-    if not bad.any():
-        return
-    row, column = (int(i) for i in np.argwhere(bad)[0])
-    where = f"row {row + 1}" if table.row_names is None else f"row {row + 1} ({shown(table.row_names[row])})"
-    raise InputError(
-        f"{source}: expected a finite number in every cell; got {table.values[row, column]} in {where}, "
-        f"{column_label(table.column_names, column)} ({int(bad.sum())} such cells in all); "
-        "drop these rows or fill the cells before reading"
-    )
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"{source}: expected a finite number in every cell; got {values[row, column]} in row {row + 1}, column "
+            f"{column} ({int(bad.sum())} such cells in all); drop these rows or fill the cells before reading"
+        )
 
 
 def check_size(values: np.ndarray, source: str) -> None:
@@ -309,22 +300,23 @@ def check_size(values: np.ndarray, source: str) -> None:
         )
 
 
-def gram_names(table: Table, gram: Any, source: str) -> Table:
-    """Check the shape of a Gram matrix and give its rows the names of its columns if they have none."""
-    if gram == "cross":
-        return table
-    n_rows, n_columns = table.values.shape
+def as_gram(data: Dataset, gram: Any) -> Dataset:
+    """The data as they are, or as a Gram matrix: a square one gives its rows the names of its columns, or back."""
+    if gram is not True:
+        return replace(data, kind="gram") if gram else data
+    n_rows, n_columns = data.X.shape
     if n_rows != n_columns:
         advice = 'use gram="cross" if rows are new samples and columns known ones, or gram=False if these are vectors'
         if abs(n_rows - n_columns) == 1:
             headers = "one too many may be a header row (header=True) or a column of row names (index_column=)"
             advice = f"{headers}; otherwise {advice}"
-        raise InputError(f"{source}: a Gram matrix must be square; got shape {table.values.shape}; {advice}")
-    rows, columns = table.row_names, table.column_names
+        raise InputError(f"{data.source}: a Gram matrix must be square; got shape {data.X.shape}; {advice}")
+    rows, columns = data.row_names, data.column_names
     for place, (row, column) in enumerate(zip(rows or (), columns or (), strict=False), 1):
         if row != column:
             raise InputError(
-                f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
+                f"{data.source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
                 f"{shown(row)} against column {shown(column)} at position {place}; reorder one of them"
             )
-    return Table(table.values, rows or columns, columns or rows, table.row_title)
+    names = rows or columns
+    return replace(data, kind="gram", row_names=names, column_names=names)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,77 +10,14 @@ import numpy as np
 from rkhs._core.errors import InputError
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
-from rkhs.data.dataset import existing, read_text
+from rkhs.data.dataset import Dataset, read_text
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, label_nodes, read_graph_file
 
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
 
-@dataclass(frozen=True, eq=False)
-class Graphs:
-    """Graphs of a file, ready for the graph kernels.
-
-    Parameters
-    ----------
-    graphs : list
-        n pairs ``(edges, labels)``: int64 arrays of shape (m, 2) and (number of nodes,); labels are zeros if the file
-        has none, and only the number of nodes for lists of edges. GraphML gives networkx graphs.
-    targets : ndarray of shape (n,) or None
-        Class of each graph, if the file has them.
-    labelled : bool
-        Whether the file has labels of nodes.
-    source : str
-        The path that was read.
-    names : tuple of str or None, default=None
-        n names of files without their endings, numbered where a file holds several graphs.
-    guessed : tuple of str, default=()
-        Which attribute of GraphML is taken for labels of nodes, and which attributes are not used.
-    """
-
-    graphs: list[Any]
-    targets: np.ndarray | None
-    labelled: bool
-    source: str
-    names: tuple[str, ...] | None = None
-    guessed: tuple[str, ...] = ()
-
-
-def read_graphs(path: str | os.PathLike[str]) -> Graphs:
-    """Read a set of undirected graphs.
-
-    * A folder in the TU format, or its file ``DS_A.txt``. ``DS_A.txt`` has one edge a line, and
-      ``DS_graph_indicator.txt`` the graph of each node; both count from 1. ``DS_node_labels.txt`` and
-      ``DS_graph_labels.txt`` may be there.
-    * A ``.npz`` file with ``edges`` of shape (m, 2), which are node numbers within each graph, ``edge_ptr`` and
-      ``node_ptr`` of shape (n + 1,). ``node_label`` and ``y`` may be there.
-    * One ``.graphml``, ``.edgelist`` or ``.edges`` file, or a folder of them, read in the order of their names. An edge
-      list has the names of two nodes a line, with white space or a comma between, perhaps a weight or attributes that
-      are not used, and comments after ``#``. Nodes of
-      GraphML without the attribute ``label`` take one called atom, element, symbol, type or kind, or the only one whose
-      texts or whole numbers repeat, for it.
-
-    Parameters
-    ----------
-    path : str or path
-        One of these files or folders.
-
-    Returns
-    -------
-    Graphs
-
-    Raises
-    ------
-    InputError
-        If files are missing or damaged, or an edge joins two graphs.
-    MissingExtraError
-        If GraphML needs the extra ``graphs``.
-
-    Notes
-    -----
-    Source: Morris et al., TUDataset: a collection of benchmark datasets for learning with graphs (2020), for the
-    format.
-    """
-    file = existing(path)
+def read_graphs(file: Path) -> Dataset:
+    """Read a set of undirected graphs; see `read_items`."""
     if file.suffix == ".npz":
         return _read_npz(file)
     if file.is_dir():
@@ -106,12 +41,12 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     )
 
 
-def _one_by_one(files: list[Path], source: str) -> Graphs:
+def _one_by_one(files: list[Path], source: str) -> Dataset:
     unused: set[str] = set()
     named = [pair for file in files for pair in read_graph_file(file, unused)]
     graphs = [graph for _, graph in named]
-    labelled, guessed = label_nodes(graphs, unused)
-    return Graphs(graphs, None, labelled, source, tuple(name for name, _ in named), guessed)
+    guessed, names = label_nodes(graphs, unused), tuple(name for name, _ in named)
+    return Dataset(np.fromiter(graphs, object), "graphs", names, None, source, guessed=guessed)
 
 
 def _numbers(file: Path, columns: int) -> np.ndarray:
@@ -127,7 +62,7 @@ def _numbers(file: Path, columns: int) -> np.ndarray:
     return array.reshape(-1, columns)
 
 
-def _read_text(file: Path) -> Graphs:
+def _read_text(file: Path) -> Dataset:
     start = file.name.removesuffix("A.txt")
     found = {
         name: _numbers(beside, 1)[:, 0]
@@ -167,7 +102,7 @@ def _are_numbered(owners: np.ndarray, n: int, *, alone: bool) -> bool:
     return bool((np.diff(owners) >= 0).all())
 
 
-def _read_npz(file: Path) -> Graphs:
+def _read_npz(file: Path) -> Dataset:
     arrays = _stored(file)
     labels, y = arrays.get("node_label"), arrays.get("y")
     edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
@@ -198,10 +133,8 @@ def _stored(file: Path) -> dict[str, Any]:
     return arrays
 
 
-def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Graphs:
+def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Dataset:
     known = np.zeros(int(node_ptr[-1]), dtype=np.int64) if labels is None else labels.astype(np.int64)
-    graphs = [
-        (edges[a:b], known[c:d])
-        for a, b, c, d in zip(edge_ptr[:-1], edge_ptr[1:], node_ptr[:-1], node_ptr[1:], strict=True)
-    ]
-    return Graphs(graphs, y, labels is not None, source)
+    ends = zip(edge_ptr[:-1], edge_ptr[1:], node_ptr[:-1], node_ptr[1:], strict=True)
+    graphs = ((edges[a:b], known[c:d]) for a, b, c, d in ends)
+    return Dataset(np.fromiter(graphs, object), "graphs", None, None, source, classes=y)

@@ -68,8 +68,8 @@ def _graphml(file: Path) -> list[Any]:
     return graphs
 
 
-def label_nodes(graphs: list[Any], unused: set[str]) -> tuple[bool, tuple[str, ...]]:
-    """Whether nodes have labels, after one attribute was taken for them if only one can be; what is said of others."""
+def label_nodes(graphs: list[Any], unused: set[str]) -> tuple[str, ...]:
+    """Take an attribute of nodes for their labels, if only one can be; what is said of it and of the others."""
     drawn = [graph for graph in graphs if hasattr(graph, "nodes")]
     nodes = [list(graph.nodes.values()) for graph in drawn]
     names = set().union(*chain.from_iterable(nodes))
@@ -83,7 +83,7 @@ def label_nodes(graphs: list[Any], unused: set[str]) -> tuple[bool, tuple[str, .
     others += [f"{name!r} of edges" for name in sorted(edges)]
     if others:
         said.append(f"attributes that graph kernels do not use: {', '.join(others)}")
-    return label is not None, tuple(said)
+    return tuple(said)
 
 
 def _label(nodes: list[list[Any]], names: list[str]) -> str | None:

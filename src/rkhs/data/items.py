@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
@@ -17,27 +15,51 @@ from rkhs.data.formats import KINDS, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
 from rkhs.data.readers import EXTENSIONS, read_table
-from rkhs.data.sequences import sequence_dataset
 from rkhs.data.series_files import read_series
 from rkhs.data.strings import read_strings
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
+_OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")
+_READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series}
+_TAKEN = {
+    "graphs": (),
+    "series": ("key", "delimiter", "encoding"),
+    "sequences": _OF_STRINGS,
+    "texts": _OF_STRINGS,
+}
 
 
 def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Dataset:
     r"""Read molecules, graphs, sequences, texts, series, curves or vectors from a file or folder.
 
+    * Graphs: a folder in the TU format, or its file ``DS_A.txt``, with ``DS_graph_indicator.txt`` and perhaps
+      ``DS_node_labels.txt`` and ``DS_graph_labels.txt``, numbers from 1; a ``.npz`` file with ``edges`` of shape
+      (m, 2), node numbers within each graph, ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), perhaps ``node_label``
+      and ``y``; ``.graphml``, ``.edgelist`` and ``.edges`` files, or a folder of them by name. A line of an edge list
+      has the names of two nodes, with white space or a comma between, perhaps a weight or attributes that are not used,
+      and comments after ``#``. Nodes of GraphML without the attribute ``label`` take one called atom, element, symbol,
+      type or kind, or the only one whose texts or whole numbers repeat, for it. An item is a pair ``(edges, labels)``
+      of arrays, zeros without labels; of lists of edges it has the number of nodes in their place. GraphML gives
+      networkx graphs.
+    * Sequences and texts: ``.fasta`` and ``.fa``, whose blank lines and lines after ``;`` are left out; a text a line
+      of a ``.txt`` file; a column of a table.
+    * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
+      channels between colons; ``.csv``, a series a row without header or class; ``.npz``, arrays of shape (length,) or
+      (length, channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
+      at the end are padding and cut off.
+    * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
+      array ``times`` or ``t`` beside them.
+
     Parameters
     ----------
     path : str or path
     kind : {"graphs", "sequences", "texts", "series", "curves", "vectors"}, default=None
-        What the items are. None: graphs for a folder, ``NAME_A.txt``, ``.graphml``, ``.edgelist``, ``.edges`` and
-        ``.npz`` files with the arrays of :func:`read_graphs`; sequences for ``.fasta`` and ``.fa``; series for
-        ``.ts``; for ``.txt`` vectors if most cells are numbers, else sequences, or texts where a line has several
+        What the items are. None: graphs for the files and folders above; sequences for ``.fasta`` and ``.fa``; series
+        for ``.ts``; for ``.txt`` vectors if most cells are numbers, else sequences, or texts where a line has several
         words; else what :func:`read_table` reads.
     **options
-        Those of the reader of the kind: :func:`read_graphs` (none), :func:`read_strings` (its `column` as
-        ``columns=[column]``), :func:`read_series`, and :func:`read_table` for the others.
+        Those of :func:`read_table` that the kind takes: none for graphs; `columns` (one), `index_column`, `header`,
+        `delimiter` and `encoding` for sequences and texts; `key`, `delimiter` and `encoding` for series.
 
     Returns
     -------
@@ -47,10 +69,15 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     Raises
     ------
     InputError
-        If the file cannot be read that way. Curves must have their times, increasing numbers, as names of their columns
-        or as the array ``times`` or ``t`` beside them in a ``.npz`` file, or no names at all.
+        If the file cannot be read that way: it is missing or damaged, an edge joins two graphs, a series has gaps
+        inside, a text is empty, or times do not increase.
     MissingExtraError
         If the file needs an extra that is not installed.
+
+    References
+    ----------
+    For the formats: Morris et al. (2020), "TUDataset"; Dau et al. (2019), "The UCR time series archive"; Bagnall et al.
+    (2018), "The UEA multivariate time series classification archive".
 
     Examples
     --------
@@ -68,30 +95,15 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         check_choice(kind, "kind", KINDS)
     file = existing(path)
     found = kind if kind is not None else _kind_of(file)
-    if found is None or found == "vectors":
+    if found in (None, "vectors"):
         return _table(file, found, options)
     if found == "curves":
         return read_curve_file(file, options)
-    if found == "graphs":
-        _refuse(options, (), found)
-        graphs = read_graphs(file)
-        facts: dict[str, Any] = {"classes": graphs.targets, "guessed": graphs.guessed}
-        return Dataset(np.fromiter(graphs.graphs, object), "graphs", graphs.names, None, graphs.source, **facts)
-    if found == "series":
-        _refuse(options, ("key", "delimiter", "encoding"), found)
-        series = read_series(file, **options)
-        return Dataset(
-            np.fromiter(series.series, object), "series", series.names, None, series.source, classes=series.targets
-        )
-    return _strings(file, found, kind, options)
-
-
-def _strings(file: Path, found: str, kind: Any, options: dict[str, Any]) -> Dataset:
-    columns = options.pop("columns", None)
-    _refuse(options, ("index_column", "header", "delimiter", "encoding"), found)
-    if columns is not None and len(columns) != 1:
-        raise InputError(f"{file}: {found} stand in one column; got {len(columns)} in columns=; name one")
-    return sequence_dataset(read_strings(file, column=(columns or [None])[0], **options), kind)
+    unused = sorted(set(options) - set(_TAKEN[found]))
+    if unused:
+        known, given = (", ".join(f"`{name}`" for name in names) for names in (_TAKEN[found], unused))
+        raise InputError(f"{found} are read with the arguments {known or 'none'}; got {given}; leave it out")
+    return _READERS[found](file, **options) if found in _READERS else read_strings(file, kind, **options)
 
 
 def _kind_of(file: Path) -> str | None:
@@ -108,13 +120,6 @@ def _kind_of(file: Path) -> str | None:
         named = ", ".join(dict.fromkeys((*EXTENSIONS, *known, *GRAPH_EXTENSIONS)))
         raise InputError(f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; {advice(file)}")
     return known.get(extension)
-
-
-def _refuse(options: dict[str, Any], taken: tuple[str, ...], kind: str) -> None:
-    unused = sorted(set(options) - set(taken))
-    if unused:
-        known, given = (", ".join(f"`{name}`" for name in names) for names in (taken, unused))
-        raise InputError(f"{kind} are read with the arguments {known or 'none'}; got {given}; leave it out")
 
 
 def _table(file: Path, kind: str | None, options: dict[str, Any]) -> Dataset:

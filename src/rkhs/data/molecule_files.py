@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rkhs._core.errors import InputError, optional
 from rkhs._core.files import text_encoding
 from rkhs.data.columns import listed, many
-from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow
-from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
+from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow
+from rkhs.data.fingerprints import Fingerprints, read_fingerprints, refusal
+
+SmilesRows = tuple[list[str], RowNames]
 
 
-def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
-    """Read a smi file: on each line a SMILES and, after white space, an optional name."""
-    rows = list(smi_rows(path, encoding))
-    if not rows:
+def smi_parts(path: Path, encoding: str, count: int | None) -> Iterator[SmilesRows]:
+    """SMILES and names of a smi file: on each line a SMILES and, after white space, an optional name."""
+    lines, named = _smi_rows(path, encoding), None
+    while rows := list(islice(lines, count)):
+        named = all(name for _, name in rows) if named is None else named
+        yield [smiles for smiles, _ in rows], (tuple(name for _, name in rows) if named else None, None)
+    if named is None:
         raise InputError(f"{path}: expected one SMILES a line; got an empty file; check that it was written to the end")
-    smiles = [text for text, _ in rows]
-    return smiles, tuple(name for _, name in rows) if all(name for _, name in rows) else None
 
 
-def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
+def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
     """SMILES and name, perhaps empty, of each line of a smi file that has one, as they are read."""
     try:
         with path.open(encoding=text_encoding(encoding)) as handle:
@@ -37,7 +42,7 @@ def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
         ) from error
 
 
-def read_sdf(path: Path) -> tuple[list[str], tuple[str, ...] | None]:
+def read_sdf(path: Path) -> SmilesRows:
     """SMILES and names of the molecules of an SDF file; a record that cannot be read keeps its place."""
     Chem = optional("rdkit.Chem")
     found = list(Chem.SDMolSupplier(str(path)))
@@ -45,38 +50,33 @@ def read_sdf(path: Path) -> tuple[list[str], tuple[str, ...] | None]:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
     smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
-    return smiles, names if all(names) else None
+    return smiles, (names if all(names) else None, None)
 
 
-def molecule_dataset(
-    smiles: Sequence[str],
-    row_names: tuple[tuple[str, ...] | None, str | None],
-    *,
-    source: str,
-    on_error: OnError,
-    recipe: dict[str, Any],
-    may_be_empty: bool = False,
-) -> Dataset:
-    """Turn SMILES, with the names of their rows and the title of these, into a data set of fingerprints."""
+def molecules(parts: Iterator[SmilesRows], source: str, recipe: dict[str, Any]) -> Iterator[Dataset]:
+    """Fingerprints of each part; rows that are named in messages are counted from the start of the file."""
+    done, ready = 0, None
+    waiting: tuple[SkippedRow, ...] = ()
+    for smiles, (names, title) in parts:
+        prints = _fingerprints(smiles, f"{source} (rows from {done + 1})" if done else source, recipe)
+        waiting += tuple(replace(bad, row=bad.row + done) for bad in prints.skipped)
+        done, kept = done + len(smiles), prints.kept.tolist()
+        if kept:
+            if ready is not None:
+                yield ready
+            chosen, read = (None if c is None else tuple(c[i] for i in kept) for c in (names, smiles))
+            facts: dict[str, Any] = {"row_title": title, "smiles": read, "skipped": waiting}
+            ready, waiting = Dataset(prints.bits, "molecules", chosen, None, source, **facts), ()
+    if ready is None:
+        raise InputError(f"{source}: {refusal(waiting, done)}")
+    yield replace(ready, skipped=ready.skipped + waiting)
+
+
+def _fingerprints(smiles: list[str], where: str, recipe: dict[str, Any]) -> Fingerprints:
     try:
-        counts = recipe["fingerprint"] == "counts"
-        options = recipe | ({"fingerprint": "morgan"} if counts else {})
-        prints = read_fingerprints(smiles, counts=counts, on_error=on_error, **options)
-        if prints.skipped and not len(prints.bits) and not may_be_empty:
-            raise InputError(refusal(prints.skipped, len(prints.skipped)))
+        return read_fingerprints(smiles, **recipe)
     except InputError as error:
-        raise InputError(f"{source}: {error}") from error
-    kept = prints.kept.tolist()
-    return Dataset(
-        X=prints.bits,
-        kind="molecules",
-        row_names=None if row_names[0] is None else tuple(row_names[0][i] for i in kept),
-        row_title=row_names[1],
-        column_names=None,
-        source=source,
-        smiles=tuple(smiles[i] for i in kept),
-        skipped=prints.skipped,
-    )
+        raise InputError(f"{where}: {error}") from error
 
 
 def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> list[str]:

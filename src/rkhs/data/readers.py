@@ -14,12 +14,12 @@ from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_array
-from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate
+from rkhs.data.dataset import Dataset, RowNames, as_gram, column_label, existing, listed, locate
+from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import PRINTS, TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
 from rkhs.data.layout import TextOptions, find_layout
-from rkhs.data.molecule_files import molecule_dataset, read_sdf, read_smi
-from rkhs.data.sequences import read_fasta, sequence_dataset
+from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_parts
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
 from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
@@ -57,7 +57,9 @@ class Options(SimpleNamespace):
     @property
     def recipe(self) -> dict[str, Any]:
         """What makes fingerprints of SMILES."""
-        return {"fingerprint": self.fingerprint, "radius": self.radius, "n_bits": self.n_bits}
+        counts = self.fingerprint == "counts"
+        parts = {name: getattr(self, name) for name in ("radius", "n_bits", "on_error")}
+        return parts | {"fingerprint": "morgan" if counts else self.fingerprint, "counts": counts}
 
 
 def read_table(
@@ -139,7 +141,7 @@ def read_table(
     MissingExtraError
         If a ``.xlsx``, ``.parquet`` or ``.feather`` file needs the extra ``tables``, or molecules the extra ``chem``.
     """
-    return _read(*checked_options(path, {name: value for name, value in locals().items() if name != "path"}))
+    return next(read_parts(*checked_options(path, {name: value for name, value in locals().items() if name != "path"})))
 
 
 def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tuple[Path, str, Options]:
@@ -150,30 +152,35 @@ def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tupl
     return file, extension, options
 
 
-def _read(file: Path, extension: str, options: Options) -> Dataset:
+def read_parts(file: Path, extension: str, options: Options, rows: int | None = None) -> Iterator[Dataset]:
+    """A file some rows at a time, where it is one of text, or as a whole."""
     source = str(file)
-    guessed: tuple[str, ...] = ()
     if extension in (".fasta", ".fa"):
-        return sequence_dataset(read_fasta(file))
-    if extension in (".smi", ".sdf") or options.smiles_column is not None:
-        title = None
-        if extension == ".smi":
-            smiles, names = read_smi(file, encoding=options.encoding)
-        elif extension == ".sdf":
-            smiles, names = read_sdf(file)
-        else:
-            smiles, (names, title) = read_texts(file, options.smiles_column, options, "smiles_column")
-        return molecule_dataset(smiles, (names, title), source=source, on_error=options.on_error, recipe=options.recipe)
-    if extension in (".npy", ".npz"):
-        table = read_array(file, options.key, options.columns, options.drop_columns)
+        yield read_fasta(file)
+    elif extension in (".smi", ".sdf") or options.smiles_column is not None:
+        yield from molecules(_smiles(file, extension, options, rows), source, options.recipe)
+    elif extension in (".npy", ".npz"):
+        X = read_array(file, options.key, options.columns, options.drop_columns)
+        yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
     else:
-        table, guessed = _read_numbers(file, options)
-    if options.gram:
-        table = gram_names(table, options.gram, source)
-    kind: Any = "gram" if options.gram else "vectors"
-    return Dataset(
-        table.values, kind, table.row_names, table.column_names, source, row_title=table.row_title, guessed=guessed
-    )
+        known: bool | None = None
+        for part in open_columns(file, options, rows=rows):
+            data = part.numbers(options.columns, options.drop_columns, options.index_column, known)
+            known = data.row_names is not None
+            yield as_gram(data, options.gram)
+
+
+def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> Iterator[SmilesRows]:
+    if extension == ".sdf":
+        yield read_sdf(file)
+    elif extension == ".smi":
+        yield from smi_parts(file, options.encoding, rows)
+    else:
+        known: bool | None = None
+        for part in open_columns(file, options, (options.smiles_column, "smiles_column"), rows=rows):
+            smiles, names = texts_of(part, options.smiles_column, options.index_column, "smiles_column", known)
+            known = names[0] is not None
+            yield smiles, names
 
 
 def check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
@@ -291,23 +298,11 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
         settings.index_column = 0
-    table = found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
-    facts: dict[str, Any] = {"row_title": table.row_title, "guessed": found.guessed}
-    return Dataset(table.values, "vectors", table.row_names, table.column_names, str(file), **facts)
-
-
-RowNames = tuple[tuple[str, ...] | None, str | None]
-"""Names of rows, and the title of their column."""
-
-
-def read_texts(file: Path, column: Any, options: Options, argument: str) -> tuple[list[str], RowNames]:
-    """Texts of a column of a table, and the names of its rows with their title."""
-    found = next(open_columns(file, options, (column, argument)))
-    return texts_of(found, column, options.index_column, argument)
+    return found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
 
 
 def texts_of(
-    found: Columns, column: str | int, index_column: str | int | None, argument: str, known: bool | None = None
+    found: Columns, column: Any, index_column: str | int | None, argument: str, known: bool | None = None
 ) -> tuple[list[str], RowNames]:
     """Texts of a column, and the names of the rows beside it with their title."""
     position = locate(column, found.names, found.width, argument)
@@ -329,14 +324,6 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
         return list(find_layout(file, TextOptions(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []
-
-
-def _read_numbers(file: Path, options: Options) -> tuple[Table, tuple[str, ...]]:
-    found = next(open_columns(file, options))
-    table = found.numbers(options.columns, options.drop_columns, options.index_column)
-    asked = options.index_column is not None or found.stored is not None or found.unnamed_first
-    said = () if asked or table.row_names is None else (f"{column_label(found.names, 0)} names the rows",)
-    return table, found.guessed + said
 
 
 def column_values(found: Columns, position: int, kind: str | None = None) -> np.ndarray:

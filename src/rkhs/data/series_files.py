@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,73 +11,14 @@ import numpy as np
 
 from rkhs._core.errors import InputError, shown
 from rkhs.data.arrays import choose_array, load_arrays
-from rkhs.data.dataset import existing, read_text
+from rkhs.data.dataset import Dataset, read_text
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
-    """Time series of a file, ready for the series kernels.
-
-    Parameters
-    ----------
-    series : list of ndarray of shape (length, channels)
-        n finite float64 arrays; lengths may differ.
-    targets : ndarray of shape (n,) or None
-        Class of each series as text, if the file has them.
-    names : tuple of str or None
-        n names, if the file has them.
-    source : str
-        The path that was read.
-    """
-
-    series: list[np.ndarray]
-    targets: np.ndarray | None
-    names: tuple[str, ...] | None
-    source: str
-
-
-def read_series(
-    path: str | os.PathLike[str], *, key: str | None = None, delimiter: str | None = None, encoding: str = "utf-8"
-) -> Series:
-    """Read time series, which may have different lengths.
-
-    * ``.tsv``: the UCR format, one series a row: its class, which is a whole number, and its values.
-    * ``.ts``: the UEA format, channels separated by colons.
-    * ``.csv``: one series a row, without header or class.
-    * ``.npz``: one array of shape (length,) or (length, channels) a series, or one array of all series.
-    * ``.npy``: an array of shape (n, length) or (n, length, channels).
-
-    Parameters
-    ----------
-    path : str or path
-        A file whose ending is one of these.
-    key : str, default=None
-        Name of the array of a ``.npz`` file that holds all series. None: each array is a series, unless there is only
-        one.
-    delimiter : str, default=None
-        Between the numbers of a ``.csv`` or ``.tsv`` file; None is a comma or a tabulator.
-    encoding : str, default="utf-8"
-        Of a text file.
-
-    Returns
-    -------
-    Series
-        Missing values at the end of a row are padding and cut off.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or damaged, and for missing or infinite values inside a series.
-
-    Notes
-    -----
-    Source: Dau et al., The UCR time series archive, IEEE/CAA J. Autom. Sinica 6 (2019), for ``.tsv``; Bagnall et al.,
-    The UEA multivariate time series classification archive (2018), for ``.ts``.
-    """
-    file = existing(path)
+def read_series(file: Path, key: str | None = None, delimiter: str | None = None, encoding: str = "utf-8") -> Dataset:
+    """Read time series, which may have different lengths; see `read_items`."""
     extension = file.suffix.lower()
     _check_options(file, extension, key, delimiter)
     if extension in (".npz", ".npy"):
@@ -93,7 +32,11 @@ def read_series(
         series, targets = _from_rows(lines, mark, extension == ".tsv", str(file))
     if not series:
         raise InputError(f"{file}: expected a row of numbers a series; got none; check that it was written to the end")
-    return Series(series, None if targets is None else np.array(targets), None, str(file))
+    return _dataset(file, series, None, None if targets is None else np.array(targets))
+
+
+def _dataset(file: Path, series: list[np.ndarray], names: Any, classes: np.ndarray | None = None) -> Dataset:
+    return Dataset(np.fromiter(series, object), "series", names, None, str(file), classes=classes)
 
 
 def _check_options(file: Path, extension: str, key: str | None, delimiter: str | None) -> None:
@@ -183,7 +126,7 @@ def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:
     return head
 
 
-def _from_arrays(file: Path, key: str | None) -> Series:
+def _from_arrays(file: Path, key: str | None) -> Dataset:
     arrays = load_arrays(file) if key is None else {"": _array_named(file, key)}
     names, items = None if "" in arrays else tuple(arrays), list(arrays.values())
     if len(items) == 1 and items[0].ndim in (2, 3):
@@ -191,7 +134,7 @@ def _from_arrays(file: Path, key: str | None) -> Series:
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
     if not series:
         raise InputError(f"{file}: expected arrays of numbers, one a series; got none; check the file")
-    return Series(series, None, names, str(file))
+    return _dataset(file, series, names)
 
 
 def _array_named(file: Path, key: str) -> np.ndarray:

@@ -2,72 +2,60 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.data.dataset import existing, listed, read_text
+from rkhs.data.dataset import Dataset, listed, read_text
+from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import TABLES, extension_of, is_table, refuse_sparse_lines
-from rkhs.data.readers import Options, check_path, read_texts
-from rkhs.data.sequences import Sequences, read_fasta
+from rkhs.data.readers import Options, RowNames, open_columns, texts_of
 from rkhs.data.text import number_in
 
 
-def read_strings(
-    path: str | os.PathLike[str],
-    *,
-    column: str | int | None = None,
-    index_column: str | int | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-) -> Sequences:
-    """Read sequences or texts: the lines of a text file, a column of a table, or a FASTA file.
+def read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None, **options: Any) -> Dataset:
+    """Sequences or texts: the lines of a text file, a column of a table, or a FASTA file; see `read_items`."""
+    column = _column(file, kind, columns)
+    if file.suffix.lower() in (".fasta", ".fa"):
+        return read_fasta(file, kind)
+    names = None
+    if column is None:
+        texts = _lines(file, **options)
+    else:
+        texts, (names, _) = _cells(file, column, Options(**options))
+    spaced = any(len(text.split()) > 1 for text in texts)
+    return Dataset(np.array(texts, object), kind or ("texts" if spaced else "sequences"), names, None, str(file))
 
-    Parameters
-    ----------
-    path : str or path
-        ``.txt``: a text a line; blank lines are left out. ``.csv``, ``.tsv``, ``.parquet``: the texts stand in
-        `column`. ``.fasta``, ``.fa``: see :func:`read_fasta`.
-    column : str or int, default=None
-        Column of a table, by name or position from 0.
-    index_column, header, delimiter, encoding : optional
-        Of a table or text file, as in :func:`read_table`.
 
-    Returns
-    -------
-    Sequences
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or of another format, a cell is empty, or the lines hold only numbers.
-    """
-    file = existing(path)
-    extension = file.suffix.lower()
+def _column(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:
+    """The column of a table that holds the texts; None for another file."""
+    if columns is not None and len(columns) != 1:
+        raise InputError(f"{file}: {kind or 'sequences'} stand in one column; got {len(columns)} in columns=; name one")
+    column = None if columns is None else columns[0]
     tabular = extension_of(file) in TABLES or (column is not None and is_table(file))
     if tabular != (column is not None):
         raise InputError(
             f"`column` names the texts of a table, and of a table only; got {column!r} for {file.name!r}; "
             f"{'name the column' if tabular else 'leave it out'}"
         )
-    if extension in (".fasta", ".fa"):
-        return read_fasta(file)
-    if not tabular:
-        return _read_lines(file, encoding)
-    check_path(file)
-    options = Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
-    assert column is not None
-    texts, (names, _) = read_texts(file, column, options, "column")
+    return column
+
+
+def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNames]:
+    found = next(open_columns(file, options, (column, "column")))
+    texts, names = texts_of(found, column, options.index_column, "column")
     empty = [i + 1 for i, text in enumerate(texts) if not text]
     if empty:
         raise InputError(
             f"{file}: expected a text in every cell of column {column!r}; got none in rows {listed(empty)}"
         )
-    return Sequences(texts, names, str(file))
+    return texts, names
 
 
-def _read_lines(file: Path, encoding: str) -> Sequences:
+def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:
     if file.suffix.lower() != ".txt":
         raise InputError(
             f"`path` must be a .txt, .fasta, .fa, {', '.join(TABLES)} file for strings; got {file.name!r}; rename it"
@@ -80,4 +68,4 @@ def _read_lines(file: Path, encoding: str) -> Sequences:
         raise InputError(
             f"{file}: expected a text a line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv or .tsv"
         )
-    return Sequences(texts, None, str(file))
+    return texts

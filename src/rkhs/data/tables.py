@@ -13,7 +13,7 @@ import numpy as np
 
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError, optional, shown
-from rkhs.data.dataset import Table, as_numbers, check_unique_names, column_label, listed, locate, locate_all
+from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, TextOptions, find_layout
 from rkhs.data.text import (
     GAPS,
@@ -161,7 +161,7 @@ class Columns:
         known: bool | None = None,
         *,
         gaps: bool = False,
-    ) -> Table:
+    ) -> Dataset:
         """The numeric columns, all cells known unless gaps are allowed, and the names of the rows."""
         free = self.may_name_rows(columns, dropped, index_column)
         named = free and self.holds_names(required=columns is None, known=known)
@@ -170,7 +170,9 @@ class Columns:
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
-        return Table(np.ascontiguousarray(values), names, self.titles(positions), title)
+        said = (f"{column_label(self.names, 0)} names the rows",) if named and known is None else ()
+        facts: dict[str, Any] = {"row_title": title, "guessed": self.guessed + said}
+        return Dataset(np.ascontiguousarray(values), "vectors", names, self.titles(positions), self.source, **facts)
 
     def odd_cells(self, position: int) -> list[int]:
         """Rows of a column of texts whose cells are neither numbers nor gaps."""

@@ -13,7 +13,7 @@ import numpy as np
 from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, optional, shown
 from rkhs._core.files import as_path, atomic_path
-from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
+from rkhs.data.dataset import as_numbers, check_finite, check_size, check_unique_names
 from rkhs.data.text import csv_line, escape_formula
 
 WRITTEN = (".csv", ".xlsx", ".parquet", ".npy")
@@ -129,7 +129,7 @@ def _check_codes(codes: Any) -> np.ndarray:
         ) from error
     values = as_numbers(array, "codes")
     check_size(values, "codes")
-    check_finite(Table(np.where(np.isinf(values), 0.0, values), None, None), "codes")
+    check_finite(np.where(np.isinf(values), 0.0, values), "codes")
     return values
 
 

@@ -137,6 +137,10 @@ def quiet() -> Iterator[io.StringIO]:
         yield said
 
 
+def _series(path: Any, **options: Any) -> data.Dataset:
+    return data.read_items(path, kind="series", **options)
+
+
 # file -> (how it is made, how it is read, arguments of the command line)
 FORMATS: dict[str, tuple[Callable[[Case, Path], Path], Callable[[Path], Any], list[str]]] = {
     "csv": (_csv, data.read_table, []),
@@ -147,11 +151,11 @@ FORMATS: dict[str, tuple[Callable[[Case, Path], Path], Callable[[Path], Any], li
     "gram": (_gram, lambda path: data.read_table(path, gram=True), ["--gram"]),
     "smi": (_smi, data.read_table, []),
     "smiles": (_smiles_csv, lambda path: data.read_table(path, smiles_column="smiles"), ["--smiles", "smiles"]),
-    "fasta": (_fasta, data.read_fasta, []),
-    "txt": (_txt, data.read_strings, []),
-    "ts": (_ts, data.read_series, []),
-    "ucr": (_ucr, data.read_series, ["--kind", "series"]),
-    "graphs": (_graphs, data.read_graphs, []),
+    "fasta": (_fasta, data.read_items, []),
+    "txt": (_txt, data.read_items, []),
+    "ts": (_ts, data.read_items, []),
+    "ucr": (_ucr, _series, ["--kind", "series"]),
+    "graphs": (_graphs, data.read_items, []),
     "mixed": (_mixed, data.read_mixed, ["--mixed"]),
 }
 
@@ -182,17 +186,20 @@ def damaged(case: Case, content: bytes) -> bytes:
 def _columns(found: Any) -> list[np.ndarray]:
     X = getattr(found, "X", None)
     numeric = isinstance(X, np.ndarray) and X.dtype != object
-    series = getattr(found, "series", [])
-    return [X] if numeric else list(series)
+    return [X] if numeric else list(X) if getattr(found, "kind", "") == "series" else []
 
 
-READERS = {"txt": data.read_strings, "ts": data.read_series, "ucr": data.read_series, "mixed": data.read_mixed}
+READERS = {"txt": data.read_items, "ts": data.read_items, "ucr": _series, "mixed": data.read_mixed}
 
 
 def _with_hostile_option(case: Case, path: Path, form: str) -> None:
     """One option of another kind; with one that can be read, chunks together are the table."""
     read = READERS.get(form, data.read_table)
-    name = case.one_of(p for p in inspect.signature(read).parameters if p != "path")
+    name = case.one_of(
+        p
+        for p in inspect.signature(data.read_table if form in ("txt", "ts", "ucr") else read).parameters
+        if p != "path"
+    )
     value = hostile_value(case, name)
     words = rf"\b{name}\b|header|columns?\b|numbers|SMILES|Gram|takes|series"
     told = f"{name}={value!r:.50}"

@@ -1,0 +1,49 @@
+"""Sequences in FASTA files: a header line that starts with ``>``, then lines of letters."""
+
+from __future__ import annotations
+
+import operator
+from pathlib import Path
+
+import numpy as np
+
+from rkhs._core.errors import InputError, shown
+from rkhs.data.dataset import Dataset, Kind, read_text
+
+
+def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
+    """Sequences in capital letters; headers name them by their first words if these differ."""
+    names, texts = _records(file)
+    capitals = list(map(str.upper, texts))  # masked letters are the same letters
+    words = ["".join(name.split()[:1]) for name in names]
+    changed = sum(map(operator.ne, texts, capitals))
+    guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
+    row_names = tuple(words) if len({*words} - {""}) == len(words) else None
+    return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), guessed=guessed)
+
+
+def _records(file: Path) -> tuple[list[str], list[str]]:
+    """Headers and letters."""
+    names: list[str] = []
+    parts: list[list[str]] = []
+    for number, line in enumerate(read_text(file).splitlines(), 1):
+        text = line.strip()
+        if text.startswith(">"):
+            names.append(text[1:].strip())
+            parts.append([])
+        elif not text or text.startswith(";"):
+            continue
+        elif not parts:
+            raise InputError(
+                f"{file}: expected a header line that starts with '>' first; got {text[:20]!r} in line {number}; "
+                "FASTA files have one before each sequence"
+            )
+        else:
+            parts[-1].append("".join(text.split()))
+    texts = list(map("".join, parts))
+    if not texts:
+        raise InputError(f"{file}: expected sequences; got an empty file; check that it was written to the end")
+    if "" in texts:
+        name = shown(names[texts.index("")])
+        raise InputError(f"{file}: expected letters after every header; got none for {name}; remove that header")
+    return names, texts
