@@ -63,14 +63,11 @@ configuration:
 
 
 def declare(parser: argparse.ArgumentParser, text: str, **more: dict[str, Any]) -> None:
-    """Declare options: flags, a placeholder that says the type, two blanks, the help; lines with a colon name groups.
-
-    ``{a,b}`` are choices, and an option without a placeholder is a switch; ``more`` has what else argparse is told.
-    """
+    """Declare options: flags, a placeholder that says the type (``{a,b}``: choices; none: a switch), and the help."""
     group: Any = parser
     for entry in re.split(r"\n(?=\S)", text.strip()):
         head, _, said = entry.partition("  ")
-        if not said:
+        if not said:  # the name of a group
             group = parser.add_argument_group(head.removesuffix(":"))
             continue
         *flags, last = head.split(", ")
