@@ -110,6 +110,7 @@ def test_a_condition_did_it_if_both_steps_say_so() -> None:
     assert did_it(whole, step(0.4), step(-0.6)) == "in part"  # less than half
     assert did_it(whole, step(0.9, 0.5), step(-0.6, 0.4)) == "no"  # noise
     assert did_it(whole, {}, {}) == "no"
+    assert did_it({"change": 0.1, "standard_error": 0.1}, step(0.9), step(-0.6)) == "no difference"
 
 
 def test_every_ablation_was_run_and_stands_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,12 @@ def _step(values: np.ndarray, base: np.ndarray, overlap: float) -> dict[str, flo
 
 
 def did_it(whole: Mapping[str, float], from_paper: Mapping[str, float], from_ours: Mapping[str, float]) -> str:
-    """By the rule above: ``"yes"``, ``"in part"`` or ``"no"``; a step that is refused (empty) is not one."""
+    """By the rule above: ``"yes"``, ``"in part"`` or ``"no"``; a step that is refused (empty) is not one.
+
+    ``"no difference"`` where the whole is within two standard errors: nothing did it.
+    """
+    if abs(whole["change"]) <= 2.0 * whole["standard_error"]:
+        return "no difference"
     sign = np.sign(whole["change"])
     steps = [(sign, from_paper), (-sign, from_ours)]
     good = [

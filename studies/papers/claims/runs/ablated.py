@@ -19,7 +19,7 @@ from studies.harness import lip_curves
 from studies.papers import yeast
 from studies.papers.claims.ablations import Ablation, Options, ablate, ablation_of
 from studies.papers.claims.conditions import penalty_adam
-from studies.papers.claims.runs import drkm_figures, kae_figures
+from studies.papers.claims.runs import drkm_figures, kae_figures, protocols
 from studies.papers.disentanglement import load_images
 from studies.papers.few_labels_figures import load_set
 from studies.papers.nci_robust import load_molecules
@@ -209,7 +209,7 @@ def denoised(fast: bool) -> list[Ablation]:
         train, _, _ = parts(draw)
         held = train[: round(0.15 * half)]
         noisy = held + std * np.random.default_rng(100 + draw).standard_normal(held.shape)
-        tried = [{"reg": (a, 1e-2), "decoder_kernel": Gaussian(g)} for a, g in product((0.1, 1.0, 10.0), (0.5, 2.0))]
+        tried = [{"reg": reg, "decoder_kernel": Gaussian(gamma)} for reg, gamma in product(*protocols._GRID)]
         paper = {k: v for sides in changes.values() for k, v in sides[0].items() if k != "chosen"}
         return min(tried, key=lambda one: error(train[len(held) :], held, noisy, draw, {**paper, **one}))
 
