@@ -138,8 +138,8 @@ def hamming_errors(
         "tol": 1e-4,
         **options,
     }
-    epsilons = (0.3, 0.6) if reduced else (0.01, 0.1, 0.3, 0.5, 0.8)
-    kappas = (0.5, 1.0) if reduced else (0.1, 0.3, 0.6, 1.0, 1.6)
+    epsilons = (0.3, 0.6) if reduced else (0.01, 0.03, 0.09, 0.27, 0.8)
+    kappas = (0.5, 1.0) if reduced else (0.1, 0.2, 0.4, 0.8, 1.6)
     result: dict[str, dict[str, Any]] = {}
     reference = np.zeros(len(X_test))
     for name in names:
