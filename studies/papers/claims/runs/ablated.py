@@ -36,13 +36,13 @@ _PUBLISHED: Changes = {
 """What the published autoencoder lacks of our default one."""
 
 
-def _plane(reg: float) -> Changes:
+def _plane(reg: float, rounds: int) -> Changes:
+    solver = f"solver and linear parts ({rounds} rounds of algorithm 1, of the kernels; L-BFGS to the end, free)"
     return {
         "start (uniform coefficients; kernel PCA)": ({"init": "uniform"}, {}),
         "kernels (Gaussian of gamma 1; by default)": ({"kernel": Gaussian(1.0), "decoder_kernel": Gaussian(1.0)}, {}),
         f"regularisers ({reg:g}; by default)": ({"reg": (reg, reg)}, {}),
-        "iterations (200; 500)": ({"max_iter": 200}, {}),
-        "linear parts (of the kernels; free)": _LINEAR,
+        solver: ({**kae_figures._rounds(rounds), **_LINEAR[0]}, _LINEAR[1]),
         **_PUBLISHED,
     }  # fmt: skip
 
@@ -74,7 +74,7 @@ def gaussian_clusters(fast: bool) -> list[Ablation]:
         "far": "rank correlation, inside clusters, of distances from the other cluster",
     }
     draws = range(2 if fast else 10)
-    return ablate(_plane(1e-4), lambda options: _columns([one(draw, options) for draw in draws]), words)
+    return ablate(_plane(1e-4, 200), lambda options: _columns([one(draw, options) for draw in draws]), words)
 
 
 @ablation_of("kae-fig7")
@@ -87,23 +87,19 @@ def moons(fast: bool) -> list[Ablation]:
 
     draws = range(2 if fast else 10)
     words = {"share": "share of the variance of codes between moons"}
-    return ablate(_plane(1e-4), lambda options: {"share": [one(draw, options) for draw in draws]}, words)
+    return ablate(_plane(1e-4, 200), lambda options: {"share": [one(draw, options) for draw in draws]}, words)
 
 
 @ablation_of("kae-fig3d-e")
 def three_circles(fast: bool) -> list[Ablation]:
     """Circles told apart by one number: five rounds from uniform coefficients against our fit."""
-    changes = _plane(1e-3)
-    del changes["iterations (200; 500)"], changes["linear parts (of the kernels; free)"]
-    name = "solver and linear parts (5 rounds of algorithm 1, of the kernels; L-BFGS to the end, free)"
-    changes[name] = ({**kae_figures._rounds(5), **_LINEAR[0]}, _LINEAR[1])
 
     def one(draw: int, options: Options) -> float:
         X, label = circles(60 if fast else 150, draw)
         return kae_figures._share_between(_codes(X, options, draw), label)
 
     draws, words = range(2 if fast else 10), {"d": "share of the variance of codes between circles"}
-    return ablate(changes, lambda options: {"d": [one(draw, options) for draw in draws]}, words)
+    return ablate(_plane(1e-3, 5), lambda options: {"d": [one(draw, options) for draw in draws]}, words)
 
 
 # ---------------------------------------------------------------- deep machines
