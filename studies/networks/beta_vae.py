@@ -24,10 +24,10 @@ class BetaVAE(TransformerMixin, BaseEstimator):
 
     Minimises ``E[-log p(x | z)] + beta KL(q(z | x) || N(0, I))`` with a Bernoulli likelihood. Encoder: convolutions
     4 x 4 of 32, 32, 64, 64 channels with stride 2 and of 256 with stride 4, ReLU after each, and a linear layer to the
-    ``2 p`` parameters of ``q``; the decoder mirrors it. Adam, by default at the rate of the paper. After each epoch the
-    bound is taken on held-out images; the weights where it was lowest are kept, and training ends when it has not
-    fallen for ``patience`` steps. Steps, not epochs: on 85 dSprites the bound stands still for about 200 steps before
-    the position of the sprite is found.
+    ``2 p`` parameters of ``q``; the decoder mirrors it. Adam, by default at the rate that the paper has for its own
+    model. After each epoch the bound is taken on held-out images; the weights where it was lowest are kept, and
+    training ends when it has not fallen for ``patience`` steps. Steps, not epochs: on 85 dSprites the bound stands
+    still for about 200 steps before the position of the sprite is found.
 
     Parameters
     ----------

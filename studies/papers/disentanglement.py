@@ -6,7 +6,7 @@ was. Cars3D and SmallNORB are behind download pages and not part of the data fol
 
 Machines: random start, default solver to convergence (the paper halts a penalty method after 2 to 7 rounds), centred,
 codes rotated to principal axes. beta-VAE: trained until its bound on held-out images (15 %) has not fallen for 500
-steps, at the rate that the paper gives for Adam.
+steps, at the rate that the paper gives for the Adam of its machine.
 
 Run: RKHS_DATA=... ./dev reproduce disentanglement [--reduced] [--cells FILE] [--minutes M] [--only KIND]
     [--figures FOLDER]
