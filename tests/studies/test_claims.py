@@ -14,6 +14,7 @@ from studies.papers.claims import __main__ as door, ablations, pages, runs, verd
 from studies.papers.claims.ablations import ABLATIONS, ablate, did_it, read_ablations
 from studies.papers.claims.ledger import PAPERS, claims
 from studies.papers.claims.rules import VERDICTS, cannot, direction, equal
+from studies.papers.claims.runs import molecules, protocols
 from studies.papers.claims.verdicts import RUNS, Part, read_verdict, verdict_of
 
 runs.load()
@@ -194,3 +195,24 @@ _NEEDS_NOTHING = [name for name in RUNS if not claims()[name].data]
 @pytest.mark.parametrize("name", _NEEDS_NOTHING)
 def test_every_run_answers_its_parts_in_small(name: str) -> None:
     verdict_of(claims()[name], RUNS[name](True), fast=True, minutes=0.0)
+
+
+def test_a_parameter_is_chosen_on_the_other_splits() -> None:
+    errors = np.array([[0.0, 5.0], [3.0, 1.0], [3.0, 2.0]])  # the first split alone would choose the first parameter
+    assert protocols._elsewhere(errors).tolist() == [5.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("at_half", "at_most", "verdict"),
+    [
+        ((-0.1, 0.0), (0.2, 0.1), "does not hold"),  # where rows have no weight, the error is higher
+        ((-0.1, 0.0), (-0.1, 0.1), "holds"),
+        ((-0.1, 0.0), (0.0, 0.1), "undecided"),
+    ],
+)
+def test_gain_and_sparsity_are_asked_of_one_epsilon(
+    at_half: tuple[float, float], at_most: tuple[float, float], verdict: str
+) -> None:
+    noise = np.array([-0.02, 0.01, 0.01])
+    found = [{"rows": {e: (gain + x, share) for e, (gain, share) in ((0.5, at_half), (0.8, at_most))}} for x in noise]
+    assert molecules._together_at(found, "made up")[0] == verdict
