@@ -256,7 +256,7 @@ def robust_molecules(fast: bool) -> list[Ablation]:
 def lip(fast: bool) -> list[Ablation]:
     """Two conditions; the 36 left-out curves are the draws."""
     changes: Changes = {
-        "convention (published script; text)": ({"convention": "reference"}, {"convention": "orthonormal"}),
+        "basis and means (published script; orthonormal)": ({"convention": "reference"}, {"convention": "orthonormal"}),
         "centring (none; mean curve)": ({"center": False}, {"center": True}),
     }  # fmt: skip
 
@@ -264,7 +264,7 @@ def lip(fast: bool) -> list[Ablation]:
         gains = lip_curves.figure(ADMM(tol=1e-8), sizes=(6,), **options)["gains"][0]
         return {"gain": gains[:, int(gains.mean(0).argmin())]}
 
-    return ablate(changes, measure, {"gain": "Huber less ridge, six functions, kappa chosen on the same error"})
+    return ablate(changes, measure, {"gain": "Huber less ridge, m = 6, kappa chosen on the same error"})
 
 
 @ablation_of("dual-fig6")
