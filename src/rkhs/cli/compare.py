@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
-from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, declare, refuse_flags
+from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import tell
 from rkhs.cli.targets import read_targets, read_with_values
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rkhs.evaluation import CodeComparison, Sizes
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   rkhs compare table.csv --target class
   rkhs compare customers.csv --mixed --drop-columns customer_id --target churn
@@ -38,27 +38,20 @@ whose target is empty help to make the codes.
 
 With --model the errors of saved models on the rows are compared. They are honest on rows of which no model was made."""
 
-_OPTIONS = f"""
+OPTIONS = f"""
+INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --target COLUMN  column of the file that holds what to predict
 --targets FILE  file with one class or number a row, or the table that has --target
 --model MODEL  in place of a target: say how well a saved model rebuilds the rows; may be given several times
 --kernel EXPRESSION  kernel of both kernel methods (default: theirs)
 --gram  the input is a Gram matrix of the items{MIXED}{DROP}
---n-components N  numbers in the code of a row (default %(default)s)
---splits N  number of random splits, each with a quarter of the rows held out (default %(default)s)
+--n-components N [10]  numbers in the code of a row (default %(default)s)
+--splits N [5]  number of random splits, each with a quarter of the rows held out (default %(default)s)
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
---at-most N  largest number of rows used, drawn at random (default %(default)s)
---seed N  seed of the splits and of all random numbers (default %(default)s)"""
+--at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
+--seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
 _OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel")
 _OF_MODELS = ("space", "diag", "top_k", "errors", "sha256", "max_bytes")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EXAMPLES
-    parser.add_argument("input", help="table, molecules, series, other items, or a Gram matrix (--gram)")
-    declare(parser, _OPTIONS + JSON + OF_MODELS + MODEL + INPUT)
-    parser.set_defaults(n_components=10, splits=5, at_most=2000, seed=0, space="auto")
 
 
 def run(args: argparse.Namespace) -> int:

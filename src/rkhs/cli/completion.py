@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from rkhs.cli.parser import all_flags
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   eval "$(rkhs completion bash)"            in ~/.bashrc
   eval "$(rkhs completion zsh)"             in ~/.zshrc
 """
+OPTIONS = "SHELL {bash,zsh}  the shell that reads the script"
 
 _SCRIPT = """\
 _rkhs() {{
@@ -38,12 +39,6 @@ _rkhs() {{
 complete -o default -F _rkhs rkhs
 """
 _ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=("bash", "zsh"), help="the shell that reads the script")
 
 
 def run(args: argparse.Namespace) -> int:

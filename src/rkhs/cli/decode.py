@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
-from rkhs.cli.models import add_model, of_class, read_model_file
-from rkhs.cli.options import INPUT, declare
+from rkhs.cli.models import of_class, read_model_file
+from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
 from rkhs.cli.rows import give_rows, table_rows, write_numbers
 
@@ -24,25 +24,19 @@ if TYPE_CHECKING:
 
 _OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
 
-_OPTIONS = """
--o, --output FILE  file to write; rankings are .csv or .xlsx
+OPTIONS = f"""{FILE}
+CODES  a file that rkhs transform wrote
+-o, --output FILE  (required) file to write; rankings are .csv or .xlsx
 --candidates FILE  items to choose from, read like the input of the fit (for a Gram model their kernel values with the
     training rows); default: vectors where the model has them, else the training items. A ranking counts them from 1 in
     the order of the file, and holds the cells of the rows that it found in a .csv or .tsv table
---by {auto,codes,features}  ranking of candidates: by their own codes, or by the features that the codes decode to,
-    where training items come first (default auto: codes for models of features)
+--by {{auto,codes,features}} [auto]  ranking of candidates: by their own codes, or by the features that the codes decode
+    to, where training items come first (default auto: codes for models of features)
 --n-best K  number of candidates listed for each code (default 5)
---chunk-rows N  number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default %(default)s)
---diag VALUE  k(z, z) of the candidates, for a Gram model and --by features"""
+--chunk-rows N [10000]  number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default
+    %(default)s)
+--diag VALUE  k(z, z) of the candidates, for a Gram model and --by features{MODEL}{INPUT}"""
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_model(parser)
-    parser.add_argument("codes", metavar="CODES", help="a file that rkhs transform wrote")
-    declare(parser, _OPTIONS + INPUT, output={"required": True})
-    parser.set_defaults(by="auto", chunk_rows=10_000)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from rkhs.cli.models import add_model, read_model_file
-from rkhs.cli.options import declare
+from rkhs.cli.models import read_model_file
+from rkhs.cli.options import FILE, MODEL
 from rkhs.cli.outputs import Outputs
 
-_OPTIONS = """
--o, --output FILE  file to write, such as model.onnx
---part {encoder,decoder}  half of the model to write (default %(default)s)
---dtype {float64,float32}  type of the numbers (default %(default)s)
---plain  export the codes of the encoder alone, without refining"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_model(parser)
-    declare(parser, _OPTIONS, output={"required": True})
-    parser.set_defaults(part="encoder", dtype="float64")
+OPTIONS = f"""{FILE}
+-o, --output FILE  (required) file to write, such as model.onnx
+--part {{encoder,decoder}} [encoder]  half of the model to write (default %(default)s)
+--dtype {{float64,float32}} [float64]  type of the numbers (default %(default)s)
+--plain  export the codes of the encoder alone, without refining{MODEL}"""
 
 
 def run(args: argparse.Namespace) -> int:

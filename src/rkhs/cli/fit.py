@@ -12,7 +12,7 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.engines import checkpoint_of, find_rows, open_stream
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
-from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, MIXED, ROBUST, SCALE, declare, refuse_flags
+from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, MIXED, ROBUST, SCALE, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.regression import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LANDMARKS = 500  # at least, of an automatic storage
 
-_EPILOG = """\
+EXAMPLES = """\
 input: tables (.csv, .tsv, .xlsx, .parquet, .npy, .npz; .csv.gz, .feather, .txt), molecules (.smi, .sdf; --smiles
 COLUMN), sequences (.fasta, .txt), graphs (a folder in the TU format or of .graphml and .edgelist files), series (.ts;
 --kind series), curves (--kind curves).
@@ -65,8 +65,9 @@ FIT = f"""
 --seed N  seed of all random numbers; the same seed gives the same model{KERNEL}
 --gram  the input is a square Gram matrix, or a .npz file of several of the same items{MIXED}{SCALE}{DROP}"""
 COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
-_OUTPUT = "-o, --output MODEL  model file to write, such as model.rkhs; not needed with --codes"
-_OPTIONS = f"""
+OPTIONS = f"""
+INPUT  a file or folder; see below
+-o, --output MODEL  model file to write, such as model.rkhs; not needed with --codes{COMPONENTS}{FIT}
 --codes FILE  write the codes of the input (.csv, .xlsx, .parquet or .npy)
 --stream  read a .npy or parquet file block by block; estimators other than the default need
     --set 'storage=nystroem(1000)'
@@ -83,13 +84,6 @@ prediction of numbers or of a class:
 --loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
     epsilon_insensitive are robust to outliers; auto: squared or huber, by error{ROBUST}
 --scores FILE  with --robust: write a score for each row; above 1 the row looks wrong{ENGINE}{INPUT}"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EPILOG
-    parser.add_argument("input", metavar="INPUT", help="a file or folder; see below")
-    declare(parser, _OUTPUT + COMPONENTS + FIT + _OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import ModelFileError, brief, shortened
-from rkhs.cli.models import add_model, of_class, read_model_file
-from rkhs.cli.options import JSON, declare
+from rkhs.cli.models import of_class, read_model_file
+from rkhs.cli.options import FILE, JSON, MODEL
 from rkhs.cli.summaries import print_json
 from rkhs.cli.wording import few
 
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-_OPTIONS = f"""
+OPTIONS = f"""{FILE}
 --diagnosis  build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of
-    items{JSON}"""
+    items{JSON}{MODEL}"""
 _ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_model(parser)
-    declare(parser, _OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
 
-# Command, the name of its module with add_arguments(parser) and run(args) -> exit status, and its line of help.
+# Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args) -> exit status, and its line of help.
 _COMMANDS = {
     "fit": "fit a model to a table, molecules, graphs or other items, and write it to a file",
     "map": "draw two components of the rows of a file as a picture",
@@ -62,8 +62,9 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, Comm
 
 
 def _add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
-    importlib.import_module(f"rkhs.cli.{name}").add_arguments(parser)
-    declare(parser, CONFIG)
+    command = importlib.import_module(f"rkhs.cli.{name}")
+    parser.epilog = getattr(command, "EXAMPLES", None)
+    declare(parser, command.OPTIONS + CONFIG)
 
 
 def command_parsers() -> dict[str, CommandParser]:

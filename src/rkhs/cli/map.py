@@ -11,7 +11,7 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.options import INPUT, declare
+from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_coloured
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   rkhs map table.csv -o map.png --color class
   rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
@@ -30,19 +30,12 @@ examples:
 
 The map shows two components of the codes of all rows. The column of --color is not used by the model.
 """
-_OPTIONS = """
--o, --output FILE  picture to write: .png, .svg or .pdf (needs rkhs[plots])
+OPTIONS = f"""
+INPUT  a file or folder, as rkhs fit reads them
+-o, --output FILE  (required) picture to write: .png, .svg or .pdf (needs rkhs[plots])
 --color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
-    classes"""
+    classes{FIT}{INPUT}"""
 _MOST_CLASSES = 20
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EPILOG
-    parser.add_argument("input", metavar="INPUT", help="a file or folder, as rkhs fit reads them")
-    declare(parser, _OPTIONS + FIT + INPUT, output={"required": True})
-    parser.set_defaults(n_components="2")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     data, values = read_coloured(args, args.color, "--color")
     colours = _colours(values, args)
     with user_errors():
-        model = build_estimator(args, data)
+        model = build_estimator(changed(args, n_components="2"), data)
         model.fit(data.items)
     from matplotlib.figure import Figure
 

@@ -6,20 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
-from rkhs.cli.options import MODEL, declare
 
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
-
-
-def add_model(parser: argparse.ArgumentParser, *, rows: bool = False) -> argparse.Action:
-    """Declare the model file, what it must be to be read, and a file of rows for it."""
-    declare(parser, MODEL)
-    file = parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
-    if rows:
-        like = "rows like those of the fit; for a Gram model kernel values with the training rows"
-        parser.add_argument("input", metavar="INPUT", help=like)
-    return file
 
 
 def read_model_file(args: argparse.Namespace) -> ModelFile:

@@ -12,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
 from rkhs.cli.inputs import read_known, read_new, user_errors
 from rkhs.cli.kinds import default_kernel
-from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, declare
+from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import beside, give_rows
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rkhs.kernels import Kernel
 
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   rkhs nearest library.csv --smiles smiles --top 3
   rkhs nearest library.smi hits.smi -o neighbours.csv
@@ -33,25 +33,19 @@ Molecules are compared by the Tanimoto similarity of their fingerprints, tables 
 rows, which are standardised as by rkhs fit, and other items by the kernel of their kind. --kernel takes another. The
 distance is that of features, the root of k(x, x) + k(y, y) - 2 k(x, y).
 """
-_OPTIONS = """
+OPTIONS = f"""
+KNOWN  items to choose from, as rkhs fit reads them
+[NEW]  items to find the nearest of (default: those of KNOWN)
 -o, --output FILE  a .csv or .xlsx file to write; without it csv is printed
---top K  how many for each item (default %(default)s)
---kernel EXPRESSION  kernel on the items; rkhs fit --help lists them"""
+--top K [5]  how many for each item (default %(default)s)
+--kernel EXPRESSION  kernel on the items; rkhs fit --help lists them{MIXED}{SCALE}{DROP}{INPUT}"""
 _BLOCK = 10_000_000  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EPILOG
-    parser.add_argument("input", metavar="KNOWN", help="items to choose from, as rkhs fit reads them")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="items to find the nearest of (default: those of KNOWN)")
-    declare(parser, _OPTIONS + MIXED + SCALE + DROP + INPUT)
-    parser.set_defaults(top=5)
-
-
 def run(args: argparse.Namespace) -> int:
     """Read, compare, write or print."""
+    args = changed(args, input=args.known)
     outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, SHEETS)
     from rkhs._core.checks import check_count

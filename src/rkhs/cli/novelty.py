@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import read_known, read_new, user_errors
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, declare
+from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, row_labels, write_numbers
 from rkhs.cli.summaries import tell
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rkhs.estimators import KernelNovelty
 
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   rkhs novelty table.csv
   rkhs novelty known.csv new.csv -o novelty.csv
@@ -32,25 +32,19 @@ at most: a promise that needs no further data. Of a hundred ordinary rows some f
 FILE are each compared with the others, so that some have a small p whatever the file holds: look at the score too. It
 is the posterior variance, and nears its largest value where nothing in FILE says anything of a row.
 """
-_OPTIONS = f"""
+OPTIONS = f"""
+FILE  rows that are known, as rkhs fit reads them
+[NEW]  rows to compare with them (default: those of FILE)
 -o, --output FILE  write p and the score of each row (.csv, .xlsx, .parquet, .npy)
---alpha A  rows with p of at most A are called novel (default %(default)s){KERNEL}
+--alpha A [0.05]  rows with p of at most A are called novel (default %(default)s){KERNEL}
 --gram  FILE is a Gram matrix; NEW holds kernel values with its rows{MIXED}{SCALE}{DROP}{JSON}{INPUT}"""
 _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
 _FAR = 0.9  # of the largest score
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EPILOG
-    parser.add_argument("input", metavar="FILE", help="rows that are known, as rkhs fit reads them")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="rows to compare with them (default: those of FILE)")
-    declare(parser, _OPTIONS)
-    parser.set_defaults(alpha=0.05)
-
-
 def run(args: argparse.Namespace) -> int:
     """Read, compare, write and say."""
+    args = changed(args, input=args.file)
     outputs = Outputs(("FILE", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, TABLES)
     import numpy as np

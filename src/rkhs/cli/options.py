@@ -1,4 +1,4 @@
-"""Options as ``--help`` prints them, and those that several commands have."""
+"""Arguments as ``--help`` prints them, and those that several commands have."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 from rkhs._core.errors import InputError
 from rkhs.data.formats import KINDS, PRINTS
 
+FILE = "\nMODEL  model file made by rkhs fit or rkhs.save"
+ROWS = "\nINPUT  rows like those of the fit; for a Gram model kernel values with the training rows"
 KERNEL = "\n--kernel EXPRESSION  kernel on the rows; rkhs fit --help lists them"
 MIXED = """
 --mixed  the table holds numbers, texts and missing cells, whatever they look like; with --kernel mixed_table nothing is
@@ -62,25 +64,36 @@ configuration:
 --traceback  show where an error arose, for bug reports"""
 
 
-def declare(parser: argparse.ArgumentParser, text: str, **more: dict[str, Any]) -> None:
-    """Declare options: flags, a placeholder that says the type (``{a,b}``: choices; none: a switch), and the help."""
+def declare(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declare arguments: names, a placeholder that says the type (``{a,b}``: choices), ``[default]``, and the help."""
     group: Any = parser
     for entry in re.split(r"\n(?=\S)", text.strip()):
         head, _, said = entry.partition("  ")
-        if not said:  # the name of a group
+        if said:
+            names, options = _argument(head, said)
+            group.add_argument(*names, help=" ".join(said.split()), **options)
+        else:
             group = parser.add_argument_group(head.removesuffix(":"))
-            continue
-        *flags, last = head.split(", ")
-        flag, _, placeholder = last.partition(" ")
-        options: dict[str, Any] = {"metavar": placeholder, "type": _TYPES.get(placeholder)}
-        if placeholder.startswith("{"):
-            options = {"choices": placeholder[1:-1].split(",")}
-        elif not placeholder:
-            options = {"action": "store_true"}
-        elif "several times" in said:
-            options["action"] = "append"
-        options |= {"help": " ".join(said.split())} | more.get(flag.lstrip("-").replace("-", "_"), {})
-        group.add_argument(*flags, flag, **options)
+
+
+def _argument(head: str, said: str) -> tuple[list[str], dict[str, Any]]:
+    """What argparse is told of an argument."""
+    *flags, rest = head.split(", ")
+    name, shape, default = (*rest.split(), "", "")[:3]
+    kind, plain = _TYPES.get(shape, str), name.strip("[]")
+    if shape.startswith("{"):
+        options: dict[str, Any] = {"choices": shape[1:-1].split(",")}
+    elif not name.startswith("-"):
+        options = {"metavar": plain, "nargs": None if name == plain else "?"}
+    elif not shape:
+        options = {"action": "store_true"}
+    else:
+        options = {"metavar": shape, "type": kind, "action": "append" if "several times" in said else "store"}
+    if default:
+        options["default"] = kind(default.strip("[]"))
+    if name.startswith("-"):
+        return [*flags, name], options | {"required": said.startswith("(required)")}
+    return [plain.lower()], options
 
 
 def changed(args: argparse.Namespace, **others: Any) -> argparse.Namespace:

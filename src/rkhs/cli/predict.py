@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.models import add_model, of_class, read_model_file
-from rkhs.cli.options import INPUT, JSON, declare
+from rkhs.cli.models import of_class, read_model_file
+from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
 from rkhs.cli.rows import give_rows, table_rows, write_numbers
 from rkhs.cli.summaries import print_json, tell
@@ -31,7 +31,7 @@ _Predicted = tuple[list[str], tuple[list[str], list[list[Any]]], dict[str, Any]]
 
 _BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   rkhs fit table.csv --predict price -o model.rkhs
   rkhs predict model.rkhs new.csv -o prices.csv
@@ -43,16 +43,9 @@ the predictions alone, and so does the output of models of other losses or of a 
 For a class the output holds the class of each row and the probabilities of all classes; in_file is the class that the
 file itself gives, where it has that column: it is known there, and no prediction.
 """
-_OPTIONS = f"""
+OPTIONS = f"""{FILE}{ROWS}
 -o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed
---coverage A  probability that the ends hold the true value (default 0.9){JSON}{INPUT}"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EPILOG
-    add_model(parser, rows=True)
-    declare(parser, _OPTIONS)
+--coverage A  probability that the ends hold the true value (default 0.9){JSON}{MODEL}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> int:

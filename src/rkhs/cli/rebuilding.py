@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 OF_MODELS = """
 how well models rebuild the rows (--model):
---space {auto,input,feature}  measure distances between vectors or between features (default: what the model rebuilds)
+--space {auto,input,feature} [auto]  measure distances between vectors or between features (default: what the
+    model rebuilds)
 --diag VALUE  k(x, x) of the rows, for a Gram model
 --top-k K,K,...  also how often decoding the code of a row ranks the row among the best K rows of the file
 --errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""

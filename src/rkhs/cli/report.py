@@ -13,8 +13,8 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, say_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.models import add_model, of_class, read_model_file
-from rkhs.cli.options import INPUT, JSON, ROBUST, changed, declare, refuse_flags
+from rkhs.cli.models import of_class, read_model_file
+from rkhs.cli.options import INPUT, JSON, MODEL, ROBUST, changed, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import tell
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   rkhs report table.csv
   rkhs report table.csv --target diagnosis --index-column patient -o patients.html
@@ -36,11 +36,13 @@ examples:
 
 Open the page in a browser. It is one file, needs no network, and can be sent to somebody else."""
 
-_OPTIONS = f"""
--o, --output PAGE  page to write (default %(default)s)
+OPTIONS = f"""
+FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too
+[DATA]  items for the model of FILE
+-o, --output PAGE [report.html]  page to write (default %(default)s)
 --target COLUMN  column that colours the map; the model does not see it
---at-most N  largest number of items on the page, evenly spaced in the file (default %(default)s)
---save-model MODEL  also write the fitted model{JSON}"""
+--at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
+--save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
 _OF_FITS = (
     "estimator",
     "kernel",
@@ -56,20 +58,10 @@ _OF_FITS = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.epilog = _EXAMPLES
-    file = add_model(parser)
-    file.metavar = "FILE"
-    file.help = "a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too"
-    parser.add_argument("input", metavar="DATA", nargs="?", help="items for the model of FILE")
-    declare(parser, _OPTIONS + COMPONENTS + FIT + ROBUST + INPUT)
-    parser.set_defaults(output="report.html", at_most=5000)
-
-
 def run(args: argparse.Namespace) -> int:
     """Fit or load, and write the page."""
-    outputs = Outputs(("FILE", args.model), ("DATA", args.input))
+    outputs = Outputs(("FILE", args.file), ("DATA", args.data))
+    args = changed(args, model=args.file, input=args.data)
     from rkhs._core.checks import check_count
 
     check_count(args.at_most, "--at-most", at_least=2)

@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING
 from rkhs._core.errors import InputError
 from rkhs.cli.engines import engine_settings, find_rows
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.models import add_model, of_class, read_model_file
-from rkhs.cli.options import ENGINE, INPUT, declare
+from rkhs.cli.models import of_class, read_model_file
+from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import write_numbers
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-_OPTIONS = """
--o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files written block by block
+OPTIONS = f"""{FILE}{ROWS}
+-o, --output FILE  (required) a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files
+    written block by block
 --layer L  hidden layer of a deep autoencoder, from 1
---stream  read a .npy or parquet file block by block and write .npy the same way"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_model(parser, rows=True)
-    declare(parser, _OPTIONS + ENGINE + INPUT, output={"required": True})
+--stream  read a .npy or parquet file block by block and write .npy the same way{ENGINE}{MODEL}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> int:

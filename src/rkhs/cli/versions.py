@@ -7,10 +7,7 @@ import platform
 import re
 from importlib import metadata
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments: there are none."""
-    del parser
+OPTIONS = ""
 
 
 def run(args: argparse.Namespace) -> int:
