@@ -184,7 +184,7 @@ def _notes(split: Split, X: np.ndarray, molecules: Molecules) -> dict[str, Any]:
 
 def _draw(path: Path, plane: np.ndarray, split: Split, molecules: Molecules) -> None:
     from rkhs._core.errors import optional
-    from rkhs.plots import code_map, save_figure
+    from rkhs.plots import CodeMapDisplay, save_figure
 
     figure = optional("matplotlib.figure").Figure(
         figsize=(7.2, 5.6), layout="constrained"
@@ -193,7 +193,8 @@ def _draw(path: Path, plane: np.ndarray, split: Split, molecules: Molecules) -> 
     labels = np.where(held_out, "held out", "fitted")
     shares = [aromatic_share(smiles) for smiles in molecules.smiles[: len(plane)]]
     title = f"{len(plane)} molecules by a kernel autoencoder (Tanimoto)"
-    code_map(plane, shares, labels, figure.add_subplot(), title, value_name="share of aromatic atoms")
+    options: dict[str, Any] = {"labels": labels, "title": title, "value_name": "share of aromatic atoms"}
+    CodeMapDisplay(plane, values=shares, **options).plot(figure.add_subplot())
     save_figure(figure, path)
 
 

@@ -40,7 +40,7 @@ USES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "rows of parquet": ("pyarrow", lambda folder: as_rows(folder / "t.parquet")),
     "a cluster": ("distributed", lambda _: model(storage=Nystroem(5), engine="dask")),
     "ONNX": ("onnx", lambda folder: rkhs.to_onnx(model(), folder / "m.onnx")),
-    "maps": ("matplotlib", lambda _: plots.code_map(X[:, :2])),
+    "maps": ("matplotlib", lambda _: plots.CodeMapDisplay(X[:, :2]).plot()),
     "saving figures": ("matplotlib", lambda folder: plots.save_figure(object(), folder / "f.png")),  # type: ignore
 }
 

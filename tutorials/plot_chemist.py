@@ -64,12 +64,13 @@ quality = decoding_quality(model, test, candidates=train + test, truth=np.arange
 # Two numbers a molecule make a picture. Colour shows a property that the model has never seen: the logarithm of the
 # octanol-water partition (Crippen's estimate).
 
-from rkhs.plots import code_map
+from rkhs.plots import CodeMapDisplay
 
 plane = KernelAutoencoder(2, kernel=MoleculeTanimoto()).fit(train)
 logp = np.array([Crippen.MolLogP(Chem.MolFromSmiles(text)) for text in train])
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
-code_map(plane.codes_, logp, ax=axes, title="400 molecules by two numbers", value_name="logP (Crippen)")
+title = "400 molecules by two numbers"
+CodeMapDisplay(plane.codes_, values=logp, title=title, value_name="logP (Crippen)").plot(axes)
 plt.show()
 
 # %%

@@ -86,11 +86,11 @@ print(f"contrastive, 20 numbers: {np.mean(shifts):.1%} +- {np.std(shifts, ddof=1
 
 import matplotlib.pyplot as plt
 
-from rkhs.plots import code_map
+from rkhs.plots import CodeMapDisplay
 
 plane = KernelAutoencoder(2).fit(X)
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
-code_map(plane.codes_, labels=y, ax=axes, title="500 digits by two numbers; no label was used")
+CodeMapDisplay(plane.codes_, labels=y, title="500 digits by two numbers; no label was used").plot(axes)
 plt.show()
 
 # %%

@@ -98,12 +98,13 @@ print(f"largest score of the others: {scores[~artefact].max():.2f}, their median
 # ``GlobalAlignment`` even under stretches of time. Two numbers by the first make a map; its colour is how strong the
 # window is.
 
-from rkhs.plots import code_map
+from rkhs.plots import CodeMapDisplay
 
 shifted = KernelAutoencoder(2, kernel="sink").fit(X)
 strength = X.std(1)
 figure, axes = plt.subplots(figsize=(6.5, 4.8), layout="constrained")
-code_map(shifted.codes_, strength, ax=axes, title="windows, compared under all shifts", value_name="standard deviation")
+title = "windows, compared under all shifts"
+CodeMapDisplay(shifted.codes_, values=strength, title=title, value_name="standard deviation").plot(axes)
 plt.show()
 
 # %%

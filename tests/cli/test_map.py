@@ -84,7 +84,7 @@ def test_numbers_are_a_colour_bar_and_the_default_is_an_autoencoder(
         (["in.csv", "-o", "m.txt"], "-o must end in .png, .svg, .pdf"),
         (["in.csv", "-o", "m.png", "--color", "knd"], "--color must name a column of the file; got 'knd'"),
         (["many.csv", "-o", "m.png", "--color", "kind"], "or of at most 20 classes; got 24 in kind"),
-        (["K.npy", "-o", "m.png", "--gram", "--color", "0"], "a Gram matrix has no column for --color"),
+        (["K.npy", "-o", "m.png", "--gram", "--color", "0"], "got a Gram matrix; leave it out"),
     ],
 )
 def test_wrong_use_is_one_line(

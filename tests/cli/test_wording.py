@@ -48,7 +48,7 @@ def python_words(text: str) -> list[str]:
         ("use storage=Nystroem(10)", "use --set 'storage=Nystroem(10)'"),
         ("n_components must be an integer", "--n-components must be an integer"),
         ("got 'header=True' and \"key=3\"", "got 'header=True' and \"key=3\""),
-        ("RDKit's key= and the user's kind=", "RDKit's --key NAME and the user's --kind KIND"),
+        ("RDKit's key= and the user's header=", "RDKit's --key NAME and the user's --header yes|no"),
         ("--set reg=3 and gaussian(gamma=0.5)", "--set reg=3 and gaussian(gamma=0.5)"),
         ("Spectrum(k=3, tokens='words')", "Spectrum(k=3, tokens='words')"),
         ("got SMILES C=C=O and CC(=O)C", "got SMILES C=C=O and CC(=O)C"),

@@ -28,7 +28,7 @@ from rkhs.evaluation import (
 )
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Linear, WeisfeilerLehman
-from rkhs.plots import code_map
+from rkhs.plots import CodeMapDisplay
 from rkhs.selection import learn_kernel
 from tests.contracts.estimator_examples import CHOSEN, QUICK, for_estimator, plain
 from tests.contracts.kernel_examples import ALL, items, letters_in_common
@@ -280,7 +280,7 @@ def choices(w: Wrap) -> Any:
 
 
 def drawings(w: Wrap) -> Any:
-    drawn = code_map(w(Y), w(WEIGHTS), w(CLASSES), figure.Figure().add_subplot())
+    drawn = CodeMapDisplay(w(Y), values=w(WEIGHTS), labels=w(CLASSES)).plot(figure.Figure().add_subplot()).ax_
     return [np.asarray(part.get_offsets()) for part in drawn.collections]
 
 

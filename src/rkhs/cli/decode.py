@@ -6,7 +6,7 @@ import argparse
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
@@ -54,13 +54,13 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"rankings are written as .csv or .xlsx; got {args.output!r}; change the file name")
     codes = _read_codes(args.codes, model)
     with user_errors():
-        found = _ranked(args, model, file.notes, codes.X)
+        ranking, names, texts, lost = _ranked(args, model, file.notes, codes.X)
     text = "smiles" if known.get("kind") == "molecules" else "text"
-    columns = {title: c for title, c in (("name", found.names), (text, found.texts)) if c is not None}
-    places = _places(found.ranking.indices.ravel().tolist(), found.lost)
+    columns = {title: c for title, c in (("name", names), (text, texts)) if c is not None}
+    places = _places(ranking.indices.ravel().tolist(), lost)
     cells = _cells(args, known, places.values())
-    give_rows(args.output, _rows(found.ranking, codes.row_names, columns, places, cells))
-    print(f"{found.ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
+    give_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
+    print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
 
@@ -82,17 +82,10 @@ def _write_vectors(args: argparse.Namespace, model: KernelEstimator, known: dict
     print(f"{len(vectors)} {'rows' if vectors.dtype == object else 'vectors'}: {args.output}")
 
 
-class _Ranked(NamedTuple):
-    """The nearest candidates, their names and texts by number, and the rows of their file that were left out."""
-
-    ranking: Any
-    names: Names
-    texts: Names
-    lost: list[int]
-
-
-def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, Any], codes: np.ndarray) -> _Ranked:
-    """Rank training items, or a file chunk by chunk: of its names, SMILES and texts those of the best are kept."""
+def _ranked(
+    args: argparse.Namespace, model: KernelEstimator, notes: dict[str, Any], codes: np.ndarray
+) -> tuple[Any, Names, Names, list[int]]:
+    """The nearest candidates, names and texts of these by number, and the rows of their file that were left out."""
     from rkhs._core.checks import check_count
     from rkhs.estimators import BestCandidates
 
@@ -102,7 +95,7 @@ def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, A
     if args.candidates is None:
         known = notes.get("input", {})
         ranking = model.decode(codes, None, n_best=n_best, **options)
-        return _Ranked(ranking, *_training_names(model, known), known.get("skipped_rows") or [])
+        return ranking, *_training_names(model, known), known.get("skipped_rows") or []
     best = BestCandidates(n_best)
     names: dict[int, str] = {}
     texts: dict[int, str] = {}
@@ -114,7 +107,7 @@ def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, A
         written = data.X.tolist() if data.kind in ("sequences", "texts") else data.smiles
         names, texts = (_kept(old, numbers, start, new) for old, new in ((names, data.row_names), (texts, written)))
     named, spelled = (column if any(column.values()) else None for column in (names, texts))
-    return _Ranked(best.ranking, named, spelled, lost)
+    return best.ranking, named, spelled, lost
 
 
 def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
@@ -161,13 +154,14 @@ def _cells(
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
     from rkhs.data import formats
-    from rkhs.data.layout import TextOptions, find_layout
+    from rkhs.data.layout import find_layout
+    from rkhs.data.readers import Options
 
     tabular = args.candidates is not None and formats.is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}
     options = {"header": True if known.get("column_names") else None, **reading_options(args)}
-    layout = find_layout(Path(args.candidates), TextOptions(**options))
+    layout = find_layout(Path(args.candidates), Options(**options))
     if layout.names is None:
         return [], {}
     wanted, rows = set(numbers), (cells for _, cells in layout.rows() if not layout.is_blank(cells))

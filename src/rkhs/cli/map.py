@@ -13,7 +13,7 @@ from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
-from rkhs.cli.targets import read_coloured
+from rkhs.cli.targets import read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +41,7 @@ _MOST_CLASSES = 20
 def run(args: argparse.Namespace) -> int:
     """Fit two components and draw them."""
     Outputs(("INPUT", args.input)).add("-o", args.output, PICTURES)
-    data, values = read_coloured(args, args.color, "--color")
+    data, values = read_with_values(args, args.color, "--color")
     colours = _colours(values, args)
     with user_errors():
         model = build_estimator(changed(args, n_components="2"), data)

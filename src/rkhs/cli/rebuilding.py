@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError, shown
 from rkhs.cli.inputs import diag_options, read_for_model, user_errors
@@ -49,16 +49,8 @@ def compare_models(args: argparse.Namespace) -> int:
     return 0
 
 
-class _Measured(NamedTuple):
+def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
     """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
-
-    data: Dataset
-    errors: np.ndarray
-    row: dict[str, Any]
-    apart: str
-
-
-def _measured(args: argparse.Namespace, path: str) -> _Measured:
     from rkhs.evaluation import reconstruction
 
     first = path == args.model[0]  # whose --sha256 is given
@@ -72,7 +64,7 @@ def _measured(args: argparse.Namespace, path: str) -> _Measured:
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
     apart = apart_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
     named = f"{path}: " if apart and len(args.model) > 1 else ""
-    return _Measured(data, found.errors, row, named + apart)
+    return data, found.errors, row, named + apart
 
 
 def _check_diagonal(args: argparse.Namespace, model: KernelEstimator) -> None:

@@ -18,7 +18,7 @@ from rkhs.cli.options import INPUT, JSON, MODEL, ROBUST, changed, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import tell
-from rkhs.cli.targets import read_coloured, values_beside, without_columns
+from rkhs.cli.targets import read_with_values, values_beside, without_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
     reading = args if args.target is None else without_columns(args, args.target)
-    data, target = read_coloured(changed(args, input=args.model), args.target, "--target")
+    data, target = read_with_values(changed(args, input=args.model), args.target, "--target")
     estimator = build_estimator(args, data)
     if not args.json:
         say_kernel(args, estimator, data)

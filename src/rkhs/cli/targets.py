@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
@@ -91,27 +91,19 @@ def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
     return sorted(place - (data.row_names is not None and index < place) for place in given)
 
 
-def read_coloured(args: argparse.Namespace, name: str | int | None, flag: str) -> tuple[Dataset, np.ndarray | None]:
-    """Read the items, and the column that colours them if one is named, with empty texts for gaps."""
-    if name is None:
-        return read_input(args, args.input), None
-    data, values = read_with_values(args, name, flag)
-    return data, with_gaps(values, "")
-
-
-def read_with_values(args: argparse.Namespace, name: str | int, flag: str) -> tuple[Dataset, np.ndarray]:
-    """Read the items, and one column of classes or numbers that is no part of them."""
+def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str) -> tuple[Dataset, Any]:
+    """Read the items, and one column of classes or numbers that is no part of them, None without a name."""
     import numpy as np
 
-    if args.gram:
-        raise InputError(f"a Gram matrix has no column for {flag}; leave out {flag}, or --gram")
+    if name is None:
+        return read_input(args, args.input), None
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
     values = read_column_of(args, name, flag)
     data = read_input(without_columns(args, name), args.input)
     if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
-    return data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), None)
+    return data, np.delete(values, [bad.row - 1 for bad in data.skipped])
 
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -138,7 +130,8 @@ def values_beside(args: argparse.Namespace, name: str | int, flag: str, data: Da
     """A column of the input for the rows that were read, with empty texts for gaps."""
     import numpy as np
 
-    return with_gaps(np.delete(read_column_of(args, name, flag), [bad.row - 1 for bad in data.skipped]), "")
+    values = np.delete(read_column_of(args, name, flag), [bad.row - 1 for bad in data.skipped])
+    return np.array(["" if cell is None else cell for cell in values.tolist()]) if values.dtype == object else values
 
 
 def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
@@ -161,16 +154,6 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 
-def with_gaps(values: np.ndarray, empty: str | None) -> np.ndarray:
-    """Numbers as they are, and texts with ``empty`` where there is none."""
-    import numpy as np
-
-    if values.dtype != object:
-        return values
-    texts = [empty if cell is None else cell for cell in values.tolist()]
-    return np.array(texts, dtype=object if None in texts else str)
-
-
 def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     """One class or number a row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
     from rkhs.data import read_mixed
@@ -181,7 +164,7 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     check_readable(path)
     if args.target is not None:
         _refuse_other_order(args, data, read_mixed(path, columns=[args.target]))
-        return with_gaps(read_column(path, args.target, argument="--target"), None)
+        return read_column(path, args.target, argument="--target")
     return load_npy(path).reshape(-1) if path.lower().endswith(".npy") else _read_lines(path, data.n_samples)
 
 
@@ -195,4 +178,4 @@ def _read_lines(path: str, n: int) -> np.ndarray:
         raise InputError(f"{path}: --targets must be a file with one value a row; of a table name one with --target")
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
-    return with_gaps(typed([cell.strip() for cell in cells]), None)
+    return typed([cell.strip() for cell in cells])

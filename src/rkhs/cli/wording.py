@@ -8,31 +8,20 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
+from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL
+
+_SHARED = re.findall(r"^--([\w-]+) (?:{(\S+)}|(\S+))", KERNEL + DROP + ENGINE + MODEL + INPUT, re.MULTILINE)
 FLAGS = {
+    **{name.replace("-", "_"): (f"--{name}", choices.replace(",", "|") or shape) for name, choices, shape in _SHARED},
     "at_most": ("--at-most", "N"),
     "address": ("--scheduler", "ADDRESS"),
     "by": ("--by", "codes|features"),
     "checkpoint": ("--checkpoint", "FILE"),
     "column": ("--columns", "NAME"),
-    "columns": ("--columns", "A,B,..."),
-    "comment": ("--comment", "CHAR"),
-    "decimal": ("--decimal", "CHAR"),
-    "delimiter": ("--delimiter", "CHAR"),
     "diag": ("--diag", "VALUE"),
-    "drop_columns": ("--drop-columns", "A,B,..."),
-    "encoding": ("--encoding", "NAME"),
-    "engine": ("--engine", "NAME"),
     "expected_sha256": ("--sha256", "DIGITS"),
-    "fingerprint": ("--fingerprint", "NAME"),
     "gram": ("--gram", ""),
-    "header": ("--header", "yes|no"),
-    "index_column": ("--index-column", "COLUMN"),
-    "kernel": ("--kernel", "EXPRESSION"),
-    "key": ("--key", "NAME"),
-    "kind": ("--kind", "KIND"),
     "layer": ("--layer", "L"),
-    "max_bytes": ("--max-bytes", "N"),
-    "missing": ("--missing", "A,B,..."),
     "n_best": ("--n-best", "K"),
     "n_bits": ("--bits", "N"),
     "n_labels": ("--few-labels", "N"),
@@ -40,10 +29,8 @@ FLAGS = {
     "n_jobs": ("--jobs", "N"),
     "n_splits": ("--splits", "N"),
     "on_error": ("--skip-bad-smiles", ""),
-    "radius": ("--radius", "R"),
     "random_state": ("--seed", "N"),
     "rows": ("--chunk-rows", "N"),
-    "skip_rows": ("--skip-rows", "N"),
     "smiles_column": ("--smiles", "COLUMN"),
     "space": ("--space", "SPACE"),
     "target": ("--target", "COLUMN"),

@@ -124,7 +124,9 @@ class _Column:
     def __init__(self, cells: np.ndarray, title: str, *, dated: bool = False) -> None:
         self.title, self.rows, self.is_text = title, len(cells), False
         if cells.dtype == object:
-            known = [cell for cell in cells if not is_gap(cell)]
+            import pandas
+
+            known = cells[pandas.notna(cells)].tolist()
             self.is_text = any(isinstance(cell, str) for cell in known)
             cells = np.array([_number(cell) for cell in known])
         self.known: Any = known if self.is_text else cells[np.isfinite(cells)]
@@ -279,11 +281,6 @@ def as_numbers(cells: np.ndarray) -> np.ndarray:
 
 def _number(cell: Any) -> float:
     return float(cell) if isinstance(cell, (int, float, np.integer, np.floating)) else float("nan")
-
-
-def is_gap(cell: Any) -> bool:
-    """Whether a cell holds nothing: None, NaN, NaT or NA."""
-    return cell is None or type(cell).__name__ == "NAType" or (not isinstance(cell, str) and bool(cell != cell))
 
 
 def _mostly_empty(column: _Column) -> Remark:

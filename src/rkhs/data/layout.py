@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from types import SimpleNamespace
+from typing import BinaryIO, TextIO
 
 import numpy as np
 
@@ -30,20 +31,9 @@ _MANY = 10  # numbers of a first row, from which rounded and falling grids are t
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
+LAYOUT = ("header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing", "key")
+"""Options of `read_table` that say how a text table is laid out, None where the file is to say it."""
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
-
-
-class TextOptions(NamedTuple):
-    """What a user says of a text table; None where the file is to say it."""
-
-    header: bool | None = None
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    decimal: str | None = None
-    comment: str | None = None
-    skip_rows: int | None = None
-    missing: Sequence[str] | None = None
-    key: str | None = None  # the sheet of a workbook
 
 
 @dataclass(frozen=True)
@@ -136,7 +126,7 @@ def _without_comment(line: str, mark: str) -> str:
     return line if head == line else head.rstrip() + "\n"
 
 
-def find_layout(path: Path, options: TextOptions) -> Layout:
+def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Look at the first rows of a file; an error says which argument leads on."""
     guessed: list[str] = []
     layout, rows = _first_rows(path, options, guessed)
@@ -169,7 +159,7 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
     )
 
 
-def _first_rows(path: Path, options: TextOptions, guessed: list[str]) -> tuple[Layout, list[Row]]:
+def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row]]:
     """How a file is split, and its first rows with points in their numbers."""
     encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","

@@ -14,11 +14,11 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.layout import TextOptions
+from rkhs.data.layout import LAYOUT
 from rkhs.data.readers import checked_options, column_values, open_columns
 from rkhs.data.tables import Columns
 
-OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *TextOptions._fields})
+OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})
 """Options of `read_table` that it takes too."""
 
 

@@ -18,7 +18,7 @@ from rkhs.data.dataset import Dataset, RowNames, as_gram, column_label, existing
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import PRINTS, TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
-from rkhs.data.layout import TextOptions, find_layout
+from rkhs.data.layout import LAYOUT, find_layout
 from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_parts
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
 from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
@@ -26,7 +26,7 @@ from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_group
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _SOME = frozenset({"columns", "drop_columns"})
 _LISTS = ("columns", "drop_columns", "missing")
-_LAYOUT = frozenset(TextOptions._fields) - {"key"}
+_LAYOUT = frozenset(LAYOUT) - {"key"}
 _TEXT = _SOME | _LAYOUT | {"index_column", "smiles_column", "gram"} | _PRINTS
 # What each extension can use; an argument that would be ignored is refused instead.
 _USES: dict[str, frozenset[str]] = {
@@ -48,11 +48,6 @@ class Options(SimpleNamespace):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**{**(read_table.__kwdefaults__ or {}), **given})
-
-    @property
-    def layout(self) -> TextOptions:
-        """What is said of a text table."""
-        return TextOptions(**{name: getattr(self, name) for name in TextOptions._fields})
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -268,10 +263,9 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
         return iter([open_parquet(file, options.missing or ())])
     raw = ((options.index_column, "index_column"), *raw)
     columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
-    layout = options.layout
-    if layout.header is None and any(isinstance(column, str) for column in columns):
-        layout = layout._replace(header=True)  # columns asked for by name imply names
-    return parts_of_text(file, layout, raw, rows)
+    if options.header is None and any(isinstance(column, str) for column in columns):
+        options = Options(**vars(options) | {"header": True})  # columns asked for by name imply names
+    return parts_of_text(file, options, raw, rows)
 
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
@@ -321,7 +315,7 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     try:
         if not is_text_table(file):
             return list(open_parquet(file).names or ())
-        return list(find_layout(file, TextOptions(header=True, **options)).names or ())
+        return list(find_layout(file, Options(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError, optional, shown
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
-from rkhs.data.layout import Layout, TextOptions, find_layout
+from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
     GAPS,
     MIXED,
@@ -283,7 +284,7 @@ def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
 
 
 def parts_of_text(
-    path: Path, options: TextOptions, raw: Sequence[tuple[Any, str]] = (), rows: int | None = None
+    path: Path, options: SimpleNamespace, raw: Sequence[tuple[Any, str]] = (), rows: int | None = None
 ) -> Iterator[Columns]:
     """A text table, some rows at a time or all at once; columns of `raw`, named by these arguments, are texts."""
     layout = find_layout(path, options)

@@ -25,7 +25,6 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
-from rkhs.data.columns import is_gap
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.estimators.options.arguments import Columns
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
@@ -284,10 +283,12 @@ def split_share(n_splits: int) -> float:
 
 def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool]:
     """Items, targets, the numbers of the rows whose target is known, and whether targets are classes."""
+    import pandas
+
     items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
     targets = np.asarray(as_numpy(y, "y"))
     _check(items, targets, kind)
-    known = np.flatnonzero([not is_gap(value) for value in targets.tolist()])
+    known = np.flatnonzero(pandas.notna(targets))
     if len(known) < 20:
         raise InputError(f"y must be known in at least 20 rows to compare on; got {len(known)} of {len(items)}")
     targets, classes = _coded(targets, known)

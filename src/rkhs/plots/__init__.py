@@ -3,9 +3,8 @@
 Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-learn's do.
 """
 
-from rkhs.plots.codes import CodeMapDisplay, code_map
-from rkhs.plots.display import Display
-from rkhs.plots.maps import save_figure
+from rkhs.plots.codes import CodeMapDisplay
+from rkhs.plots.display import Display, save_figure
 from rkhs.plots.predictions import (
     AtomContributionsDisplay,
     LoadingsDisplay,
@@ -34,6 +33,5 @@ __all__ = [
     "SupportDisplay",
     "TrainingDisplay",
     "TraversalDisplay",
-    "code_map",
     "save_figure",
 ]

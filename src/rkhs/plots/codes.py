@@ -10,13 +10,18 @@ import numpy as np
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, optional
 from rkhs.kernels.objects.molecules import one_molecule
-from rkhs.plots.display import Display, colour_ends, matrix, name_axes, new_axes
-from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, draw_plane, groups_of
+from rkhs.plots.display import COLORS, Display, colour_ends, matrix, name_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rkhs.estimators.base import KernelEstimator
+
+
+# With eight markers the pairs only repeat after 40 classes, and neighbours in the legend differ in shape as well as in
+# colour: the map can be read in grey.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_MAX_CLASSES = 20
 
 
 class CodeMapDisplay(Display):
@@ -38,9 +43,9 @@ class CodeMapDisplay(Display):
         How many are shown: those of items that lie far from each other.
     value_name, title : str, default=None
 
-    See Also
-    --------
-    code_map : the function behind the plane.
+    Notes
+    -----
+    Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
 
     Examples
     --------
@@ -115,12 +120,51 @@ class CodeMapDisplay(Display):
             ax.set_title(self.title)
 
     def _plane(self, ax: Axes) -> None:
-        draw_plane(ax, self.codes, self.values, self.labels, self.value_name)
+        self._points(ax)
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
             _mark_new(ax)
         if self.thumbnails is not None:
             self._pictures(ax)
+
+    def _points(self, ax: Axes) -> None:
+        """Points in the plane, both axes on the same scale, with a colour bar of numbers and a legend of classes."""
+        from matplotlib import colormaps
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        n = len(self.codes)
+        # Smaller, fainter marks as they get more: about a constant share of ink. A thin edge keeps light ones visible.
+        style: dict[str, Any] = {
+            "s": float(np.clip(10000 / n, 9, 36)),
+            "alpha": 0.85 if n <= 2000 else 0.5,
+            "linewidths": 0.3 if n <= 2000 else 0.0,
+            "edgecolors": "#444444",
+            "rasterized": n > 5000,
+        }
+        scale = None
+        if self.values is not None:
+            low, high, beyond = colour_ends(self.values)
+            colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
+            scale = ScalarMappable(Normalize(low, high), colormap)
+        # Few points lie over many, and values in random order, for files are sorted by them.
+        order = np.arange(n) if self.values is None else np.random.RandomState(0).permutation(n)
+        for i, (name, chosen) in enumerate(groups_of(self.labels, n)):
+            rows = order[chosen[order]]
+            color: Any = COLORS[i % len(COLORS)]
+            if scale is not None and self.values is not None:
+                color = scale.to_rgba(np.ma.masked_invalid(self.values[rows]))
+            marker, above = MARKERS[i % len(MARKERS)], 2.0 - len(rows) / n
+            x, y = self.codes[rows].T
+            ax.scatter(x, y, c=color, marker=marker, label=name or None, zorder=above, **style)
+        if scale is not None:
+            figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
+            figure.colorbar(scale, ax=ax, label=self.value_name or "", extend=beyond)
+        if self.labels is not None:
+            _legend(ax, self.values is not None)
+        ax.set_aspect("equal", adjustable="datalim")
+        name_axes(ax, "code 1", "code 2", legend=False)
+        ax.margins(0.05)
 
     def _line(self, ax: Axes) -> None:
         """One histogram a class; values are heights."""
@@ -168,56 +212,6 @@ class CodeMapDisplay(Display):
         ax.margins(0.12)
 
 
-def code_map(
-    codes: Any,
-    values: Any = None,
-    labels: Any = None,
-    ax: Axes | None = None,
-    title: str | None = None,
-    *,
-    value_name: str | None = None,
-) -> Axes:
-    """Draw codes as points in the plane, both axes on the same scale.
-
-    Parameters
-    ----------
-    codes : array-like of shape (n, 2)
-        Finite coordinates.
-    values : array-like of shape (n,), default=None
-        Numbers shown by colour, with a colour bar; a NaN is drawn in grey.
-    labels : array-like of shape (n,), default=None
-        Classes, at most 20, shown by marker and named in a legend; without `values` by colour too.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
-    title : str, default=None
-        Title of the axes.
-    value_name : str, default=None
-        What `values` are, with their unit; written beside the colour bar.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on; ``ax.figure`` is their figure.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit, a code is not finite, or there are too many classes.
-    MissingExtraError
-        If matplotlib is not installed.
-
-    Notes
-    -----
-    Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
-    """
-    points = matrix(codes, "codes")
-    if points.shape[1] != 2:
-        raise InputError(
-            f"`codes` must have shape (n, 2); got {points.shape}; choose two columns, for example codes[:, :2]"
-        )
-    return CodeMapDisplay(points, values=values, labels=labels, value_name=value_name, title=title).plot(ax).ax_
-
-
 _NEW: dict[str, Any] = {
     "marker": "D",
     "s": 34,
@@ -260,3 +254,48 @@ def picture(item: Any) -> np.ndarray:
     if image.ndim not in (2, 3) or image.dtype.kind not in "biuf":
         raise InputError(f"thumbnails must be images (h, w) or (h, w, 3), or SMILES; got shape {image.shape}")
     return image
+
+
+def check_values(values: Any, n: int) -> np.ndarray:
+    """Numbers, one a code, of which at least one is finite."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`values` must be numbers; got others ({error}); pass classes as labels=") from error
+    if numbers.shape != (n,):
+        raise InputError(f"`values` must have shape ({n},), one a code; got {numbers.shape}; check their order")
+    if not np.isfinite(numbers).any():
+        raise InputError("`values` must hold a finite number; got none; leave them out")
+    return numbers
+
+
+def check_labels(labels: Any, n: int) -> np.ndarray:
+    """Classes, one a code, as many as a legend can show."""
+    classes = np.asarray(labels)
+    if classes.shape != (n,):
+        raise InputError(f"`labels` must have shape ({n},), one a code; got {classes.shape}; check their order")
+    n_classes = len({str(item) for item in classes.tolist()})
+    if n_classes > _MAX_CLASSES:
+        raise InputError(
+            f"`labels` must hold at most {_MAX_CLASSES} classes, which a legend can show; got {n_classes}; "
+            "pass numbers as values=, or join rare classes"
+        )
+    return classes
+
+
+def groups_of(classes: np.ndarray | None, n: int) -> list[tuple[str, np.ndarray]]:
+    """Names of the classes and their rows; all rows under an empty name without classes."""
+    if classes is None:
+        return [("", np.ones(n, dtype=bool))]
+    items = np.unique(classes) if classes.dtype.kind != "O" else sorted(set(classes.tolist()), key=str)
+    return [(str(item), classes == item) for item in items]
+
+
+def _legend(ax: Axes, grey: bool) -> None:
+    legend = ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), frameon=False, ncols=4, fontsize="small")
+    handles: list[Any] = list(legend.legend_handles)  # one collection of marks a class
+    for handle in handles:
+        handle.set_alpha(1.0)
+        handle.set_sizes([36.0])
+        if grey:  # the colour shows a value there; only the shape tells the class
+            handle.set_facecolor("#555555")

@@ -12,8 +12,7 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, optional
 from rkhs.kernels.objects.molecules import one_molecule
-from rkhs.plots.display import Display, matrix, name_axes, pyplot, vector
-from rkhs.plots.maps import COLORS
+from rkhs.plots.display import COLORS, Display, matrix, name_axes, pyplot, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, shown
-from rkhs.plots.display import Display, matrix, name_axes, new_grid, vector
-from rkhs.plots.maps import COLORS
+from rkhs.plots.display import COLORS, Display, matrix, name_axes, new_grid, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

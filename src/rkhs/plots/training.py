@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.plots.display import Display, name_axes, vector
-from rkhs.plots.maps import COLORS
+from rkhs.plots.display import COLORS, Display, name_axes, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

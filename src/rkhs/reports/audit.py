@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, TWINS, column_remarks, is_gap, listed, many, rounded, row_copies, spreads
+from rkhs.data.columns import TENFOLD, TWINS, column_remarks, listed, many, rounded, row_copies, spreads
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 
@@ -105,7 +105,9 @@ def _duplicates(items: Items) -> Iterator[str]:
 
 def _gaps(items: Items) -> Iterator[str]:
     if items.kind == "table":
-        missing = np.array([[is_gap(cell) for cell in row] for row in np.asarray(items.X, dtype=object)])
+        import pandas
+
+        missing = pandas.isna(np.asarray(items.X, dtype=object))
     elif items.kind in ("vectors", "curves") and items.numbers is not None:
         missing = ~np.isfinite(items.numbers)
     else:
@@ -154,6 +156,6 @@ def target_sentence(name: str, values: np.ndarray) -> str:
 
 def class_name(value: Any) -> str:
     """A class as a text; a gap is empty."""
-    if isinstance(value, float):
-        return "" if value != value else f"{value:g}"
-    return str(value)
+    if value is None or value != value:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
