@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
-from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, refuse_flags
+from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, flags_in, refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import tell
 from rkhs.cli.targets import read_targets, read_with_values
@@ -51,7 +51,6 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
 --seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
 _OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel")
-_OF_MODELS = ("space", "diag", "top_k", "errors", "sha256", "max_bytes")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return compare_models(args)
     if args.target is None and args.targets is None:
         raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
-    refuse_flags(args, _OF_MODELS, "is for --model; got it with a target; leave it out")
+    refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model; got it with a target; leave it out")
     data, y = _read(args)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
     from rkhs.evaluation import compare_codes

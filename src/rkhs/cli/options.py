@@ -101,6 +101,11 @@ def changed(args: argparse.Namespace, **others: Any) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(args), **others})
 
 
+def flags_in(text: str) -> list[str]:
+    """Names of the options that a text declares."""
+    return [name.replace("-", "_") for name in re.findall(r"^(?:-\w, )?--([\w-]+)", text, re.MULTILINE)]
+
+
 def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
     """Refuse the first of the flags that was given; ``why`` follows its name in the error."""
     for name in names:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rkhs._core.errors import brief
+from rkhs._core.errors import InputError, brief
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import Outputs, plan_predictor, write_model
-from rkhs.cli.robust import fit_regressor_robustly
+from rkhs.cli.robust import trim_of
 from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import tell
 from rkhs.cli.targets import beside_groups, places_left_out, read_with_numbers, values_beside
@@ -130,7 +130,14 @@ def _fit_robustly(
     """A fit in rounds, without the rows that the others do not predict."""
     import numpy as np
 
-    found = fit_regressor_robustly(args, _regressor(args, data, args.loss or "squared"), data, y)
+    from rkhs.estimators import fit_robust
+
+    if args.loss == "auto":
+        raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")
+    regressor = _regressor(args, data, args.loss or "squared")
+    if regressor.columns == "integral":
+        raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
+    found = fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=trim_of(args))
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
     return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers))

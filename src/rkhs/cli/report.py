@@ -14,7 +14,7 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, say_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
 from rkhs.cli.models import of_class, read_model_file
-from rkhs.cli.options import INPUT, JSON, MODEL, ROBUST, changed, refuse_flags
+from rkhs.cli.options import DROP, INPUT, JSON, MODEL, ROBUST, changed, flags_in, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import tell
@@ -43,19 +43,7 @@ FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a
 --target COLUMN  column that colours the map; the model does not see it
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
-_OF_FITS = (
-    "estimator",
-    "kernel",
-    "n_components",
-    "set",
-    "seed",
-    "gram",
-    "mixed",
-    "save_model",
-    "robust",
-    "trim",
-    "leave_out",
-)
+_OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
-    from rkhs.estimators import OperatorKernelRegressorCV
     from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
@@ -100,25 +99,13 @@ def fit_items(args: argparse.Namespace, estimator: KernelEstimator, data: Datase
     if not isinstance(estimator, KernelAutoencoder):
         raise InputError(f"--robust fits a KernelAutoencoder; got {type(estimator).__name__}; leave --robust out")
     which: Any = "apart" if args.leave_out == APART else "wrong"
-    found = fit_robust(estimator, data.items, trim=_trim(args), leave_out=which)
+    found = fit_robust(estimator, data.items, trim=trim_of(args), leave_out=which)
     codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
     return Fitted(found.model, codes, found)
 
 
-def fit_regressor_robustly(
-    args: argparse.Namespace, regressor: OperatorKernelRegressorCV, data: Dataset, y: np.ndarray
-) -> RobustFit[OperatorKernelRegressorCV]:
-    """Fit a regressor in rounds."""
-    from rkhs import fit_robust
-
-    if args.loss == "auto":
-        raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")
-    if regressor.columns == "integral":
-        raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
-    return fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=_trim(args))
-
-
-def _trim(args: argparse.Namespace) -> float:
+def trim_of(args: argparse.Namespace) -> float:
+    """How many times the upper quartile a score of 1 is."""
     from rkhs._core.checks import check_number
 
     return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
