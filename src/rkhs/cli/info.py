@@ -183,20 +183,8 @@ def _diagnosis(model: KernelEstimator) -> dict[str, Any]:
     if n > MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}
     found = diagnose(model)
-    names = [
-        "training_error",
-        "leave_one_out_error",
-        "held_out_error",
-        "effective_rank",
-        "degrees_of_freedom",
-        "saturated",
-        "in_sample_defect",
-        "near_duplicates",
-    ]
-    numbers = {name.replace("_", " "): getattr(found, name) for name in names}
-    facts: dict[str, Any] = {
-        "diagnosis": {name: f"{value:.4g}" for name, value in numbers.items() if value is not None}
-    }
+    numbers = {name.replace("_", " "): f"{v:.4g}" for name, v in vars(found).items() if isinstance(v, float)}
+    facts: dict[str, Any] = {"diagnosis": numbers}
     if found.warnings:
         facts["warnings"] = dict(enumerate(found.warnings, 1))
     return facts
