@@ -165,7 +165,5 @@ class RandomFlip(_Images):
 
 def _windows(images: np.ndarray, corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """One window of the given size from each image, shape (n, height, width, channels)."""
-    rows = corners[:, :1] + np.arange(size[0])
-    cols = corners[:, 1:] + np.arange(size[1])
-    index = np.arange(len(images))[:, None, None]
-    return images[index, rows[:, :, None], cols[:, None, :]]
+    views = np.lib.stride_tricks.sliding_window_view(images, size, (1, 2))  # (n, places, places, channels, *size)
+    return views[np.arange(len(images)), corners[:, 0], corners[:, 1]].transpose(0, 2, 3, 1)

@@ -85,12 +85,24 @@ def read_array(
     path: Path, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
 ) -> np.ndarray:
     """Read the array of an npy file, one of an npz file, or the matrix that scipy.sparse wrote."""
+    source = str(path)
     if path.suffix.lower() == ".npy":
-        return _table(load_npy(path), str(path), columns, drop_columns)
-    if key is None and array_names(path) >= _OF_SPARSE:
-        return _table(_dense(path), str(path), columns, drop_columns)
-    ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()
-    return _table(array, f"{path}[{name!r}]", columns, drop_columns)
+        array = load_npy(path)
+    elif key is None and array_names(path) >= _OF_SPARSE:
+        array = _dense(path)
+    else:
+        ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()
+        source = f"{path}[{name!r}]"
+    values = as_numbers(array, source)
+    check_size(values, source)
+    positions = locate_all(columns, None, values.shape[1])
+    dropped = locate_all(drop_columns, None, values.shape[1], "drop_columns")
+    if dropped is not None:
+        positions = [j for j in range(values.shape[1]) if j not in dropped]
+        check_size(values[:, positions], source)
+    chosen = values if positions is None else np.ascontiguousarray(values[:, positions])
+    check_finite(chosen, source)
+    return chosen
 
 
 def _dense(path: Path) -> np.ndarray:
@@ -144,18 +156,3 @@ def _unreadable(path: Path, error: Exception) -> InputError:
         f"{path}: expected a complete {path.suffix[1:]} file written by NumPy; got one that cannot be read ({error}); "
         "write it again"
     )
-
-
-def _table(
-    array: np.ndarray, source: str, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
-) -> np.ndarray:
-    values = as_numbers(array, source)
-    check_size(values, source)
-    positions = locate_all(columns, None, values.shape[1])
-    dropped = locate_all(drop_columns, None, values.shape[1], "drop_columns")
-    if dropped is not None:
-        positions = [j for j in range(values.shape[1]) if j not in dropped]
-        check_size(values[:, positions], source)
-    chosen = values if positions is None else np.ascontiguousarray(values[:, positions])
-    check_finite(chosen, source)
-    return chosen

@@ -16,7 +16,7 @@ from rkhs.data.columns import as_numbers
 from rkhs.estimators import Diagnostics, diagnose
 from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
-from rkhs.plots import SelectionDisplay, SpectrumDisplay
+from rkhs.plots import SelectionDisplay
 from rkhs.reports.items import Items
 
 if TYPE_CHECKING:
@@ -93,10 +93,9 @@ def _measured(model: KernelEstimator, items: Items, codes: np.ndarray) -> Recons
 def spectrum(model: KernelEstimator, codes: np.ndarray) -> tuple[np.ndarray, str]:
     """Shares of the variance by component, and what they are shares of."""
     if getattr(model, "explained_variance_ratio_", None) is not None:
-        return SpectrumDisplay.from_estimator(model).shares, "explained variance, as shares of that of the features"
+        return np.asarray(model.explained_variance_ratio_), "explained variance, as shares of that of the features"
     variances = codes.var(0)
-    total = max(float(variances.sum()), 1e-300)
-    return SpectrumDisplay(variances / total).shares, "variance of each code, as a share of that of all codes"
+    return variances / max(variances.sum(), 1e-300), "variance of each code, as a share of that of all codes"
 
 
 def selection(model: KernelEstimator) -> SelectionDisplay | None:
