@@ -48,6 +48,35 @@ def table(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
+def test_a_plan_is_printed_and_nothing_is_fitted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "--plan", "--n-components", "1") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "KernelAutoencoder on n=20 rows with storage='dense': about 32 MiB (4.5 matrices of n x n)\n"
+    )
+    assert "\n  linear_part = free\n" in said
+    assert not Path("model.rkhs").exists()
+    assert run("fit", "train.csv", "--plan", "--estimator", "KernelPCA", "-o", "m.rkhs", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["storage"], facts["options"]["loss"]) == ("dense", "Squared()")
+    assert not Path("m.rkhs").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["--predict", "a", "-o", "m.rkhs"], "--plan does not go with --predict"),
+        (["--estimator", "DeepRKM"], "--plan is for KernelAutoencoder and KernelPCA; got DeepRKM; leave it out"),
+        (["--n-components", "0"], "--n-components must be an integer >= 1"),
+    ],
+)
+def test_plans_that_cannot_be_made_are_refused(
+    folder: Path, words: list[str], match: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("fit", "train.csv", "--plan", *words) == 2
+    assert match in capsys.readouterr().err
+
+
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_a_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "train.csv", "-o", "m.rkhs", "--codes", "z.csv", "--seed", "3", "--set", "max_iter=200") == 0

@@ -23,6 +23,9 @@ class Estimate:
     n_bytes: int
     parts: str  # what it is made of, in words
 
+    def __str__(self) -> str:
+        return f"{self.what}: about {readable(self.n_bytes)} ({self.parts})"
+
 
 def readable(n_bytes: float) -> str:
     """Bytes in the largest unit that leaves a number of one or more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -72,6 +73,7 @@ INPUT  a file or folder; see below
 --stream  read a .npy or parquet file block by block; estimators other than the default need
     --set 'storage=nystroem(1000)'
 --choose-kernel  take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)
+--plan  fit nothing; print what the fit would do: storage, memory, time, problem and settings
 --quiet  no progress and no summary{JSON}
 --checkpoint FILE  keep in FILE what is computed, so that the same command can go on after an interruption
 prediction of numbers or of a class:
@@ -94,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
     outputs = _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input)
     estimator = _estimator(args, data)
+    if args.plan:
+        return _say_plan(args, estimator, data)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
     with user_errors():
@@ -101,9 +105,6 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
-    if args.scores is not None:
-        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
-            fitted.write_scores(args.scores, data)
     said, of_columns = fitted.sentences(data), column_sentences(fitted.model, data)
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": said[0]} | robust if said else {})
@@ -136,10 +137,20 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 
+def _say_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> int:
+    """Print what the fit would do."""
+    if not hasattr(estimator, "plan"):
+        raise InputError(f"--plan is for KernelAutoencoder and KernelPCA; got {type(estimator).__name__}; leave it out")
+    with user_errors():
+        plan = estimator.plan(data.items)
+    tell(args, asdict(plan), [repr(plan)])
+    return 0
+
+
 def _plan(args: argparse.Namespace) -> Outputs:
     refuse_flags(args, ("loss", "groups"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
     outputs = Outputs(("INPUT", args.input))
-    if args.output is None and args.codes is None:
+    if [args.output, args.codes, args.plan] == [None, None, False]:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
@@ -160,7 +171,7 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEst
 
 
 def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
-    """The model first, then the codes; the checkpoint is deleted when both are there."""
+    """The model first, then the codes, then the scores; the checkpoint is deleted when the first two are there."""
     checkpoint, codes = checkpoint_of(args), fitted.codes
     again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
     if args.output is not None:
@@ -172,6 +183,9 @@ def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict
             write_numbers(args.codes, codes, data, numbered=len(codes) < data.row_numbers[-1])
     if checkpoint is not None:
         checkpoint.remove()
+    if args.scores is not None:
+        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
+            fitted.write_scores(args.scores, data)
 
 
 def _facts(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
-_OF_CODES = ("codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores")
+_OF_CODES = ("codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", ".sdf", ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, _num_samples, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import (
@@ -31,7 +37,7 @@ from rkhs._core.arrays import (
     warn_of_one_column,
 )
 from rkhs._core.checks import check_gram, check_squares, real_array
-from rkhs._core.errors import InputError, warn
+from rkhs._core.errors import InputError, brief, warn
 from rkhs._core.ownership import WholeFits, own, unshared
 from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.given_matrices import (
@@ -45,11 +51,14 @@ from rkhs.estimators.given_matrices import (
 from rkhs.estimators.options.arguments import check_nested
 from rkhs.estimators.run import (
     EngineThreads,
+    Plan,
+    Planned,
     Run,
     check_dense,
     check_fit_stored,
     check_parameters,
     open_run,
+    planned_seconds,
 )
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
@@ -74,6 +83,8 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     device: str
     dtype: str
 
+    _plans = False  # whether the next fit ends where it has said what it will take
+    _power = 1.8  # of the number of rows, with which the time of a dense fit grows
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
     _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes beside the model, without which a file is refused
@@ -111,6 +122,53 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         check_nested(params, {**self.get_params(deep=False), **params})
         return super().set_params(**params)
 
+    @available_if(lambda self: hasattr(self, "_resolved"))
+    def plan(self, X: Any, y: Any = None, **data: Any) -> Plan:
+        """What ``fit`` would do with the same arguments: it goes as far as the fit before that computes.
+
+        The time is that of fits to some of the rows, carried over; on ordinary data they take some two seconds.
+
+        Returns
+        -------
+        Plan
+            ``options``, ``storage``, ``bytes``, ``seconds`` (a range), ``equations``; printed, a line for each.
+
+        Raises
+        ------
+        InputError
+            What ``fit`` refuses before it computes.
+        """
+        quiet: dict[str, Any] = {"checkpoint": None, "verbose": 0}
+        model = clone(self).set_params(**{name: value for name, value in quiet.items() if hasattr(self, name)})
+        options, equations = model._resolved(X, **data)
+        storage = options["storage"]
+        try:
+            model._plans = True
+            model.fit(X, y, **data)
+        except Planned as stopped:
+            (estimate,) = stopped.args
+        timed = partial(model._timed, X, y, data, storage)
+        m = None if isinstance(storage, str) else storage.m
+        seconds = planned_seconds(timed, m, _num_samples(X), self._power)
+        shown = {name: now if isinstance(now, str) else brief(now) for name, now in options.items()}
+        return Plan(shown, str(storage), estimate.n_bytes, seconds, equations, str(estimate))
+
+    def _timed(self, X: Any, y: Any, data: dict[str, Any], storage: Any, size: int, m: int | None) -> float:
+        """Processor time of a fit to some of the rows, with so many features."""
+        model, rows = (
+            clone(self).set_params(storage=copy.copy(storage)),
+            np.linspace(0, _num_samples(X) - 1, size).astype(int),
+        )
+        if m is not None:
+            model.storage.m = m
+        data = {name: value if value is None else _safe_indexing(value, rows) for name, value in data.items()}
+        part, targets = (as_rows(X).read(0, size), y) if is_stream(X) else _safe_split(model, X, y, rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            started = time.process_time()
+            model.fit(part, targets, **data)
+        return time.process_time() - started
+
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""
         check_parameters(self.get_params(deep=False) | {"columns": self._columns})
@@ -132,7 +190,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     @contextmanager
     def _running(self, *data: Any) -> Iterator[Run]:
         """What a fit is computed with; ``data`` is what it depends on besides the parameters."""
-        with open_run(type(self).__name__, self.get_params(deep=False), *data) as run:
+        with open_run(type(self).__name__, self.get_params(deep=False), *data, plans=self._plans) as run:
             yield run
             if run.announced_bytes:
                 self.announced_bytes_ = run.announced_bytes

@@ -456,6 +456,10 @@ class KernelAutoencoder(BaseAutoencoder):
             kernel = self._kernel_for(X)
         return read_settings(self, kernel, storage, own=own, streamed=streamed)
 
+    def _resolved(self, X: Any, targets: Any = None, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+        settings = self._read_settings(X, targets)
+        return settings.said(), settings.equations()
+
     def _input_kernel(self) -> Kernel:
         automatic = isinstance(self.kernel, str) and self.kernel == "auto"
         return default_kernel("kernel") if automatic else super()._input_kernel()

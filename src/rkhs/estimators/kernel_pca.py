@@ -159,6 +159,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
     """
 
     model_: ComponentsModel
+    _power = 2.3
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")
@@ -227,6 +228,12 @@ class KernelPCA(FittedComponents, PreimageMixin):
             self.model_ = self._model(space, *self._components(space))
         warn_of_edges(self)
         return self
+
+    def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+        reg = f"least leave-one-out error of {len(_REGS)}" if isinstance(self.reg, str) else self.reg
+        back = {"decoder_kernel": self._decoder_kernel(), "reg": reg} if self.preimage == "ridge" else {}
+        found = {"kernel": self._kernel_for(X), **back, "loss": as_loss(self.loss), "storage": self.storage}
+        return found, ("most sum_i w_i loss(z(x_i)), z_j(x) = <phi(x) - mean, u_j> of orthonormal u_j",)
 
     def _announce(self, run: Run, kernel: Kernel, training: Training, *, parts: bool = False) -> None:
         """Say what the fit will take, and refuse what it cannot do with so many rows."""

@@ -12,8 +12,8 @@ from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
 from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.rows_in_features import FeatureRows
-from rkhs.estimators.regression.terms import Regression
-from rkhs.losses import as_loss
+from rkhs.estimators.regression.terms import REGS, Regression
+from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
 from rkhs.spaces.features import Storage
 
@@ -143,6 +143,7 @@ class OperatorKernelRegressor(DualRegressor):
     """
 
     _reads_gaps = True
+    _power = 2.6
 
     def __init__(
         self,
@@ -191,6 +192,9 @@ class OperatorKernelRegressor(DualRegressor):
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
+            if features is None:
+                columns = training.items.shape[1] if kernel.domain == "vectors" else 0
+                run.announce_dense(len(training), self._matrices, columns)
             gapped = check_gaps(training, kernel, options.loss, dense=features is None)
             together = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
             if gapped:
@@ -205,6 +209,13 @@ class OperatorKernelRegressor(DualRegressor):
         self.model_ = replace(model, one_output=one_output)
         self._record(solution)
         return self
+
+    def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+        kernel, options = read_operator_kernel(self.kernel, self.operator, X), self._read_options()
+        closed = isinstance(options.loss, Squared) and len(kernel.pairs) == 1 and not isinstance(self.storage, Storage)
+        reg = f"least error of rows left out, of {len(REGS)}" if self._chooses and closed else options.reg
+        found = {"kernel": kernel, "loss": options.loss, "reg": reg, "storage": self.storage}
+        return found, ("least sum_i w_i loss(h(x_i) - y_i) + reg / 2 ||h||^2",)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

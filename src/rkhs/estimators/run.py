@@ -1,4 +1,4 @@
-"""What a fit is computed with: precision, engine, journal, and the memory that it announces."""
+"""What a fit is computed with: precision, engine, journal, the memory that it announces; and what is planned of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -22,8 +22,8 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.codec import Encoder
-from rkhs._core.errors import InputError, shown
-from rkhs._core.memory import Estimate, check_memory, readable
+from rkhs._core.errors import InputError, RkhsError, shown
+from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
@@ -44,6 +44,10 @@ from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
 _FREE = ("checkpoint", "engine", "verbose")  # parameters that change no bit of a model
+# Of a plan: rows of the fits that are timed, seconds that they may take in all, and times as much before the second;
+# landmarks are this part of such rows; power of rows times features with which time grows; factors by which times miss
+# what is said, of all rows and of fewer (``./dev bench plan``).
+_SIZES, _BUDGET, _FIRST, _SHARE, _POWER, _ALL, _APART = (100, 200, 400, 800, 1600), 2.0, 5.0, 4, 0.8, 1.3, 2.0
 _SAMPLED = 1024  # rows of a file that its fingerprint reads
 
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
@@ -53,6 +57,27 @@ _LISTS = (
 )
 
 P = TypeVar("P")
+
+
+class Planned(Exception):
+    """Raised where a fit that is only planned has said what it will take."""
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What a fit would do; printed, it takes a line for each option."""
+
+    options: dict[str, str]  # what parameters become, or the rule that chooses them from the data
+    storage: str
+    bytes: int  # of memory beside the data
+    seconds: tuple[float, float] | None  # range of the processor time; None: no fit to fewer rows could be timed
+    equations: tuple[str, ...]  # the problem that would be solved
+    said: str  # what the fit itself says of its memory with verbose=1
+
+    def __repr__(self) -> str:
+        taken = "{:.2g} to {:.2g} s of one core".format(*self.seconds) if self.seconds else "not known"
+        options = (f"  {name} = {now}" for name, now in self.options.items())
+        return "\n".join([self.said, f"time: {taken}", *self.equations, *options])
 
 
 @dataclass(eq=False)
@@ -66,6 +91,7 @@ class Run:
     journal: Journal | None = None  # none without a checkpoint
     announced_bytes: int = 0  # memory that the fit said it would take
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, by their names, for messages
+    plans: bool = False  # whether the fit ends where it has said what it will take
 
     def quiet(self) -> Run:
         """The same without a word and without a journal."""
@@ -76,7 +102,9 @@ class Run:
         self.announced_bytes = int(estimate.n_bytes)
         check_memory(estimate, advice)
         if self.verbose:
-            sys.stderr.write(f"{estimate.what}: about {readable(estimate.n_bytes)} ({estimate.parts})\n")
+            if self.plans:
+                raise Planned(estimate)
+            sys.stderr.write(f"{estimate}\n")
 
     def announce_dense(self, n: int, matrices: float, columns: int = 0) -> None:
         """Announce a fit that holds so many n x n matrices; ``columns`` are those of the data."""
@@ -179,11 +207,11 @@ def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int]
 
 
 @contextmanager
-def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[Run]:
+def open_run(name: str, parameters: Mapping[str, Any], *data: Any, plans: bool = False) -> Iterator[Run]:
     """Run a fit with the precision, engine, threads and checkpoint that an estimator's parameters ask for."""
     checkpoint = parameters.get("checkpoint")
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
-    run = Run(name, options, int(parameters.get("verbose", 0)), parameters=parameters)
+    run = Run(name, options, int(plans or parameters.get("verbose", 0)), parameters=parameters, plans=plans)
     with ExitStack() as stack:
         if "engine" in parameters:
             run.engine = _open_engine(parameters, stack)
@@ -281,3 +309,28 @@ def recorded(problem: P, journal: Journal | None, stage: str = "evaluation") -> 
         if hasattr(problem, name):
             object.__setattr__(kept, name, function)
     return kept
+
+
+def planned_seconds(
+    timed: Callable[[int, int | None], float], m: int | None, n: int, power: float
+) -> tuple[float, float] | None:
+    """Range of the processor time of a fit to ``n`` rows, with ``m`` features or none, from those of smaller fits."""
+    spent: list[float] = []
+    done, least, fits = 1.0, 0, list(_smaller(m, n, power))
+    for size, few, work in fits:
+        if spent and sum(spent) + spent[-1] * work / done > _BUDGET * (_FIRST if len(spent) == 1 else 1.0):
+            break
+        with suppress(RkhsError, ValueError, TypeError, KeyError, IndexError):  # too few rows, or not cut like this
+            spent.append(timed(size, few))
+            done, least = work, size
+    if not spent:
+        return None
+    likely, apart = spent[-1] * fits[-1][2] / done, _ALL if least == n else _APART
+    return likely / apart, likely * apart
+
+
+def _smaller(m: int | None, n: int, power: float) -> Iterator[tuple[int, int | None, float]]:
+    """Rows, features and what time grows with of fits to more and more rows, up to the whole fit."""
+    for size in (*(size for size in _SIZES if size < n), n):
+        few = m if m is None or size == n else min(m, max(20, size // _SHARE))
+        yield size, few, float(size) ** power if few is None else float(size * few) ** _POWER

@@ -97,24 +97,12 @@ class PredictionSets:
 
 @dataclass(frozen=True, eq=False)
 class MemberSets:
-    """Sets of candidates, or of labels, one an item.
+    """Sets of candidates, or of labels, one an item."""
 
-    Attributes
-    ----------
-    coverage : float
-        The probability that was asked for.
-    promise : {"at least", "about"}
-        As in :class:`PredictionSets`.
-    members : list of m ndarray of bool
-        Which candidates, or labels, belong to each set.
-    probabilities : list of m ndarray of float, or None
-        Of the candidates; they sum to one in each list.
-    """
-
-    coverage: float
-    promise: str
-    members: list[np.ndarray]
-    probabilities: list[np.ndarray] | None = None
+    coverage: float  # the probability that was asked for
+    promise: str  # "at least" or "about", as in :class:`PredictionSets`
+    members: list[np.ndarray]  # m arrays of bool: which candidates, or labels, belong to each set
+    probabilities: list[np.ndarray] | None = None  # m arrays: of the candidates; they sum to one in each
 
     @classmethod
     def nearest(

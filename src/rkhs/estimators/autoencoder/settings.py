@@ -163,6 +163,24 @@ class Settings:
         free = free and self.operators[layer] is None and not self.shortcut
         return free and self.decoder_kernels[layer].rotation_invariant
 
+    def said(self) -> dict[str, Any]:
+        """What parameters become, or the rule that chooses them from the data."""
+        names = ("kernel", "linear_part", "loss", "solver", "storage")
+        compared = self.candidates + self.weaker
+        reg = ", ".join(f"({', '.join(f'{one:g}' for one in each)})" for each in (self.reg, *compared))
+        return {name: getattr(self, name) for name in names} | {
+            "decoder_kernel": self.decoder_kernels[0] if len(self.decoder_kernels) == 1 else self.decoder_kernels,
+            "output_kernel": "none: the vectors are rebuilt" if self.output_kernel is None else self.output_kernel,
+            "reg": f"least error on rows left out, of {reg}" if compared else reg,
+        }
+
+    def equations(self) -> tuple[str, ...]:
+        """The problem."""
+        count, free = len(self.widths) + 1, " + linear parts without penalty" * (self.linear_part == "free")
+        inner = "".join(f"f_{layer}(" for layer in range(count, 0, -1)) + "x_i" + ")" * count
+        codes = " -> ".join(f"R^{width}" for width in self.widths)
+        return (f"least sum_i w_i loss(t_i - {inner}) + sum_l reg_l / 2 ||f_l||^2, codes in {codes}{free}",)
+
     @property
     def feature_storage(self) -> Storage:
         """The storage of a fit in finite features."""
