@@ -25,7 +25,7 @@ from rkhs.estimators import (
     OperatorKernelRegressorCV,
 )
 from rkhs.estimators.base import KernelEstimator
-from rkhs.models import CodeRegression, Layer
+from rkhs.models import Layer
 from rkhs.outputs import Euclidean
 from rkhs.torch_module import FittedModule
 
@@ -224,9 +224,9 @@ def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tenso
     return shown if fitted.resting is None else shown * graph.constant(np.isnan(fitted.resting))
 
 
-def _layer(graph: FittedModule, layer: Layer | CodeRegression, codes: Tensor) -> Tensor:
+def _layer(graph: FittedModule, layer: Layer, codes: Tensor) -> Tensor:
     said = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
-    linear = layer.linear if isinstance(layer, Layer) else None
+    linear = layer.linear
     return said if linear is None else said + (graph.times(codes, linear[:-1]) + graph.constant(linear[-1]))
 
 

@@ -98,14 +98,6 @@ class HasBatches(Protocol):
 
 
 @runtime_checkable
-class HasMetric(Protocol):
-    """A problem that knows a good inner product at a point."""
-
-    def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
-        """Return a symmetric positive definite map from gradients to preconditioned gradients."""
-
-
-@runtime_checkable
 class HasCurvature(Protocol):
     """A problem that comes with what a solver learned of the Hessian of a similar one."""
 

@@ -70,8 +70,8 @@ MISTAKES = (
     Mistake(
         "a wrong factor in the slope of the Matern kernel",
         "kernels/vectors/radial.py",
-        "            return E.mul_(-1.5 * g2)",
-        "            return E.mul_(-3.0 * g2)",
+        "return a.add_(1.0).mul_(E), E.mul_(-1.5 * g2)",
+        "return a.add_(1.0).mul_(E), E.mul_(-3.0 * g2)",
         _KERNELS,
     ),
     Mistake(

@@ -22,16 +22,14 @@ class Rosenbrock:
 
 
 class Quadratic:
-    """``1/2 (x - s)^T H (x - s) + shift`` with a given condition number; with ``metric`` it offers ``H^-1``."""
+    """``1/2 (x - s)^T H (x - s) + shift`` with a given condition number."""
 
-    def __init__(self, seed: int, *, condition: float = 10.0, shift: float = 1.0, metric: bool = False) -> None:
+    def __init__(self, seed: int, *, condition: float = 10.0, shift: float = 1.0) -> None:
         rng = np.random.default_rng(seed)
         Q = np.linalg.qr(rng.normal(size=(20, 20)))[0]
         self.H = torch.as_tensor((Q * np.geomspace(1.0, condition, 20)) @ Q.T)
         self.solution = torch.as_tensor(rng.normal(size=20))
         self.minimum = shift
-        if metric:
-            self.metric = lambda point: lambda gradient: torch.linalg.solve(self.H, gradient)
 
     def value_and_grad(self, x: Tensor) -> tuple[float, Tensor]:
         grad = self.H @ (x - self.solution)

@@ -59,13 +59,6 @@ def test_what_an_estimator_took_was_checked_and_is_a_copy() -> None:
         as_solver(given, DESCENTS)
 
 
-def test_the_metric_of_a_problem_makes_gradient_descent_newton() -> None:
-    problem = Quadratic(0, condition=1e6, metric=True)
-    solution = GradientDescent(None, 100, 1e-9).solve(problem, ZERO)
-    assert solution.converged
-    assert solution.n_iter <= 2
-
-
 def test_gradient_descent_never_rises() -> None:
     solution = GradientDescent(None, 200, 1e-12).solve(Rosenbrock(), torch.full((4,), -1.2, dtype=torch.float64))
     values = [row["value"] for row in solution.history]

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    # scikit-learn has no types: with its base a kernel were anything to a checker, and 0.5 * kernel a float.
+    # scikit-learn has no types: with its bases a kernel were anything to a checker, 0.5 * kernel a float, and a
+    # constructor would take any parameter.
 
     class BaseEstimator:
         """What :class:`Configurable` has of scikit-learn's base."""
@@ -30,8 +31,22 @@ if TYPE_CHECKING:
         __setstate__: Any
         _get_param_names: Any
 
+    class ClassNamePrefixFeaturesOutMixin(BaseEstimator): ...
+
+    class TransformerMixin(BaseEstimator): ...
+
+    class RegressorMixin(BaseEstimator): ...
+
+    class OutlierMixin(BaseEstimator): ...
+
 else:
-    from sklearn.base import BaseEstimator
+    from sklearn.base import (
+        BaseEstimator as BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin,
+        OutlierMixin as OutlierMixin,
+        RegressorMixin as RegressorMixin,
+        TransformerMixin as TransformerMixin,
+    )
 
 known_names: Any = classmethod(cache(BaseEstimator._get_param_names.__func__))  # type: ignore[arg-type]
 

@@ -189,13 +189,18 @@ def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
 
 def fix_signs(U: Tensor) -> Tensor:
     """Flip columns so that the entry of largest modulus in each is positive."""
+    return U * flips(U)
+
+
+def flips(U: Tensor) -> Tensor:
+    """+1 or -1 a column: what makes its entry of largest modulus positive."""
     if U.numel() == 0:
-        return U
+        return U.new_ones(U.shape[1])
     modulus = U.abs()
     near = modulus >= modulus.max(dim=0).values * (1 - 1e-6)
     first = near.to(torch.uint8).argmax(dim=0)
     signs = torch.sign(U[first, torch.arange(U.shape[1], device=U.device)])
-    return U * torch.where(signs == 0, torch.ones_like(signs), signs)
+    return torch.where(signs == 0, torch.ones_like(signs), signs)
 
 
 def column_means(X: Tensor) -> Tensor:
@@ -247,11 +252,4 @@ def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
     centred = Z - w @ Z
     _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))
     Q = vectors.flip(1)
-    turned = Z @ Q
-    return Q * torch.sign(_flips(fix_signs(turned), turned))
-
-
-def _flips(fixed: Tensor, turned: Tensor) -> Tensor:
-    """+1 or -1 a column: the flips that ``fix_signs`` made."""
-    flips = (fixed * turned).sum(0)
-    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))
+    return Q * flips(Z @ Q)

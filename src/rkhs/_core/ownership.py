@@ -14,7 +14,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from rkhs._core.config import Configurable, known_names
+from rkhs._core.config import BaseEstimator, Configurable, known_names
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
@@ -79,7 +79,7 @@ def unshared(tensor: Tensor, source: Any) -> Tensor:
     return tensor.clone() if shared else tensor
 
 
-class WholeFits:
+class WholeFits(BaseEstimator):
     """An estimator whose fits work on a twin, and take its state in one assignment at their end."""
 
     _get_param_names = known_names
@@ -97,7 +97,7 @@ class WholeFits:
 
     def _twin(self, *, fitted: bool = False) -> Self:
         """A twin with a state of its own, by default without what is fitted; a warm start keeps the model."""
-        twin, params = object.__new__(type(self)), self.get_params(deep=False)  # type: ignore[attr-defined]
+        twin, params = object.__new__(type(self)), self.get_params(deep=False)
         kept = vars(self) if fitted else {*params, "model_"} if "warm_start" in params else params
         twin.__dict__ = {k: v for k, v in vars(self).items() if k in kept or k.startswith("__") or k[-1] != "_"}
         return twin

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split, available_if
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from rkhs.spaces.features import FilledTable, Storage
 
 
-class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
+class KernelEstimator(EngineThreads, WholeFits):
     """Base of the estimators: one kernel on the inputs, and the data in the form that it reads."""
 
     kernel: Any
@@ -106,6 +106,11 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     reason_: str
     history_: list[dict[str, Any]]
     announced_bytes_: int
+
+    if TYPE_CHECKING:  # what else a fit leaves may be anything; what constructors take is known
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(name)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again."""

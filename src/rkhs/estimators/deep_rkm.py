@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,19 +15,10 @@ from torch import Tensor
 from rkhs._core.arrays import Items, as_numpy, give_back
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, warn
-from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.drkm.encoders import machine_model
 from rkhs.estimators.drkm.machine import read_settings, solve_machine
 from rkhs.estimators.fitted import Fitted, FittedComponents
-from rkhs.estimators.options.arguments import (
-    Columns,
-    Device,
-    Dtype,
-    KernelLike,
-    Seed,
-    StiefelSolverLike,
-    StorageLike,
-)
+from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike, Seed, StiefelSolverLike, StorageLike
 from rkhs.estimators.storage import announce_layers
 from rkhs.kernels import Kernel
 from rkhs.models import DeepRKMModel
@@ -37,7 +28,8 @@ _DEFECT = 0.1
 _LOO_DEFECT = 0.5  # with a ridge the codes are shrunk on purpose
 
 
-class DeepRKM(FittedComponents, KernelEstimator):
+@dataclass(eq=False, repr=False)
+class DeepRKM(FittedComponents):
     """Layers of kernel PCA, each on the codes of the one below, trained end to end with orthogonal codes.
 
     It minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training
@@ -158,7 +150,28 @@ class DeepRKM(FittedComponents, KernelEstimator):
     True
     """
 
-    model_: DeepRKMModel
+    n_components: int | tuple[int, ...] = (4, 2)
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    decoder_kernel: KernelLike | tuple[KernelLike, ...] = "gaussian"
+    eta: float | tuple[float, ...] = 1.0
+    columns: Columns = "raw"
+    center: bool = True
+    code_scale: Literal["unit", "sqrt_n"] = "sqrt_n"
+    out_of_sample: Literal["ridge", "block", "paper"] = "ridge"
+    bandwidths: Literal["fixed", "joint"] = "fixed"
+    solver: StiefelSolverLike = "subspace"
+    init: Literal["kpca", "random"] | np.ndarray = "kpca"
+    canonical: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-6
+    storage: StorageLike = "dense"
+    random_state: Seed = None
+    device: Device = "cpu"
+    dtype: Dtype = "float64"
+    verbose: int = 0
+
+    model_: DeepRKMModel = field(init=False)
     _needs_differences = True
 
     support_items_ = Fitted[Any]("items", optional=True)
@@ -173,38 +186,6 @@ class DeepRKM(FittedComponents, KernelEstimator):
     ridge_ = Fitted[np.ndarray]("quality.ridges")
     leave_one_out_error_ = Fitted[np.ndarray]("quality.errors")
     infeasibility_ = Fitted[float]("quality.infeasibility")
-
-    def __init__(
-        self,
-        n_components: int | tuple[int, ...] = (4, 2),
-        *,
-        kernel: KernelLike = "gaussian",
-        decoder_kernel: KernelLike | tuple[KernelLike, ...] = "gaussian",
-        eta: float | tuple[float, ...] = 1.0,
-        columns: Columns = "raw",
-        center: bool = True,
-        code_scale: Literal["unit", "sqrt_n"] = "sqrt_n",
-        out_of_sample: Literal["ridge", "block", "paper"] = "ridge",
-        bandwidths: Literal["fixed", "joint"] = "fixed",
-        solver: StiefelSolverLike = "subspace",
-        init: Literal["kpca", "random"] | np.ndarray = "kpca",
-        canonical: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        storage: StorageLike = "dense",
-        random_state: Seed = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.n_components, self.kernel, self.decoder_kernel = n_components, kernel, decoder_kernel
-        self.eta, self.columns = eta, columns
-        self.center, self.code_scale = center, code_scale
-        self.out_of_sample = out_of_sample
-        self.bandwidths, self.solver, self.init = bandwidths, solver, init
-        self.canonical, self.max_iter, self.tol = canonical, max_iter, tol
-        self.storage, self.random_state = storage, random_state
-        self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def fit(self, X: Any, y: Any = None) -> DeepRKM:
         """Train all layers together.

@@ -7,12 +7,12 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
 from rkhs._core.checks import check_choice
+from rkhs._core.config import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from rkhs._core.errors import InputError
-from rkhs._core.threads import LimitedThreads
+from rkhs.estimators.base import KernelEstimator
 from rkhs.kernels import Kernel
 from rkhs.spaces.features import FeatureMap
 
@@ -54,7 +54,7 @@ class Fitted(Generic[T]):
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")
 
 
-class FittedKernel(LimitedThreads, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """What every transformer has that holds a model of one kernel on items."""
 
     kernel_ = Fitted[Kernel]("kernel")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike
+    from rkhs.estimators.options.arguments import KernelLike, LossLike
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
 class FunctionalKernelRegressor(DualRegressor):
     """Regression of curves on curves, ``K(x, x') = k(x, x') A`` with a compact operator ``A`` on ``L2``.
 
@@ -135,35 +136,20 @@ class FunctionalKernelRegressor(DualRegressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike | Literal["auto"] = "auto",
-        *,
-        input_times: ArrayLike | None = None,
-        output_times: ArrayLike | None = None,
-        basis: Kernel | Literal["fourier", "cosine_sine", "empirical"] = "fourier",
-        n_basis: int | None = None,
-        loss: LossLike = "huber",
-        reg: float | Literal["auto"] = "auto",
-        trim: float | None = 3.0,
-        center: bool = True,
-        solver: MachineSolverLike = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.kernel, self.input_times, self.output_times = kernel, input_times, output_times
-        self.basis, self.n_basis = basis, n_basis
-        self.loss, self.reg, self.trim, self.center = loss, reg, trim, center
-        self.solver, self.tol, self.max_iter = solver, tol, max_iter
-        self.device, self.dtype, self.verbose = device, dtype, verbose
+    kernel: KernelLike | Literal["auto"] = "auto"
+    _: KW_ONLY
+    input_times: ArrayLike | None = None
+    output_times: ArrayLike | None = None
+    basis: Kernel | Literal["fourier", "cosine_sine", "empirical"] = "fourier"
+    n_basis: int | None = None
+    loss: LossLike = "huber"
+    reg: float | Literal["auto"] = "auto"
+    trim: float | None = 3.0
 
     _reads_gaps = True
 
-    inliers_: np.ndarray
-    outlier_score_: np.ndarray | None
+    inliers_: np.ndarray = field(init=False)
+    outlier_score_: np.ndarray | None = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Choose what is ``"auto"``, and fit.

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.arrays import give_back
-from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import FittedKernel
 from rkhs.estimators.options.arguments import Device, Dtype, KernelLike
 from rkhs.models import GramModel
 from rkhs.spaces import whole_items
 
 
-class GramTransformer(FittedKernel, KernelEstimator):
+class GramTransformer(FittedKernel):
     """Gram matrix of a kernel as a step of a Pipeline, before any estimator with ``kernel="precomputed"``.
 
     ``fit_transform(X)`` gives ``k(x_i, x_j)``, and ``transform(X_new)`` gives ``k(z_i, x_j)``. Support vector machines,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -36,19 +37,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items
-    from rkhs.estimators.options.arguments import (
-        Device,
-        Dtype,
-        KernelLike,
-        LossLike,
-        MachineSolverLike,
-        OperatorKernelLike,
-    )
+    from rkhs.estimators.options.arguments import KernelLike, OperatorKernelLike
 
 
 _CONSTANT = 1e-14  # features that vary by a smaller share of their size are all the same
 
 
+@dataclass(eq=False, repr=False)
 class InputOutputKernelRegressor(KernelMachine):
     """Prediction of any objects: regression to the features of an output kernel, then a search among candidates.
 
@@ -126,11 +121,18 @@ class InputOutputKernelRegressor(KernelMachine):
     ['cat', 'dogs']
     """
 
-    train_outputs_: Any
-    _outputs_given: Any
+    kernel: OperatorKernelLike = "gaussian"
+    _: KW_ONLY
+    output_kernel: KernelLike = "linear"
+    operator: Literal["covariance"] | None = None
+    reg: float | Literal["auto"] = "auto"
+    decoding: Literal["auto", "candidates", "labels", "cardinality"] = "auto"
 
-    output_kernel_: Kernel
-    multilabel_: bool
+    train_outputs_: Any = field(init=False)
+    _outputs_given: Any = field(init=False)
+
+    output_kernel_: Kernel = field(init=False)
+    multilabel_: bool = field(init=False)
     output_ = Fitted[RKHS]("output")
     _every_fit_has = (
         "output_kernel_",
@@ -140,28 +142,6 @@ class InputOutputKernelRegressor(KernelMachine):
         "reg_",
         "leave_one_out_error_",
     )
-
-    def __init__(
-        self,
-        kernel: OperatorKernelLike = "gaussian",
-        *,
-        output_kernel: KernelLike = "linear",
-        operator: Literal["covariance"] | None = None,
-        loss: LossLike = "squared",
-        reg: float | Literal["auto"] = "auto",
-        center: bool = True,
-        decoding: Literal["auto", "candidates", "labels", "cardinality"] = "auto",
-        solver: MachineSolverLike = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.kernel, self.output_kernel, self.operator = kernel, output_kernel, operator
-        self.loss, self.reg, self.center, self.decoding = loss, reg, center, decoding
-        self.solver, self.tol, self.max_iter = solver, tol, max_iter
-        self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -39,20 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items
-    from rkhs.augment import Augmentation
-    from rkhs.estimators.options.arguments import (
-        AutoencoderSolverLike,
-        CheckpointLike,
-        Columns,
-        ConstraintLike,
-        Device,
-        Dtype,
-        EngineLike,
-        KernelLike,
-        LossLike,
-        Seed,
-        StorageLike,
-    )
+    from rkhs.estimators.options.arguments import AutoencoderSolverLike, CheckpointLike, EngineLike, StorageLike
     from rkhs.spaces.features import Storage
 
 
@@ -67,6 +54,7 @@ def _takes_more_rows(model: KernelAutoencoder) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class KernelAutoencoder(BaseAutoencoder):
     """Autoencoder whose layers are functions of vector-valued reproducing kernel Hilbert spaces.
 
@@ -296,57 +284,19 @@ class KernelAutoencoder(BaseAutoencoder):
     True
     """
 
-    storage_: Storage | str
-    sample_: np.ndarray
-    n_rows_seen_: int
-    n_rows_fitted_: int
+    _: KW_ONLY
+    reg: Literal["auto"] | float | Sequence[float] | None = None
+    storage: StorageLike | Literal["auto"] = "auto"
+    operators: Sequence[ArrayLike | None] | None = None
+    solver: AutoencoderSolverLike = "lbfgs"
+    warm_start: bool = False
+    engine: EngineLike = None
+    checkpoint: CheckpointLike = None
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] = 2,
-        *,
-        kernel: KernelLike | Literal["auto"] = "auto",
-        decoder_kernel: KernelLike | tuple[KernelLike, ...] | Literal["auto"] = "auto",
-        output_kernel: KernelLike | Literal["same"] | None = None,
-        loss: LossLike = "squared",
-        reg: Literal["auto"] | float | Sequence[float] | None = None,
-        columns: Columns = "raw",
-        refine: bool = True,
-        storage: StorageLike | Literal["auto"] = "auto",
-        random_state: Seed = None,
-        verbose: int = 0,
-        linear_part: Literal["auto", "kernel", "free"] = "auto",
-        operators: Sequence[ArrayLike | None] | None = None,
-        center: bool = True,
-        scale: bool = True,
-        code_metric: float = 0.75,
-        constraint: ConstraintLike = "none",
-        noise: Augmentation | None = None,
-        solver: AutoencoderSolverLike = "lbfgs",
-        init: Literal["kpca", "random", "uniform"] | np.ndarray = "kpca",
-        n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        engine: EngineLike = None,
-        checkpoint: CheckpointLike = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-    ) -> None:
-        self.n_components = n_components
-        self.kernel, self.decoder_kernel = kernel, decoder_kernel
-        self.output_kernel = output_kernel
-        self.linear_part = linear_part
-        self.loss = loss
-        self.operators, self.reg = operators, reg
-        self.center, self.scale, self.columns = center, scale, columns
-        self.solver, self.constraint, self.noise = solver, constraint, noise
-        self.init, self.n_init = init, n_init
-        self.max_iter, self.tol, self.warm_start = max_iter, tol, warm_start
-        self.refine, self.code_metric = refine, code_metric
-        self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
-        self.random_state = random_state
-        self.device, self.dtype, self.verbose = device, dtype, verbose
+    storage_: Storage | str = field(init=False)
+    sample_: np.ndarray = field(init=False)
+    n_rows_seen_: int = field(init=False)
+    n_rows_fitted_: int = field(init=False)
 
     def fit(
         self, X: Any, y: Any = None, *, targets: Items | None = None, sample_weight: ArrayLike | None = None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,20 +26,12 @@ if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
     from rkhs._core.arrays import Items
-    from rkhs.augment import Augmentation
-    from rkhs.estimators.options.arguments import (
-        Columns,
-        ConstraintLike,
-        Device,
-        Dtype,
-        KernelLike,
-        LossLike,
-        Seed,
-    )
+    from rkhs.estimators.options.arguments import KernelLike
     from rkhs.kernels import Kernel
 
 
-class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
+@dataclass(eq=False, repr=False)
+class KernelAutoencoderCV(BaseAutoencoder):
     """A :class:`KernelAutoencoder` with parameters chosen by cross-validation, and the whole curve of errors.
 
     In every fold the regularisers are fitted from strong to weak, and each fit starts at the one before it. The best
@@ -122,51 +113,18 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     ((4, 2), True)
     """
 
+    _: KW_ONLY
+    kernels: Sequence[KernelLike] | None = None
+    decoder_kernels: Sequence[KernelLike | tuple[KernelLike, ...]] | None = None
+    regs: Sequence[float | Sequence[float]] | None = None
+    cv: int | Sequence[tuple[ArrayLike, ArrayLike]] | BaseCrossValidator = 5
+
     operators = None  # as KernelAutoencoder has them by default
 
-    settings_: list[dict[str, Any]]
-    regs_: np.ndarray
-    errors_: np.ndarray
-    best_index_: int
-
-    def __init__(
-        self,
-        n_components: int | Sequence[int] = 2,
-        *,
-        kernel: KernelLike | Literal["auto"] = "auto",
-        decoder_kernel: KernelLike | tuple[KernelLike, ...] | Literal["auto"] = "auto",
-        output_kernel: KernelLike | Literal["same"] | None = None,
-        linear_part: Literal["auto", "kernel", "free"] = "auto",
-        kernels: Sequence[KernelLike] | None = None,
-        decoder_kernels: Sequence[KernelLike | tuple[KernelLike, ...]] | None = None,
-        regs: Sequence[float | Sequence[float]] | None = None,
-        cv: int | Sequence[tuple[ArrayLike, ArrayLike]] | BaseCrossValidator = 5,
-        center: bool = True,
-        scale: bool = True,
-        columns: Columns = "raw",
-        loss: LossLike = "squared",
-        refine: bool = True,
-        code_metric: float = 0.75,
-        constraint: ConstraintLike = "none",
-        noise: Augmentation | None = None,
-        init: Literal["kpca", "random"] = "kpca",
-        n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel, self.decoder_kernel, self.output_kernel = kernel, decoder_kernel, output_kernel
-        self.linear_part = linear_part
-        self.kernels, self.decoder_kernels, self.regs, self.cv = kernels, decoder_kernels, regs, cv
-        self.center, self.scale, self.columns, self.loss = center, scale, columns, loss
-        self.refine, self.code_metric = refine, code_metric
-        self.constraint, self.noise, self.init, self.n_init = constraint, noise, init, n_init
-        self.max_iter, self.tol = max_iter, tol
-        self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
+    settings_: list[dict[str, Any]] = field(init=False)
+    regs_: np.ndarray = field(init=False)
+    errors_: np.ndarray = field(init=False)
+    best_index_: int = field(init=False)
 
     def fit(
         self, X: Any, y: Any = None, *, targets: Items | None = None, sample_weight: ArrayLike | None = None

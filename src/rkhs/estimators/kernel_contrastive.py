@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
-from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.contrastive.losses import fit_contrast
 from rkhs.estimators.contrastive.pairs import PairBuilder
 from rkhs.estimators.fitted import Fitted, FittedKernel
@@ -22,19 +22,12 @@ from rkhs.spaces import HeldItems
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.options.arguments import (
-        AugmentLike,
-        Columns,
-        Device,
-        Dtype,
-        KernelLike,
-        Seed,
-        StorageLike,
-    )
+    from rkhs.estimators.options.arguments import AugmentLike, Columns, Device, Dtype, KernelLike, Seed, StorageLike
     from rkhs.problems.pairs import Pairs
 
 
-class KernelContrastive(FittedKernel, KernelEstimator):
+@dataclass(eq=False, repr=False)
+class KernelContrastive(FittedKernel):
     """Codes ``z(x) = W* phi(x)``, learned from pairs of similar and of different items.
 
     ``loss="simple"``: ``sum_i <z_i, z_i^- - z_i^+>`` subject to ``W* W = I``; ``loss="spectral"``: ``-2 z_i . z_i^+ +
@@ -145,7 +138,26 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     2
     """
 
-    model_: ContrastiveModel
+    n_components: int = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    columns: Columns = "raw"
+    loss: Literal["simple", "spectral"] = "simple"
+    pairs: Literal["neighbors", "augment", "class"] = "neighbors"
+    n_neighbors: int = 5
+    augment: AugmentLike | None = None
+    negatives: Literal["pool", "permutation"] = "pool"
+    reg: float | Literal["auto"] = "auto"
+    strict: bool = False
+    max_iter: int = 1000
+    tol: float = 1e-7
+    storage: StorageLike = "dense"
+    random_state: Seed = None
+    device: Device = "cpu"
+    dtype: Dtype = "float64"
+    verbose: int = 0
+
+    model_: ContrastiveModel = field(init=False)
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")
@@ -156,33 +168,6 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     lambda_bounds_ = Fitted[tuple[float, float] | None]("facts.bounds", optional=True)
     reg_ = Fitted[float | None]("facts.reg", optional=True)
     representer_holds_ = Fitted[bool]("facts.representer_holds")
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: KernelLike = "gaussian",
-        columns: Columns = "raw",
-        loss: Literal["simple", "spectral"] = "simple",
-        pairs: Literal["neighbors", "augment", "class"] = "neighbors",
-        n_neighbors: int = 5,
-        augment: AugmentLike | None = None,
-        negatives: Literal["pool", "permutation"] = "pool",
-        reg: float | Literal["auto"] = "auto",
-        strict: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        storage: StorageLike = "dense",
-        random_state: Seed = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.n_components, self.kernel, self.columns = n_components, kernel, columns
-        self.loss, self.reg, self.strict, self.negatives = loss, reg, strict, negatives
-        self.pairs, self.n_neighbors, self.augment = pairs, n_neighbors, augment
-        self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
-        self.storage, self.device, self.dtype, self.verbose = storage, device, dtype, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

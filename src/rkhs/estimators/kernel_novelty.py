@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.checks import check_number
+from rkhs._core.config import OutlierMixin
 from rkhs._core.errors import InputError, warn
 from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rkhs.models import NewItems
 
 
+@dataclass(eq=False, repr=False)
 class KernelNovelty(OutlierMixin, KernelEstimator):
     """Novelty of items of any kind: how little the training items say of them, with p-values that are exact.
 
@@ -92,26 +94,21 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     True
     """
 
-    model_: NoveltyModel
+    kernel: KernelLike | Literal["auto"] = "auto"
+    _: KW_ONLY
+    alpha: float = 0.05
+    reg: float = 0.01
+    columns: Columns | Literal["auto"] = "auto"
+    device: Device = "cpu"
+    dtype: Dtype = "float64"
+
+    model_: NoveltyModel = field(init=False)
     kernel_ = Fitted[Kernel]("kernel")
     map_ = Fitted[FeatureMap]("map")
-    train_diag_: np.ndarray
-    offset_: float
-    columns_: str
+    train_diag_: np.ndarray = field(init=False)
+    offset_: float = field(init=False)
+    columns_: str = field(init=False)
     _every_fit_has = ("train_diag_", "offset_", "columns_")
-
-    def __init__(
-        self,
-        kernel: KernelLike | Literal["auto"] = "auto",
-        *,
-        alpha: float = 0.05,
-        reg: float = 0.01,
-        columns: Columns | Literal["auto"] = "auto",
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-    ) -> None:
-        self.kernel, self.alpha, self.reg, self.columns = kernel, alpha, reg, columns
-        self.device, self.dtype = device, dtype
 
     @property
     def _automatic(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -61,6 +61,7 @@ def _takes_more_rows(model: KernelPCA) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(FittedComponents, PreimageMixin):
     """Principal components of the features ``phi(x)`` of a kernel.
 
@@ -158,7 +159,22 @@ class KernelPCA(FittedComponents, PreimageMixin):
     True
     """
 
-    model_: ComponentsModel
+    n_components: int | float | None = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    columns: Columns = "raw"
+    center: bool = True
+    loss: LossLike = "squared"
+    preimage: Literal["ridge", "fixed_point", "nearest"] = "ridge"
+    decoder_kernel: KernelLike | Literal["auto"] = "auto"
+    reg: float | Literal["auto"] = 1e-4
+    storage: StorageLike | Literal["blocked"] = "dense"
+    engine: EngineLike = None
+    checkpoint: CheckpointLike = None
+    device: Device = "cpu"
+    dtype: Dtype = "float64"
+
+    model_: ComponentsModel = field(init=False)
     _power = 2.3
     _needs_differences = True
 
@@ -179,29 +195,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     loss_ = Fitted[Loss]("robust.loss")
     support_ = Fitted[np.ndarray]("robust.support")
     stationarity_ = Fitted[float]("robust.stationarity")
-
-    def __init__(
-        self,
-        n_components: int | float | None = 2,
-        *,
-        kernel: KernelLike = "gaussian",
-        columns: Columns = "raw",
-        center: bool = True,
-        loss: LossLike = "squared",
-        preimage: Literal["ridge", "fixed_point", "nearest"] = "ridge",
-        decoder_kernel: KernelLike | Literal["auto"] = "auto",
-        reg: float | Literal["auto"] = 1e-4,
-        storage: StorageLike | Literal["blocked"] = "dense",
-        engine: EngineLike = None,
-        checkpoint: CheckpointLike = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-    ) -> None:
-        self.n_components, self.kernel, self.columns = n_components, kernel, columns
-        self.center, self.loss = center, loss
-        self.preimage, self.decoder_kernel, self.reg = preimage, decoder_kernel, reg
-        self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
-        self.device, self.dtype = device, dtype
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelPCA:
         """Find the components.
@@ -281,7 +274,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             reg, ends = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
         anchors, coefficients = space.regress(kernel, found, targets, float(reg))
         kept = codes if anchors is found.scores else anchors.cpu().numpy()
-        return CodeRegression(kernel, kept, coefficients.cpu().numpy(), targets.output, float(reg)), ends
+        return CodeRegression(kernel, kept, coefficients.cpu().numpy(), output=targets.output, reg=float(reg)), ends
 
     @available_if(_takes_more_rows)
     @within_limit

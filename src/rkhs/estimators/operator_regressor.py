@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rkhs._core.errors import InputError
@@ -20,19 +20,12 @@ from rkhs.spaces.features import Storage
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.options.arguments import (
-        Columns,
-        Device,
-        Dtype,
-        LossLike,
-        MachineSolverLike,
-        OperatorKernelLike,
-        StorageLike,
-    )
+    from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, StorageLike
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
 
 
+@dataclass(eq=False, repr=False)
 class OperatorKernelRegressor(DualRegressor):
     """Regression of vectors in the space of an operator-valued kernel ``K(x, x') = sum_t k_t(x, x') A_t``.
 
@@ -142,30 +135,15 @@ class OperatorKernelRegressor(DualRegressor):
     True
     """
 
+    kernel: OperatorKernelLike = "gaussian"
+    _: KW_ONLY
+    operator: ArrayLike | Literal["covariance"] | None = None
+    reg: float | Literal["auto"] = "auto"
+    columns: Columns = "raw"
+    storage: StorageLike = "dense"
+
     _reads_gaps = True
     _power = 2.6
-
-    def __init__(
-        self,
-        kernel: OperatorKernelLike = "gaussian",
-        *,
-        operator: ArrayLike | Literal["covariance"] | None = None,
-        loss: LossLike = "squared",
-        reg: float | Literal["auto"] = "auto",
-        columns: Columns = "raw",
-        center: bool = True,
-        solver: MachineSolverLike = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        storage: StorageLike = "dense",
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.kernel, self.operator = kernel, operator
-        self.loss, self.reg, self.columns, self.center = loss, reg, columns, center
-        self.solver, self.tol, self.max_iter = solver, tol, max_iter
-        self.storage, self.device, self.dtype, self.verbose = storage, device, dtype, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Fit the machine.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -30,15 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.options.arguments import (
-        Columns,
-        Device,
-        Dtype,
-        LossLike,
-        MachineSolverLike,
-        OperatorKernelLike,
-        Seed,
-    )
+    from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, Seed
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
 
@@ -53,7 +46,8 @@ _MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
 _CHOICE = ("regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
 
-class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
+@dataclass(eq=False, repr=False)
+class OperatorKernelRegressorCV(VectorRegressor):
     """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
 
     It computes one Gram matrix for each bandwidth and one eigendecomposition for each fold, or one for all rows that
@@ -138,45 +132,28 @@ class OperatorKernelRegressorCV(MetaEstimatorMixin, VectorRegressor):
     (20, 3)
     """
 
+    kernel: OperatorKernelLike = "gaussian"
+    _: KW_ONLY
+    operator: ArrayLike | Literal["covariance"] | None = None
+    regs: Sequence[float] | np.ndarray | None = None
+    epsilons: Sequence[float] | None = None
+    kappas: Sequence[float] | None = None
+    gammas: Sequence[float | str] | Literal["auto"] | None = "auto"
+    cv: Literal["auto"] | int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = "auto"
+    random_state: Seed = 0
+    criterion: Literal["auto", "squared", "norm"] = "auto"
+    columns: Columns = "raw"
+
     _reads_gaps = True
     _every_fit_has = ("reg_", "loss_", "_chosen_kernel")
-    reg_: float
-    regs_: np.ndarray
-    gamma_: float | str | None
-    best_score_: float
-    cv_errors_: np.ndarray
-    losses_: list[Loss]
-    criterion_: Literal["squared", "norm"]
-    at_edge_: dict[str, str]
-
-    def __init__(
-        self,
-        kernel: OperatorKernelLike = "gaussian",
-        *,
-        operator: ArrayLike | Literal["covariance"] | None = None,
-        loss: LossLike = "squared",
-        regs: Sequence[float] | np.ndarray | None = None,
-        epsilons: Sequence[float] | None = None,
-        kappas: Sequence[float] | None = None,
-        gammas: Sequence[float | str] | Literal["auto"] | None = "auto",
-        cv: Literal["auto"] | int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = "auto",
-        random_state: Seed = 0,
-        criterion: Literal["auto", "squared", "norm"] = "auto",
-        columns: Columns = "raw",
-        center: bool = True,
-        solver: MachineSolverLike = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        device: Device = "cpu",
-        dtype: Dtype = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.kernel, self.operator, self.loss = kernel, operator, loss
-        self.regs, self.epsilons, self.kappas, self.gammas = regs, epsilons, kappas, gammas
-        self.cv, self.random_state, self.criterion = cv, random_state, criterion
-        self.columns, self.center = columns, center
-        self.solver, self.tol, self.max_iter = solver, tol, max_iter
-        self.device, self.dtype, self.verbose = device, dtype, verbose
+    reg_: float = field(init=False)
+    regs_: np.ndarray = field(init=False)
+    gamma_: float | str | None = field(init=False)
+    best_score_: float = field(init=False)
+    cv_errors_: np.ndarray = field(init=False)
+    losses_: list[Loss] = field(init=False)
+    criterion_: Literal["squared", "norm"] = field(init=False)
+    at_edge_: dict[str, str] = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters, then fit on all data.

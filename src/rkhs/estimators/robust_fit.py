@@ -171,7 +171,7 @@ def fit_robust(
     trim = check_number(trim, "trim", above=1.0)
     rounds = check_count(max_rounds, "max_rounds")
     check_choice(leave_out, "leave_out", ("wrong", "apart"))
-    case = _AutoencoderRounds(model, X) if y is None else RegressorRounds(model, X, y)
+    case: Any = _AutoencoderRounds(model, X) if y is None else RegressorRounds(model, X, y)
 
     def fit(kept: np.ndarray) -> tuple[tuple[M, list[Warning]], np.ndarray]:
         fitted, warned = case.fit(kept)

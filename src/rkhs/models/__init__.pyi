@@ -9,7 +9,6 @@ from rkhs.models.code_metric import code_map as code_map, resting_axes as restin
 from rkhs.models.components import ComponentsModel as ComponentsModel, RobustFacts as RobustFacts
 from rkhs.models.contrastive import ContrastFacts as ContrastFacts, ContrastiveModel as ContrastiveModel
 from rkhs.models.deep_rkm import (
-    CodeEncoder as CodeEncoder,
     DeepRKMModel as DeepRKMModel,
     DeepRKMQuality as DeepRKMQuality,
 )

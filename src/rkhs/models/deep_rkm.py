@@ -22,29 +22,6 @@ from rkhs.spaces.features.base import check_kernel_stored, check_resolved
 
 
 @dataclass(frozen=True, eq=False)
-class CodeEncoder(Stored):
-    """From codes of a layer to those of the next: ``k(s z, s A) B + b`` with the scale ``s`` of the machine."""
-
-    coefficients: np.ndarray  # (a, p): ``B``
-    shift: np.ndarray  # (p,): ``b``
-    support: np.ndarray | None  # (a, q): ``A``; None: raw features of ``map`` stand in place of kernel values
-    map: FeatureMap | None  # of scaled codes
-
-    def check_width(self, kernel: Kernel, p: int) -> None:
-        """Refuse sizes of a file that do not agree, for codes of ``p`` columns below."""
-        check_shape("supports", self.support, None, p)
-        a = self.map.width if self.map is not None else len(self.support) if self.support is not None else 0
-        if not a or (self.map is not None and self.map.reads != p):
-            raise InputError(f"an encoder of a model file must have codes that {kernel!r} reads; got none")
-        check_shape("coefficients", self.coefficients, a, None)
-        check_shape("shift", self.shift, self.coefficients.shape[1])
-
-    def of(self, rows: Tensor) -> Tensor:
-        """Codes (m, p) from rows of shape (m, a)."""
-        return rows @ tensor_like(self.coefficients, rows) + tensor_like(self.shift, rows)
-
-
-@dataclass(frozen=True, eq=False)
 class DeepRKMQuality(Stored):
     """How well the encoders of a machine do, one number a layer."""
 
@@ -60,7 +37,7 @@ class DeepRKMModel(Stored):
 
     kernel: Kernel  # of the items, resolved
     encoder: Expansion  # from items to codes of layer 1
-    upper: tuple[CodeEncoder, ...]  # of the layers 2..L
+    upper: tuple[Expansion, ...]  # of the layers 2..L, from scaled codes of the layer below
     kernels: tuple[Kernel, ...]  # of codes, for the layers 2..L
     scale: float  # what codes are multiplied by before a kernel reads them
     codes: np.ndarray  # (n, S): of the training items, all layers side by side
@@ -92,13 +69,8 @@ class DeepRKMModel(Stored):
     def encode(self, raw: Tensor) -> list[Tensor]:
         """Codes of every layer from raw features of items of shape (m, w)."""
         codes = [self.encoder.of(raw)]
-        for kernel, one in zip(self.kernels, self.upper, strict=True):
-            scaled = self.scale * codes[-1]
-            if one.map is not None:
-                rows = one.map.raw(scaled)
-            else:
-                rows = kernel._gram(scaled, self.scale * tensor_like(one.support, scaled))
-            codes.append(one.of(rows))
+        for one in self.upper:
+            codes.append(one.of(one.map.raw(self.scale * codes[-1])))
         return codes
 
     def code_rows(self, layer: int, codes: Tensor) -> Tensor:
@@ -181,19 +153,25 @@ class DeepRKMModel(Stored):
         n, w, S = len(self.codes), self.map.width, len(sizes)
         check_shape("codes", self.codes, None, sum(sizes))
         lists: tuple[list[Any], ...] = (self.layer_codes, self.moments, self.values, self.means)
-        if not {S} == {*map(len, lists), len(self.kernels) + 1, len(self.upper) + 1} or self.encoder.shift is None:
+        if not {S} == {*map(len, lists), len(self.kernels) + 1} or self.encoder.shift is None:
             raise InputError(f"a machine of a model file must have {S} layers of everything")
         for size, codes, moment, values, mean in zip(sizes, *lists, strict=True):
             check_shape("layer codes", codes, n, size)
             check_shape("moments", moment, size, size)
             check_shape("values", values, size)
             check_shape("means", mean, w if self.directions is not None and mean is self.means[0] else n)
-        for one, kernel, below, codes in zip(self.upper, self.kernels, sizes, self.layer_codes, strict=False):
-            one.check_width(kernel, below)
-            check_resolved(kernel, codes)
+        self._check_upper(sizes)
         check_kernel_stored(self.kernel, self.map)
         if self.kernel.domain == "vectors":
             check_shape("items", np.asarray(self.items), None if self.map.kept is None else w, self.map.reads)
         check_shape("directions", self.directions, w, sizes[0])
         check_shape("mean weights", self.mean_weights, w)
         check_shape("diagonal", self.diagonal, n)
+
+    def _check_upper(self, sizes: list[int]) -> None:
+        """Encoders must read the codes of the layer below."""
+        for one, kernel, below, codes in zip(self.upper, self.kernels, sizes, self.layer_codes, strict=False):
+            if one.map.reads != below:
+                raise InputError(f"an encoder of a model file must read the {below} codes of the layer below it")
+            check_kernel_stored(kernel, one.map)
+            check_resolved(kernel, codes)

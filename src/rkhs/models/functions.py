@@ -47,33 +47,6 @@ class Expansion(Stored):
 
 
 @dataclass(frozen=True, eq=False)
-class CodeRegression(Stored):
-    """The function ``g(z) = k(z, A) C`` from codes to targets, in coordinates of their space."""
-
-    kernel: Kernel  # on codes, resolved
-    anchors: np.ndarray  # (a, p): ``A``
-    held: np.ndarray | Callable[[], np.ndarray] | None  # (a, r)
-    output: Euclidean  # turns coordinates into targets
-    reg: float  # regulariser that it was fitted with
-
-    def check_stored(self) -> None:
-        """Sizes must agree."""
-        check_items_stored(self.kernel, self.anchors, len(self.anchors))
-        check_shape("coefficients", self.held, len(self.anchors), self.output.dim)
-
-    @cached_property
-    def coefficients(self) -> np.ndarray:
-        """``C``, shape (a, r)."""
-        assert self.held is not None
-        return self.held if isinstance(self.held, np.ndarray) else self.held()
-
-    def targets(self, Z: Tensor) -> Tensor:
-        """Targets of codes of shape (m, p), shape (m, q)."""
-        K = self.kernel._gram(Z, tensor_like(self.anchors, Z))
-        return self.output.decode(K @ tensor_like(self.coefficients, K))
-
-
-@dataclass(frozen=True, eq=False)
 class Layer(Stored):
     """The function ``g(z) = k(z, A) C`` of codes; beside a free linear part ``k(z, A) C + [z, 1] L``."""
 
@@ -128,6 +101,23 @@ class Layer(Stored):
         A, C, linear = self.tensors(Z)
         J = self.kernel._jacobian(Z, A, C)
         return J if linear is None else J + linear[:-1]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CodeRegression(Layer):
+    """The function ``g(z) = k(z, A) C`` from codes to targets, in coordinates of their space."""
+
+    output: Euclidean  # turns coordinates into targets
+    reg: float  # regulariser that it was fitted with
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        super().check_stored()
+        check_shape("coefficients", self.held, None, self.output.dim)
+
+    def targets(self, Z: Tensor) -> Tensor:
+        """Targets of codes of shape (m, p), shape (m, q)."""
+        return self.output.decode(self.of(Z))
 
 
 @dataclass(frozen=True, eq=False)

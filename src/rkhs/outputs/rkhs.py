@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rkhs.engines import thread_limit
 from rkhs.outputs.base import OutputSpace
 
 
+@dataclass(eq=False, repr=False)
 class RKHS(OutputSpace):
     """Targets ``phi(y_i)`` in the feature space of a kernel.
 
@@ -53,31 +55,17 @@ class RKHS(OutputSpace):
     Laforgue et al. (2019), section 2.5 (K2AE), and appendix B.7.
     """
 
+    mean: Any
     gram_mean: np.ndarray
     total: float
+    factor: float
+    triangle: Any
     pivots: np.ndarray
-    steps: tuple[float, float] | None
-    _cache_gram: Callable[[], Tensor]
-    _cache_cores: int | None = None
-    _cache_rows: np.ndarray
+    steps: tuple[float, float] | None = None
 
-    def __init__(
-        self,
-        mean: Any,
-        gram_mean: Any,
-        total: float,
-        factor: float,
-        triangle: Any,
-        pivots: Any,
-        steps: tuple[float, float] | None = None,
-    ) -> None:
-        self.mean = mean
-        self.gram_mean = gram_mean
-        self.total = total
-        self.factor = factor
-        self.triangle = triangle
-        self.pivots = pivots
-        self.steps = steps
+    _cache_gram: Callable[[], Tensor] = field(init=False)
+    _cache_cores: int | None = field(default=None, init=False)
+    _cache_rows: np.ndarray = field(init=False)
 
     def check_stored(self) -> None:
         """Sizes must agree."""

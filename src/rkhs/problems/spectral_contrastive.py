@@ -14,13 +14,14 @@ which is unbounded below for small ``reg`` and minimised by zero for large ``reg
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
-from rkhs._core.linalg import divisor, fix_signs
+from rkhs._core.linalg import divisor, flips
 from rkhs.problems.pairs import Links, Pairs
 
 _RANK = 1e-10  # relative eigenvalue at which a Gram matrix is cut
@@ -45,12 +46,10 @@ class PooledSpectral:
     pairs: Pairs  # its negatives are not used
     n_components: int
     factored: bool = False
-    _basis: Tensor = field(init=False, repr=False)
-    _spectrum: Tensor = field(init=False, repr=False)
-    _alike: Tensor = field(init=False, repr=False)
-    _turn: Tensor | None = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Basis of the codes, its spectrum, how alike anchors and positives are in it, and the basis of features."""
         root, turn = self.marginal.sqrt(), None
         # Points of weight zero are no part of the loss: their rows vanish here and they get no coefficient.
         weighted = root[:, None] * self.gram
@@ -64,10 +63,7 @@ class PooledSpectral:
             scaled = U * torch.where(root > 0.0, 1.0 / divisor(root), torch.zeros_like(root))[:, None]
         n = len(self.pairs.anchors)
         G = scaled[self.pairs.anchors].mT @ self.pairs.positives.average(scaled) / n
-        object.__setattr__(self, "_basis", scaled)
-        object.__setattr__(self, "_spectrum", w)
-        object.__setattr__(self, "_alike", G + G.mT)
-        object.__setattr__(self, "_turn", turn)
+        return scaled, w, G + G.mT, turn
 
     @property
     def marginal(self) -> Tensor:
@@ -78,8 +74,9 @@ class PooledSpectral:
 
     def active_regs(self) -> Tensor:
         """Values of ``reg`` at which one component after the other becomes zero, descending; shape (at most h,)."""
-        root = self._spectrum.sqrt()
-        H = root[:, None] * self._alike * root[None, :]
+        _, spectrum, alike, _ = self._parts
+        root = spectrum.sqrt()
+        H = root[:, None] * alike * root[None, :]
         k = min(self.n_components, H.shape[0])
         return top_eigenpairs(H, k)[0].clamp_min(0.0) if k else H.new_zeros(0)
 
@@ -90,22 +87,22 @@ class PooledSpectral:
 
     def solve(self, reg: float) -> SpectralOptimum:
         """Closed form for one ``reg``: leading eigenpairs of ``U^T S U - reg diag(1/w)``."""
-        h = self.n_components
-        H = self._alike - reg * torch.diag(1.0 / self._spectrum)
+        h, (basis, spectrum, alike, turn) = self.n_components, self._parts
+        H = alike - reg * torch.diag(1.0 / spectrum)
         k = min(h, H.shape[0])
         e, Q = top_eigenpairs(H, k) if k else (H.new_zeros(0), H.new_zeros(0, 0))
-        e = torch.where(e > 1e-12 * float(self._alike.diagonal().abs().sum()), e, e.clamp_max(0.0))
+        e = torch.where(e > 1e-12 * float(alike.diagonal().abs().sum()), e, e.clamp_max(0.0))
         Y = Q * (0.5 * e.clamp_min(0.0)).sqrt()
-        codes = self._basis @ Y
-        if self._turn is None:
-            coefficients = self.marginal[:, None] * (self._basis @ (Y / self._spectrum[:, None]))
+        codes = basis @ Y
+        if turn is None:
+            coefficients = self.marginal[:, None] * (basis @ (Y / spectrum[:, None]))
         else:
-            coefficients = self._turn @ Y
+            coefficients = turn @ Y
         value = -0.25 * float((e.clamp_min(0.0) ** 2).sum())
-        flips = _signs(codes)
+        signs = flips(codes)
         return SpectralOptimum(
-            torch.nn.functional.pad(coefficients * flips, (0, h - k)),
-            torch.nn.functional.pad(codes * flips, (0, h - k)),
+            torch.nn.functional.pad(coefficients * signs, (0, h - k)),
+            torch.nn.functional.pad(codes * signs, (0, h - k)),
             torch.cat([e, e.new_zeros(h - k)]),
             value,
         )
@@ -193,9 +190,3 @@ class SpectralContrastive:
             return E * (1e-2 * largest)
         best = (0.5 * gain / quartic) ** 0.5 if quartic > 0.0 else largest
         return E * min(best, largest)
-
-
-def _signs(Z: Tensor) -> Tensor:
-    """Flips, one a column, that make the entry of largest modulus positive."""
-    flips = (fix_signs(Z) * Z).sum(0)
-    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from rkhs._core.checks import check_choice
-from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
+from rkhs.protocols import HasNaturalGradient, Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, Solver
 
 _HALVINGS = 60
@@ -41,9 +41,7 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
     if metric == "auto" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
     value, grad = problem.value_and_grad(x)
-    return Gradients(
-        value, grad, problem.metric(x)(grad) if metric == "auto" and isinstance(problem, HasMetric) else grad
-    )
+    return Gradients(value, grad, grad)
 
 
 class Step(NamedTuple):

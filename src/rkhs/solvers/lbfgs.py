@@ -1,9 +1,8 @@
-"""Limited-memory BFGS with a cubic line search, optionally preconditioned by the problem's metric."""
+"""Limited-memory BFGS with a cubic line search."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ import scipy.linalg
 import torch
 from torch import Tensor
 
-from rkhs.protocols import CanDiverge, HasCurvature, HasMetric, Monitor, Reason, Solution
+from rkhs.protocols import CanDiverge, HasCurvature, Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, Solver, rounding
 
 PAIRS = 20  # of steps and changes of the gradient that are kept; with 5 or 50 a fit takes up to a tenth longer
@@ -25,15 +24,14 @@ class LBFGS(Solver):
     """Limited-memory BFGS for smooth unconstrained problems.
 
     The line search meets the weak Wolfe conditions by bracketing with cubic interpolation; a first trial of one is
-    accepted in most iterations, so an iteration costs little more than one evaluation. A problem that has a metric
-    (``HasMetric``) preconditions the first Hessian guess of every iteration.
+    accepted in most iterations, so an iteration costs little more than one evaluation.
 
     Parameters
     ----------
     max_iter : int or None, default=None
         Largest number of iterations. None: that of the estimator; 500 alone.
     tol : float or None, default=None
-        Stop when the gradient norm, in the metric, is at most ``tol`` times the size of the objective. Also stop when
+        Stop when the gradient norm is at most ``tol`` times the size of the objective. Also stop when
         each of three iterations in a row lowers the objective by at most ``tol`` times its size. None: that of the
         estimator; 1e-6 alone.
 
@@ -53,23 +51,21 @@ class LBFGS(Solver):
         pairs = _Pairs(x, PAIRS)
         for s, y, _ in known:
             pairs.append(s, y)
-        has_metric, can_diverge = isinstance(problem, HasMetric), isinstance(problem, CanDiverge)
+        can_diverge = isinstance(problem, CanDiverge)
         evaluations, stalled, iteration = 1, 0, 0
         while True:
-            metric = problem.metric(x) if has_metric else None
-            steepest = grad if metric is None else metric(grad)
-            measure = math.sqrt(max(float((grad * steepest).sum()), 0.0))
+            measure = math.sqrt(float((grad * grad).sum()))
             facts: dict[str, Any] = {"stalled": stalled >= 3, "evaluations": evaluations}
             reason = self._stop(monitor, iteration, value, measure, abs(value), **facts)
             if can_diverge and reason is not Reason.TIME and problem.diverged(x, value):
                 reason = Reason.DIVERGED
             if reason is not None:
                 break
-            direction = pairs.direction(grad, metric, steepest)
+            direction = pairs.direction(grad)
             slope = float((grad * direction).sum())
             if not slope < 0.0:
                 pairs.clear()
-                direction, slope = -steepest, -measure * measure
+                direction, slope = -grad, -measure * measure
             first = 1.0 if pairs else _first_step(value, measure)
             step = _line_search(problem, x, value, direction, slope, first)
             evaluations += step.trials
@@ -136,13 +132,11 @@ class _Pairs:
             for i, curvature in zip(self._places, self._sy.diagonal().tolist(), strict=False)
         )
 
-    def direction(self, grad: Tensor, metric: Callable[[Tensor], Tensor] | None, steepest: Tensor) -> Tensor:
+    def direction(self, grad: Tensor) -> Tensor:
         """Minus the inverse Hessian guess times the gradient."""
         k = len(self)
         if k == 0:
-            return -steepest
-        if metric is not None:
-            return two_loop(grad, self.all(), metric)
+            return -grad
         R, Y = self._sy[:k, :k], self._yy[:k, :k]  # of R the upper triangle
         scale = float(R[-1, -1] / max(Y[-1, -1], 1e-300))
         steps, changes = self._products(grad)
@@ -160,9 +154,7 @@ class _Pairs:
         return products.reshape(2, -1)[:, self._places]
 
 
-def two_loop(
-    grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...], metric: Callable[[Tensor], Tensor] = torch.clone
-) -> Tensor:
+def two_loop(grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...]) -> Tensor:
     """Minus the inverse Hessian guess of pairs ``(s, y, 1 / <s, y>)`` times the gradient."""
     q = grad.clone()
     weights = []
@@ -171,8 +163,7 @@ def two_loop(
         weights.append(weight)
         q.sub_(y, alpha=weight)
     _, y, rho = pairs[-1]
-    scale = 1.0 / (rho * max(float((y * metric(y)).sum()), 1e-300))
-    r = metric(q) * scale
+    r = q * (1.0 / (rho * max(float((y * y).sum()), 1e-300)))
     for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
         r.add_(s, alpha=weight - rho * float((y * r).sum()))
     return r.neg_()

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.checks import check_count
 from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import fix_signs
+from rkhs._core.linalg import flips
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
@@ -81,9 +81,9 @@ class MappedSpace(Space):
 
 def with_signs(found: Components, scores: Tensor) -> Components:
     """Components with these scores, whose largest entries become positive."""
-    flips = torch.where((fix_signs(scores) * scores).sum(0) < 0.0, -1.0, 1.0).to(torch.float64)
-    coefficients, shift = found.coefficients * flips, found.shift * flips
-    return replace(found, coefficients=coefficients, shift=shift, scores=scores * flips.to(scores))
+    signs = flips(scores).to(torch.float64)
+    coefficients, shift = found.coefficients * signs, found.shift * signs
+    return replace(found, coefficients=coefficients, shift=shift, scores=scores * signs.to(scores))
 
 
 def feature_components(

@@ -48,7 +48,7 @@ class WholeSpace(Space):
 
     def __init__(self, gram: Gram, kernel: Kernel, items: Any, weights: Tensor | None) -> None:
         self.gram, self.kernel, self.items, self.weights = gram, kernel, items, weights
-        self.n, self.diagonal = gram.shape[0], gram.diag()
+        self.n, self.diagonal = len(items), gram.diag()
         self.size = float(self.diagonal.abs().max())
         self.map = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), self.n)
         # Equal weights if none were given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,23 +23,45 @@ from rkhs.models import FINE, AutoencoderModel, Goal, MemberSets, left_out_facts
 from rkhs.outputs import OutputSpace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from rkhs.augment import Augmentation
-    from rkhs.constraints import Constraint
+    from rkhs.estimators.options.arguments import Columns, ConstraintLike, Device, Dtype, KernelLike, LossLike, Seed
 
 
+@dataclass(eq=False, repr=False)
 class BaseAutoencoder(FittedKernel, PreimageMixin):
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them."""
 
-    refine: bool
-    constraint: Constraint | str
-    operators: Any
-    noise: Augmentation | None
-    loss: Any
-    center: bool
+    n_components: int | Sequence[int] = 2
+    _: KW_ONLY
+    kernel: KernelLike | Literal["auto"] = "auto"
+    decoder_kernel: KernelLike | tuple[KernelLike, ...] | Literal["auto"] = "auto"
+    output_kernel: KernelLike | Literal["same"] | None = None
+    loss: LossLike = "squared"
+    reg: Any = field(init=False)  # this, storage and operators are parameters of KernelAutoencoder alone
+    columns: Columns = "raw"
+    refine: bool = True
+    storage: Any = field(init=False)
+    random_state: Seed = None
+    verbose: int = 0
+    linear_part: Literal["auto", "kernel", "free"] = "auto"
+    operators: Any = field(init=False)
+    center: bool = True
+    scale: bool = True
+    code_metric: float = 0.75
+    constraint: ConstraintLike = "none"
+    noise: Augmentation | None = None
+    init: Literal["kpca", "random", "uniform"] | np.ndarray = "kpca"
+    n_init: int = 1
+    max_iter: int = 500
+    tol: float = 1e-4
+    device: Device = "cpu"
+    dtype: Dtype = "float64"
 
-    model_: AutoencoderModel
+    model_: AutoencoderModel = field(init=False)
     _needs_differences = True
     _steps = FINE  # of refining codes
 

@@ -140,18 +140,12 @@ def row_outputs(
 ) -> tuple[Euclidean, Tensor]:
     """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
     w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
-    mean = w @ goal if center else goal.new_zeros(goal.shape[1])
-    T = goal - mean
-    if center:
-        T -= w @ T  # what rounding left
-    variance = float(w @ (T * T).sum(1))
-    factor = variance**0.5 if scale and variance > 0.0 else 1.0
-    T /= factor
-    if scale and finer:
-        some = thinned(w, SAMPLE)
-        unit = kernel_unit(thinned(T, SAMPLE), p, some / some.sum())
-        T, factor = T / unit, factor * unit
-    return Euclidean(mean.cpu().numpy(), factor, None), T
+    space, T = Euclidean.fit(goal, w, center=center, scale=scale, rotate=False)
+    if not (scale and finer):
+        return space, T
+    some = thinned(w, SAMPLE)
+    unit = kernel_unit(thinned(T, SAMPLE), p, some / some.sum())
+    return space.in_units(unit), T / unit
 
 
 def landmark_space(

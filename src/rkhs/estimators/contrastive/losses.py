@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import CollapseWarning, InputError, warn
-from rkhs._core.linalg import factorize, fix_signs
+from rkhs._core.linalg import factorize, flips
 from rkhs.models import ContrastFacts
 from rkhs.problems.contrastive import SimpleContrastive
 from rkhs.problems.pairs import Pairs
@@ -107,7 +107,7 @@ def _fit_given(problem: SpectralContrastive, given: float | None, solver: LBFGS,
     codes = problem.codes(solution.point)
     _, _, Vh = torch.linalg.svd(codes, full_matrices=False)
     turned = solution.point @ Vh.mT  # the loss does not see rotations: principal axes, fixed signs
-    turned = turned * torch.where((fix_signs(codes @ Vh.mT) * (codes @ Vh.mT)).sum(0) < 0.0, -1.0, 1.0)
+    turned = turned * flips(codes @ Vh.mT)
     facts = _spectral_facts(problem.codes(turned), reg, (low, high))
     return Contrast(turned, solution, facts)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,40 +12,31 @@ from torch import Tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.linalg import center_gram
 from rkhs.estimators.drkm.machine import Settings
-from rkhs.models import CodeEncoder, DeepRKMModel, DeepRKMQuality, Expansion
+from rkhs.models import DeepRKMModel, DeepRKMQuality, Expansion
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.spaces import HeldItems
-from rkhs.spaces.features import FeatureMap, Storage
+from rkhs.spaces.features import Storage, WholeMap
 from rkhs.spaces.features.base import pick, sample_rows
 from rkhs.spaces.held_items import item_features
 
 
-@dataclass(frozen=True)
-class Encoder:
-    """Codes of one layer: ``rows dual + shift``; and what it does to the training items."""
+class Fitted(NamedTuple):
+    """An encoder of one layer, and what it does to the training items."""
 
-    dual: Tensor
-    shift: Tensor
-    support: Tensor
+    encoder: Expansion
+    codes: Tensor  # (n, s): that the next layer reads
     ridge: float
     error: float
     defect: float
-    map: FeatureMap | None = None
-
-    def on_codes(self, support: Tensor) -> CodeEncoder:
-        """As the model keeps it, on the codes of the layer below."""
-        return CodeEncoder(
-            _array(self.dual), _array(self.shift), _array(support) if self.map is None else None, self.map
-        )
 
 
-def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Encoder]:
+def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Fitted]:
     """Encoders of all layers, from the bottom."""
     if isinstance(settings.storage, Storage):
         return _feature_encoders(settings.storage, held, problem, H)
-    encoders: list[Encoder] = []
-    blocks, mode = problem.split(H), settings.out_of_sample
+    encoders: list[Fitted] = []
+    blocks, mode, features = problem.split(H), settings.out_of_sample, held.map
     fitted = rows = held.values  # the uncentred Gram matrix that a layer is fitted on, and the rows of encoded items
     for layer, block in enumerate(blocks):
         gram = center_gram(fitted) if problem.center else fitted
@@ -61,22 +50,22 @@ def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, 
         dual = dual - dual.mean(dim=0) if problem.center else dual
         shift = -(mean @ dual)
         found = rows @ dual + shift
-        support = found if mode == "ridge" else block
-        encoders.append(Encoder(dual, shift, support, chosen, error, _defect(found, block)))
+        encoder = Expansion(features, _array(dual), _array(shift))
+        encoders.append(Fitted(encoder, found if mode == "ridge" else block, chosen, error, _defect(found, block)))
         if layer + 1 < len(blocks):
-            kernel, scale = problem.kernels[layer], problem.scale
-            fitted = kernel._gram(scale * support)
-            rows = fitted if mode == "ridge" else kernel._gram(scale * found, scale * support)
+            kernel, codes = problem.kernels[layer], problem.scale * encoders[-1].codes
+            features, fitted = WholeMap(kernel, _array(codes), len(codes)), kernel._gram(codes)
+            rows = fitted if mode == "ridge" else kernel._gram(problem.scale * found, codes)
     return encoders
 
 
-def _feature_encoders(storage: Storage, held: HeldItems, problem: ConstrainedDRKM, H: Tensor) -> list[Encoder]:
+def _feature_encoders(storage: Storage, held: HeldItems, problem: ConstrainedDRKM, H: Tensor) -> list[Fitted]:
     """In features; the kernels of codes get features of their own, with landmarks among the codes."""
     rng, features, F = check_seed(storage.random_state), held.map, held.values
-    encoders: list[Encoder] = []
+    encoders: list[Fitted] = []
     for layer, block in enumerate(problem.split(H)):
         if layer:
-            kernel, codes = problem.kernels[layer - 1], problem.scale * encoders[-1].support
+            kernel, codes = problem.kernels[layer - 1], problem.scale * encoders[-1].codes
             features = storage.build(
                 kernel, pick(codes, sample_rows(len(codes), storage.sample_size(len(H)), rng)), rng
             )
@@ -85,8 +74,8 @@ def _feature_encoders(storage: Storage, held: HeldItems, problem: ConstrainedDRK
         noise = torch.finfo(F.dtype).eps * float((F * F).sum())
         w, chosen, error = ridge_features(F - mean, block, problem.center, noise)
         shift = -(mean @ w)
-        found = F @ w + shift
-        encoders.append(Encoder(features.whiten(w), shift, found, chosen, error, _defect(found, block), features))
+        found, encoder = F @ w + shift, Expansion(features, _array(features.whiten(w)), _array(shift))
+        encoders.append(Fitted(encoder, found, chosen, error, _defect(found, block)))
     return encoders
 
 
@@ -109,8 +98,8 @@ def machine_model(
     diagonal = held.kernel._diag(held.items) if held.factored else held.diagonal
     return DeepRKMModel(
         held.kernel,
-        Expansion(held.map, _array(found[0].dual), _array(found[0].shift)),
-        tuple(above.on_codes(below.support) for below, above in pairwise(found)),
+        found[0].encoder,
+        tuple(one.encoder for one in found[1:]),
         problem.kernels,
         problem.scale,
         codes,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, read_values, reading, to_tensor
 from rkhs._core.checks import check_number, check_squares
+from rkhs._core.config import RegressorMixin
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSolverLike
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
@@ -27,7 +28,6 @@ from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import MachineModel, PredictionSets, path_values
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
-from rkhs.solvers import GapSolver
 from rkhs.spaces.features import FeatureMap
 
 
@@ -73,10 +73,26 @@ class RegressionPath:
         return (errors**2).reshape(len(self), -1).mean(1)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelMachine(KernelEstimator):
     """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs."""
 
-    model_: MachineModel
+    # Fields that are not initialised here are parameters of some of them, in their place.
+    kernel: Any = field(init=False)
+    operator: Any = field(init=False)
+    loss: LossLike = "squared"
+    reg: Any = field(init=False)
+    columns: Any = field(init=False)
+    center: bool = True
+    solver: MachineSolverLike = "auto"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    storage: Any = field(init=False)
+    device: Device = "cpu"
+    dtype: Dtype = "float64"
+    verbose: int = 0
+
+    model_: MachineModel = field(init=False)
     _reads_gaps = False
     """Whether targets may be NaN."""
 
@@ -90,14 +106,6 @@ class KernelMachine(KernelEstimator):
     support_ = Fitted[np.ndarray]("certificates.support")
     saturated_ = Fitted[np.ndarray]("certificates.saturated")
 
-    loss: str | Loss
-    reg: float | Literal["auto"]
-    center: bool
-    solver: str | GapSolver
-    tol: float
-    max_iter: int | None
-    verbose: int
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -107,8 +115,8 @@ class KernelMachine(KernelEstimator):
         loss, reg = as_loss(self.loss), check_number(self._regulariser, "reg", above=0.0, names=("auto",))
         return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
 
-    reg_: float
-    leave_one_out_error_: float | None
+    reg_: float = field(init=False)
+    leave_one_out_error_: float | None = field(init=False)
 
     @property
     def _chooses(self) -> bool:

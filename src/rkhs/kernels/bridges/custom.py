@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,7 @@ class Precomputed(Kernel):
         return tensor_like(self.train_diag, X).clone()
 
 
+@dataclass(eq=False, repr=False)
 class FromFunction(Kernel):
     """A kernel given by a Python function on any objects.
 
@@ -178,19 +180,10 @@ class FromFunction(Kernel):
            [4., 4.]])
     """
 
+    function: Callable[[Any, Any], Any]
+    vectorized: bool = False
+    inputs: str = "objects"
     differentiable: bool = False
-
-    def __init__(
-        self,
-        function: Callable[[Any, Any], Any],
-        vectorized: bool = False,
-        inputs: str = "objects",
-        differentiable: bool = False,
-    ) -> None:
-        self.function = function
-        self.vectorized = vectorized
-        self.inputs = inputs
-        self.differentiable = differentiable
 
     @property
     def domain(self) -> str:  # type: ignore[override]

@@ -67,6 +67,15 @@ def rounding(norms: Tensor) -> float:
     return 8.0 * torch.finfo(norms.dtype).eps * float(norms.max()) if len(norms) else 0.0
 
 
+def upper_distances(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
+    norms = (A * A).sum(1)
+    lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
+    for rows in blocks(len(A)):
+        D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
+        yield rows, D.add_(lowered[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
+
+
 def squared_distances(
     X: Tensor, Y: Tensor | None = None, rate: float = 0.0, of: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:

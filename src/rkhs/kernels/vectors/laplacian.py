@@ -76,9 +76,9 @@ class Laplacian(RadialDistance):
     def _profile_at(self, r: Tensor) -> Tensor:
         return r.mul_(-self._gamma * LOG2E).exp2_()
 
-    def _slope_at(self, r: Tensor) -> Tensor:
+    def _both_at(self, r: Tensor) -> tuple[Tensor, Tensor]:
         E = (r * (-self._gamma * LOG2E)).exp2_()
-        return flat_where_infinite(E.mul_(-0.5 * self._gamma).div_(r))
+        return E, flat_where_infinite((E * (-0.5 * self._gamma)).div_(r))
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
         return super().gram_and_pullback(X) if self.norm == "l2" else Kernel.gram_and_pullback(self, X)

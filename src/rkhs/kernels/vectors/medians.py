@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import column_means
-from rkhs.kernels.vectors.distances import blocks, rounding, squared_distances
+from rkhs.kernels.vectors.distances import squared_distances, upper_distances
 
 _SAMPLE = 1024  # rows whose pairs bracket the median
 _MARGIN = 0.05  # half of the share of pairs inside the bracket
@@ -81,13 +81,8 @@ def middle_squared_distances(X: Tensor) -> list[float]:
 
 def _upper_distances(X: Tensor) -> Iterator[np.ndarray]:
     """Squared distances of the pairs ``i < j``, in blocks of rows."""
-    A = X - column_means(X)
-    norms = (A * A).sum(1)
-    lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
-    for rows in blocks(len(A)):
-        products = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
-        array = products.add_(lowered[rows, None]).clamp_min_(0.0).cpu().numpy()
-        count = array.shape[0]
+    for _, D in upper_distances(X - column_means(X)):
+        array, count = D.cpu().numpy(), len(D)
         yield array[:, :count][np.triu_indices(count, 1)]
         yield array[:, count:]
 

@@ -25,6 +25,7 @@ from rkhs.kernels.vectors.distances import (
     rounding,
     squared_distances,
     strips,
+    upper_distances,
 )
 from rkhs.kernels.vectors.stationary import Stationary
 
@@ -132,27 +133,17 @@ class Radial(Stationary):
 
         return tiles.matrix, pull
 
-    @staticmethod
-    def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
-        norms = (A * A).sum(1)
-        lowered = norms - rounding(norms)
-        for rows in blocks(A.shape[0]):
-            D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
-            D.add_(lowered[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
-            yield rows, D
-
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A = X - column_means(X)
         halves = (
             (rows, self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop, rows.start)))
-            for rows, D in self._sweep(A)
+            for rows, D in upper_distances(A)
         )
         return _graph_laplacian(A, halves).mul_(2.0)
 
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
         total = 0.0
-        for rows, D in self._sweep(X - column_means(X)):
+        for rows, D in upper_distances(X - column_means(X)):
             M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
             M.mul_(symmetric_rows(S, rows.start, rows.stop, rows.start))
             total += float(M.sum()) + float(M[:, rows.stop - rows.start :].sum())
@@ -197,12 +188,11 @@ class RadialDistance(Radial):
         """``f(r)``; may overwrite ``r``."""
 
     @abstractmethod
-    def _slope_at(self, r: Tensor) -> Tensor:
-        """``f'(r) / (2 r)``, zero at ``r = 0`` where it is infinite; may overwrite ``r``."""
-
     def _both_at(self, r: Tensor) -> tuple[Tensor, Tensor]:
-        """Both, as two tensors that are not ``r``, which is kept; overridden where they share work."""
-        return self._profile_at(r.clone()), self._slope_at(r.clone())
+        """``f(r)`` and ``f'(r) / (2 r)``, zero at ``r = 0`` where it is infinite; ``r`` is kept."""
+
+    def _slope_at(self, r: Tensor) -> Tensor:
+        return self._both_at(r)[1]
 
     def _profile(self, D: Tensor) -> Tensor:
         return self._profile_at(D.sqrt_())
@@ -332,16 +322,6 @@ class Matern(RadialDistance):
         if self.nu == 1.5:
             return a.add_(1.0).mul_(E)
         return (a * a).div_(3.0).add_(a).add_(1.0).mul_(E)
-
-    def _slope_at(self, r: Tensor) -> Tensor:
-        g2 = self._gamma**2
-        a = r.mul_((2.0 * self.nu * g2) ** 0.5)
-        E = (a * -LOG2E).exp2_()
-        if self.nu == 0.5:
-            return flat_where_infinite(E.mul_(-0.5 * g2).div_(a))
-        if self.nu == 1.5:
-            return E.mul_(-1.5 * g2)
-        return a.add_(1.0).mul_(E).mul_(-5.0 / 6.0 * g2)
 
     def _both_at(self, r: Tensor) -> tuple[Tensor, Tensor]:
         g2 = self._gamma**2

@@ -26,6 +26,7 @@ from rkhs.kernels import (
     Tanimoto,
 )
 from rkhs.kernels.combined.sums_and_products import weighted_terms
+from rkhs.kernels.objects.parts import mix
 from rkhs.spaces.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, no_random_features
 
 _HASHES = 16  # functions of MinHashMap that are drawn and evaluated together
@@ -387,18 +388,10 @@ class MinHashMap(FeatureMap):
     def _signs(self, hashes: np.ndarray, columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """Signs that are a fixed random function of hash, column and level."""
         with np.errstate(over="ignore"):
-            state = _mix(hashes.astype(np.uint64) + _mix(np.full((1, 1), self.seed, np.uint64)))
-            state = _mix(state ^ columns.astype(np.uint64))
-            state = _mix(state + levels.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+            state = mix(hashes.astype(np.uint64) + mix(np.full((1, 1), self.seed, np.uint64)))
+            state = mix(state ^ columns.astype(np.uint64))
+            state = mix(state + levels.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
         return np.where(state >> np.uint64(63), 1.0, -1.0)
-
-
-def _mix(x: np.ndarray) -> np.ndarray:
-    """A bijection of 64-bit words whose output bits each depend on all input bits (SplitMix64, Steele et al., 2014)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 class SparseMap(FeatureMap):

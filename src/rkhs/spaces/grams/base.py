@@ -13,11 +13,6 @@ from rkhs.kernels.base import Kernel
 class Gram(ABC):
     """A positive semi-definite matrix that one can multiply by, whatever its storage."""
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """``(n, n)``."""
-
     @abstractmethod
     def matmul(self, V: Tensor) -> Tensor:
         """``K V`` for ``V`` of shape (n, p)."""

@@ -44,11 +44,6 @@ class Blocked(Gram):
         first = kernel._diag(items[:1])
         self._like = first.new_empty(0)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """``(n, n)``."""
-        return (len(self._items), len(self._items))
-
     def matmul(self, V: Tensor) -> Tensor:
         """``K V``, one tile of rows at a time."""
         out = torch.empty(len(self._items), *V.shape[1:], dtype=V.dtype, device=V.device)

@@ -18,11 +18,6 @@ class Dense(Gram):
     def __init__(self, K: Tensor) -> None:
         self._K = K
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """``(n, n)``."""
-        return (self._K.shape[0], self._K.shape[1])
-
     def matmul(self, V: Tensor) -> Tensor:
         """``K V``."""
         return self._K @ V
