@@ -57,6 +57,7 @@ _LISTS = (
 )
 
 P = TypeVar("P")
+Entry = tuple[dict[str, Any], dict[str, np.ndarray]]  # of a journal: content and arrays
 
 
 class Planned(Exception):
@@ -278,31 +279,32 @@ def recorded(problem: P, journal: Journal | None, stage: str = "evaluation") -> 
     inner: Any = problem
     kept: Any = copy.copy(problem)
 
-    def key(what: str, point: Tensor) -> str:
+    def kept_or(
+        measure: Callable[[Tensor], tuple[dict[str, Any], dict[str, np.ndarray]]], what: str, point: Tensor
+    ) -> Any:
         array = point.detach().cpu().contiguous().numpy()
-        return f"{stage} {what} {hashlib.sha256(array.tobytes()).hexdigest()}"
+        name = f"{stage} {what} {hashlib.sha256(array.tobytes()).hexdigest()}"
+        entry = journal.last(name)
+        if entry is None:
+            entry = measure(point)
+            journal.add(name, *entry)
+        return entry
+
+    def measured(point: Tensor) -> Entry:
+        result, grad = inner.value_and_grad(point)
+        arrays = {"value": np.array(float(result)), "grad": grad.detach().cpu().contiguous().numpy()}
+        return {"strides": list(grad.stride())}, arrays
 
     def value(point: Tensor) -> float:
-        name = key("value", point)
-        entry = journal.last(name)
-        if entry is None:
-            result = float(inner.value(point))
-            journal.add(name, {}, {"value": np.array(result)})
-            return result
-        return float(entry[1]["value"])
+        _, arrays = kept_or(lambda x: ({}, {"value": np.array(float(inner.value(x)))}), "value", point)
+        return float(arrays["value"])
 
     def value_and_grad(point: Tensor) -> tuple[float, Tensor]:
-        name = key("gradient", point)
-        entry = journal.last(name)
-        if entry is None:
-            result, grad = inner.value_and_grad(point)
-            arrays = {"value": np.array(float(result)), "grad": grad.detach().cpu().contiguous().numpy()}
-            journal.add(name, {"strides": list(grad.stride())}, arrays)
-            return float(result), grad
+        said, arrays = kept_or(measured, "gradient", point)
         # The order of the numbers in memory is part of the answer: sums over them are rounded in that order.
-        kept_grad = torch.from_numpy(entry[1]["grad"])
-        again = torch.empty_strided(kept_grad.shape, entry[0]["strides"], dtype=point.dtype, device=point.device)
-        return float(entry[1]["value"]), again.copy_(kept_grad)
+        grad = torch.from_numpy(arrays["grad"])
+        again = torch.empty_strided(grad.shape, said["strides"], dtype=point.dtype, device=point.device)
+        return float(arrays["value"]), again.copy_(grad)
 
     # Methods of this one object: it stays an instance of its class, with all else that solvers ask of it.
     for name, function in (("value", value), ("value_and_grad", value_and_grad)):

@@ -114,7 +114,7 @@ def bound(
             "deviation": math.sqrt(math.log(1.0 / check_delta(delta)) / n),
         }
         return Bound(terms, exact=False)
-    rows = torch.cat([machine.rebuilt.encode(X), layer.of(Z)])
+    rows = torch.cat([machine.rebuilt.output.encode(X), layer.of(Z)])
     M = _given(output_bound, "output_bound", torch.linalg.vector_norm(rows, dim=1))
     trace = Z.shape[1] * _given(kernel_bound, "kernel_bound", K.diagonal())
     L = math.sqrt(d * _squared_slope(layer.kernel))

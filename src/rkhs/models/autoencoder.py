@@ -75,7 +75,7 @@ def refined_codes(
     """Refine codes ``f(x)`` (m, p) of items with raw features (m, w); without ``steps`` exactly, with derivatives."""
     reach, layers = _power(model, items, raw) / model.reg[0], model.layers
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
-    goal = model.rebuilt.encode(model.own_rows(items, raw)).to(start)
+    goal = model.rebuilt.output.encode(model.own_rows(items, raw)).to(start)
     decoded = tensor_like(model.anchors_decoded, start)
     if model.pricing.directions is not None:
         leading = tensor_like(model.pricing.directions, start)

@@ -156,9 +156,16 @@ class Euclidean(OutputSpace):
         """Roots of the column weights, shape (q,), or 1.0."""
         return 1.0 if self.column_weights is None else tensor_like(np.sqrt(self.column_weights), like_tensor)
 
-    def squared_errors(self, Y: Tensor, other: Tensor) -> Tensor:
-        """Squared distances row by row, shape (m,)."""
-        return (((Y - other) * self.root(Y)) ** 2).sum(1)
+    def squared_norms(self, Y: Tensor, diag: Tensor | None = None) -> Tensor:
+        """Squared distances of targets to the mean, shape (m,); ``diag`` is for features only, as below."""
+        return (((Y - tensor_like(self.mean, Y)) * self.root(Y)) ** 2).sum(1)
+
+    def squared_distances(self, U: Tensor, Y: Tensor, diag: Tensor | None = None, *, paired: bool) -> Tensor:
+        """Squared distances between coordinates and targets: row i with row i, or every row with every row."""
+        decoded, root = self.decode(U), self.root(Y)
+        if paired:
+            return (((Y - decoded) * root) ** 2).sum(1)
+        return torch.cdist(decoded * root, Y * root, compute_mode="donot_use_mm_for_euclid_dist").square_()
 
     def operator(self, A: Tensor) -> Tensor:
         """An operator on ``R^q`` in coordinates, shape (r, r); exact if the span of the targets is invariant."""

@@ -179,8 +179,9 @@ class RKHS(OutputSpace):
             tensor_like(self.rows, K).mT, centred / self.factor**2, upper=True, left=False
         )
 
-    def squared_norms(self, K: Tensor, diag: Tensor) -> Tensor:
+    def squared_norms(self, K: Tensor, diag: Tensor | None) -> Tensor:
         """``||phi(z) - mean||^2`` from rows ``k(z, y_j)`` and the diagonal ``k(z, z)``; shape (m,)."""
+        assert diag is not None
         _, with_mean = self._center(K)
         return (diag - 2.0 * with_mean + self.total).clamp_min(0.0)
 
@@ -194,7 +195,7 @@ class RKHS(OutputSpace):
             return full
         return full + (1.0 - full.sum(1, keepdim=True)) * tensor_like(self.mean, U)
 
-    def squared_distances(self, U: Tensor, K: Tensor, diag: Tensor, *, paired: bool) -> Tensor:
+    def squared_distances(self, U: Tensor, K: Tensor, diag: Tensor | None, *, paired: bool) -> Tensor:
         """Squared distances between coordinates and features.
 
         Parameters

@@ -20,7 +20,7 @@ from rkhs.estimators.preimages import PreimageMixin
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.models import FINE, AutoencoderModel, Goal, MemberSets, left_out_facts
-from rkhs.outputs import OutputSpace
+from rkhs.outputs import RKHS, Euclidean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     encoder_coefs_ = Fitted[list[np.ndarray]]("encoder_coefficients")
     decoder_kernels_ = Fitted[tuple[Kernel, ...]]("decoder_kernels")
     decoder_coef_ = Fitted[np.ndarray]("last.coefficients")
-    output_ = Fitted[OutputSpace]("rebuilt.output")
+    output_ = Fitted[Euclidean | RKHS]("rebuilt.output")
     output_kernel_ = Fitted[Kernel | None]("rebuilt.kernel", optional=True)
     train_diag_ = Fitted[np.ndarray | None]("rebuilt.diagonal", optional=True)
     reg_ = Fitted[tuple[float, ...]]("reg")
@@ -153,7 +153,8 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         if ranks_by_codes(by, diag, encodes=encodes, features=not self._rebuilds_vectors):
             return rank_by_codes(self, codes, candidates, n_best, self._shown_codes)
         U = self.model_.decode(self._read_codes(codes))
-        return rank(rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
+        goal = self._read_goal(candidates, "candidates", diag)
+        return rank(rebuilt.output.squared_distances(U, *goal, paired=False), n_best)
 
     def decode_set(
         self, codes: ArrayLike, candidates: Items | None, held_out: Any, coverage: float = 0.9, *, diag: Any = None
@@ -180,7 +181,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         goal = self._own_goal(items, raw, diag) if targets is None else self._read_goal(targets, "targets", diag)
         if len(goal.rows) != len(U):
             raise InputError(f"targets must have one row a row of X, {len(U)}; got {len(goal.rows)}")
-        return self._finite(self.model_.rebuilt.errors(U, goal))
+        return self._finite(self.output_.squared_distances(U, *goal, paired=True))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
@@ -191,12 +192,12 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         items = self._read_new(X)
         raw = self._cross_gram(items)
         U = self.model_.decode(self._encode(items, raw, refined=False)[self.model_.narrowest])
-        return self._finite(self.model_.rebuilt.errors(U, self._own_goal(items, raw, None)))
+        return self._finite(self.output_.squared_distances(U, *self._own_goal(items, raw, None), paired=True))
 
     def _target_spread(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Squared distance of each item to the mean of the training items, shape (m,); see :meth:`decode`."""
         items = self._read_new(X)
-        return self._finite(self.model_.rebuilt.spread(self._own_goal(items, self._cross_gram(items), diag)))
+        return self._finite(self.output_.squared_norms(*self._own_goal(items, self._cross_gram(items), diag)))
 
     def _own_goal(self, items: Items, raw: Tensor, diag: ArrayLike | None) -> Goal:
         rebuilt = self.model_.rebuilt

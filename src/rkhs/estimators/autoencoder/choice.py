@@ -294,7 +294,8 @@ def _errors_of(
     else:
         kept = cut(training.goal, train)
         asked = Goal(kernel._gram(goal, kept).to(raw), kernel._diag(goal).to(raw))
-    errors = model.rebuilt.errors(model.decode(codes[model.narrowest]), asked).cpu().numpy().astype(np.float64)
+    U = model.decode(codes[model.narrowest])
+    errors = model.rebuilt.output.squared_distances(U, *asked, paired=True).cpu().numpy().astype(np.float64)
     if not np.isfinite(errors).all():
         raise InputError("errors are not finite")
     return errors
