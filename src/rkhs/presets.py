@@ -81,7 +81,7 @@ def describe(name: str) -> str:
     return "\n".join(f"{key} = {text}: {marks.get(key, _OPEN)}" for key, text in shown.items())
 
 
-@_marks(["kernel", "decoder_kernel", "init", *_PLAIN])
+@_marks(["kernel", "decoder_kernel", *_PLAIN])
 def kae_2019(
     n_components: int | tuple[int, ...] = 2, gamma: float = 1.0, code_gamma: float = 1.0, reg: float = 1e-3, *,
     gram: bool = False, init: Literal["kpca", "random", "uniform"] = "uniform",
@@ -100,7 +100,7 @@ def kae_2019(
     gram : bool, default=False
         Take a Gram matrix (n, n) in place of vectors (n, d), and rebuild its features.
     init : {"kpca", "random", "uniform"}, default="uniform"
-        Appendix C.1 names uniform weights for figure 5.
+        Printed for figure 5 alone: appendix C.1 names uniform weights.
 
     Returns
     -------
