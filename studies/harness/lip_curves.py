@@ -37,13 +37,20 @@ def curves() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def figure(
-    solver: GapSolver, convention: str, *, center: bool = False, gamma: float = 7.0, sizes: Sequence[int] = SIZES
+    solver: GapSolver,
+    convention: str,
+    *,
+    center: bool = False,
+    gamma: float = 7.0,
+    printed: bool = False,
+    sizes: Sequence[int] = SIZES,
 ) -> dict[str, Any]:
     """Errors (sizes, kappas), ridge errors (sizes,), regs, iterations and the largest relative gap.
 
     ``gains`` holds a matrix a size: errors of each left-out curve less those of ridge, shape (curves, kappas).
     ``center`` subtracts the mean curve of each fold; the published figure does not. ``gamma`` is that of the kernel:
-    7 in the authors' script, 1 in the text.
+    7 in the authors' script, 1 in the text. ``printed``: eigenvalues ``1/(j + 1)^2``, one for each function, as the
+    text has them; the script has one for each frequency.
     """
     X, Y, t = curves()
     reference = convention == "reference"
@@ -58,7 +65,7 @@ def figure(
     for size in sizes:
         basis = "cosine_sine" if reference else "fourier"
         space, R = Functional.fit(T, basis=basis, n_basis=size, times=t, rule=rule, center=False)
-        a = torch.from_numpy(space.eigenvalues)
+        a = torch.arange(2.0, size + 2.0, dtype=T.dtype) ** -2 if printed else torch.from_numpy(space.eigenvalues)
         # Each fold has its own mean curve; without centring it is zero.
         means = (T.sum(0) - T) / (n - 1) if center else torch.zeros_like(T)
         centred = R[others] - (means @ torch.from_numpy(space.functions * space.weights).mT)[:, None]

@@ -216,7 +216,7 @@ def test_new_rows_must_fit_the_training_rows() -> None:
     kernel = MixedTable().resolve([(1.0, "a"), (2.0, "b")])
     with pytest.raises(InputError, match="fitted on rows of 2 cells; got 1"):
         kernel([(1.0,)])
-    with pytest.raises(InputError, match="fitted on texts in column 1; got numbers"):
+    with pytest.raises(InputError, match="X must hold texts in column 1, as MixedTable was fitted on; got numbers"):
         kernel([(1.0, 2.0)])
     assert kernel([(1.0, "never seen")], [(1.0, "a")])[0, 0] == kernel([(1.0, "b")], [(1.0, "a")])[0, 0]
     with pytest.raises(InputError, match="no scales yet; call resolve"):

@@ -280,8 +280,8 @@ def numbers(value: Any) -> list[np.ndarray]:
         return [part for item in value for part in numbers(item)]
     if hasattr(value, "to_numpy"):
         return numbers(value.to_numpy())
-    if hasattr(value, "__dataclass_fields__"):
-        return [part for name in value.__dataclass_fields__ for part in numbers(getattr(value, name))]
+    if hasattr(value, "__dataclass_fields__") and not hasattr(value, "get_params"):  # attributes of models: walked
+        return [part for name in value.__dataclass_fields__ for part in numbers(getattr(value, name, None))]
     return []
 
 

@@ -88,6 +88,9 @@ def walk(case: Case, kind: type) -> None:
         _hostile_arguments(case, model, plan)
     if plan.form == "vectors" and case.chance(0.4):
         sparse_rows(case, kind, params, plan.X, plan.new, plan.named)
+    if hasattr(model, "plan") and case.chance(0.1):
+        planned = case.call("plan", model.plan, plan.X, **plan.named)
+        case.expect(planned.answered, "what was fitted has no plan")
 
 
 def _names(kind: type) -> str:

@@ -91,7 +91,7 @@ def test_new_rows_must_be_like_those_of_the_fit() -> None:
     table = FilledTable().fit(pd.DataFrame(ROWS, columns=list("abcd")))
     with pytest.raises(InputError, match="in their order"):
         table.transform(pd.DataFrame(ROWS, columns=list("abdc")))
-    with pytest.raises(InputError, match="fitted on texts in column 0; got numbers"):
+    with pytest.raises(InputError, match="X must hold texts in column 0, as FilledTable was fitted on; got numbers"):
         table.transform(GAPS)
     with pytest.raises(InputError, match="rows of 4 cells; got 3"):
         table.transform(ROWS[:, :3])

@@ -188,8 +188,8 @@ class MixedTable(Kernel):
             known = column["kind"]
             if not empty and known != "empty" and is_text != (known == "category"):
                 raise InputError(
-                    f"MixedTable was fitted on {'texts' if known == 'category' else 'numbers'} in column {j}; got "
-                    f"{'texts' if is_text else 'numbers'}"
+                    f"X must hold {'texts' if known == 'category' else 'numbers'} in column {j}, as MixedTable was "
+                    f"fitted on; got {'texts' if is_text else 'numbers'}"
                 )
             if known == "category" or (known == "empty" and is_text):
                 texts = [value if isinstance(value, str) else None for value in values]

@@ -222,7 +222,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             gaps = np.array([value is None or value != value for value in values])
             if column["kind"] in ("number", "text") and not gaps.all() and texts != (column["kind"] == "text"):
                 was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
-                raise InputError(f"FilledTable was fitted on {was} in column {j}; got {got}")
+                raise InputError(f"X must hold {was} in column {j}, as FilledTable was fitted on; got {got}")
             if column["kind"] == "number":
                 numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
                 parts.append(((numbers - column["mean"]) / column["scale"])[:, None])

@@ -253,7 +253,7 @@ def conjugates(fast: bool) -> Answer:
     return {
         "conjugates": Part(
             equal(errors, tolerance=1e-5, name="largest error"),
-            equal(ours, tolerance=1e-5, name="conjugates of the seven that the library has: largest relative error"),
+            equal(ours, tolerance=1e-5, name="conjugates of seven that the library has (not its ball, nor its maximum margin): largest relative error"),
         ),
         "log": Part(
             equal([max(0.0, excess)], tolerance=1e-12).saying(

@@ -155,7 +155,7 @@ def lip_figure(fast: bool) -> Answer:
     """Differences from ridge, one a left-out curve; kappa is chosen on the 35 others, and on all, as a figure does."""
     sizes = lip_curves.SIZES[: 1 if fast else None]
     script = lip_curves.figure(ADMM(tol=1e-8), "reference", sizes=sizes)
-    text = lip_curves.figure(ADMM(tol=1e-8), "orthonormal", gamma=1.0, sizes=sizes)
+    text = lip_curves.figure(ADMM(tol=1e-8), "orthonormal", gamma=1.0, printed=True, sizes=sizes)
     centred = lip_curves.figure(ADMM(tol=1e-6), "orthonormal", center=True, sizes=sizes)
     flat = [abs(errors[-1] / ridge - 1.0) for errors, ridge in zip(script["errors"], script["ridge"], strict=True)]
 
@@ -171,7 +171,11 @@ def lip_figure(fast: bool) -> Answer:
         judged = replace(parts[0], verdict=together(parts), found=found, values=values)
         return judged.chosen("test rows" if same else "other draws")
 
-    threshold = equal(flat, tolerance=1e-5, name="relative distance of the largest kappa from ridge")
+    threshold = equal(
+        flat,
+        tolerance=1e-5,
+        name="relative distance of the leave-one-out error at the largest kappa from that of ridge",
+    )
     shown = (gain(script, "", same=True), gain(text, "as the text: "), gain(text, "as the text: ", same=True))
     return {
         "threshold": Part(threshold, "the same machine"),
@@ -304,19 +308,17 @@ def _image_set(name: str) -> Callable[[bool], Answer]:
             for kernel in kernels
         })  # fmt: skip
         ours = _below({"ours": {"a tuned network": less("ours", "tuned")}})
-        few = [kernel for kernel in kernels if kernel != "linear"]
-        spread = {
-            "four kernels": np.divide(
-                *(pick([first[kernel] for kernel in kernels], axis=0) for pick in (np.max, np.min))
-            ),
-            "without the linear one": np.divide(*(pick([first[k] for k in few], axis=0) for pick in (np.max, np.min))),
-        }
-        little = shows(spread, at_most=1.1, name="largest over smallest error of a kernel")
+
+        def spread(*names: str) -> np.ndarray:
+            errors = [first[name] for name in names]
+            return np.divide(np.max(errors, axis=0), np.min(errors, axis=0))
+
+        little = shows(spread(*kernels), at_most=1.1, name="largest over smallest error of a kernel")
         if little.verdict == FAILS and little.mean is not None and little.mean <= 1.3:
             little = replace(little, verdict=PART)  # some variation
         told = ", ".join(f"{key} {first[key].mean():.4f}" for key in kernels)
         told += "".join(f", {way} network {first[way].mean():.4f}" for way in _NETWORKS)
-        told += f"; without the linear one {spread['without the linear one'].mean():.3g}"
+        told += f"; without the linear one {spread(*(name for name in kernels if name != 'linear')).mean():.3g}"
         little = little.saying(f"{little.found}; {told}").chosen("training rows")
         return {"a": Part(paper, ours, (two,)), "b": Part(little, "does not apply: one kernel is the default")}
 
