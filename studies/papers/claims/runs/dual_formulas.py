@@ -19,6 +19,7 @@ from studies.papers.claims.rules import bounded, equal
 from studies.papers.claims.verdicts import Answer, Part, run_of
 
 _FORMULA = "no defaults enter: a formula"
+_SEVEN = "conjugates of seven that the library has (not its ball, nor its maximum margin)"
 _EPS, _KAPPA = 0.3, 0.5
 _LOSSES: tuple[Loss, ...] = (SquaredEpsilonInsensitive(_EPS), Huber(_KAPPA), EpsilonInsensitive(_EPS))
 
@@ -253,7 +254,7 @@ def conjugates(fast: bool) -> Answer:
     return {
         "conjugates": Part(
             equal(errors, tolerance=1e-5, name="largest error"),
-            equal(ours, tolerance=1e-5, name="conjugates of seven that the library has (not its ball, nor its maximum margin): largest relative error"),
+            equal(ours, tolerance=1e-5, name=f"{_SEVEN}: largest relative error"),
         ),
         "log": Part(
             equal([max(0.0, excess)], tolerance=1e-12).saying(
