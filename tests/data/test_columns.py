@@ -245,3 +245,9 @@ def test_what_may_be_left_out_is_listed() -> None:
     x = RNG.normal(size=ROWS)
     found = column_remarks(np.column_stack([np.arange(7.0, 7.0 + ROWS), x, x, np.ones(ROWS)]), ["n", "a", "b", "c"])
     assert [remark.leave_out for remark in found] == [("n",), (), ("b",)]
+
+
+def test_columns_whose_spread_vanishes_do_not_count() -> None:
+    X = np.array([[0.0, 1.0, 3.0], [5e-324, 2.0, 7.0], [0.0, 3.0, 1.0]])
+    found = spreads(X)
+    assert found is not None and (found.narrowest, found.widest) == (1, 2)

@@ -158,3 +158,10 @@ def test_small_letters_of_fasta_are_the_same_letters(tmp_path):
     data = read_items(tmp_path / "s.fasta")
     assert data.items.tolist() == ["ACGT", "ACGT"]
     assert data.guessed == ("small letters are read as capital ones, in 1 sequences",)
+
+
+@pytest.mark.parametrize("columns", [2, int, 1e-300])
+def test_columns_of_texts_are_a_list(columns: object, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("one two\nthree\n", encoding="utf-8")
+    with pytest.raises(InputError, match="`columns` must be a list of column names or positions"):
+        read_items(tmp_path / "texts.txt", kind="texts", columns=columns)

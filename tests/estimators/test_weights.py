@@ -57,3 +57,9 @@ def test_only_ratios_of_weights_count(model: Any, weights: str) -> None:
     if weights == "equal":
         none = clone(model).fit(*given)
         np.testing.assert_allclose(none.predict(X) if regressor else none.transform(X), found[0], rtol=1e-6, atol=1e-6)
+
+
+def test_a_weight_that_vanishes_in_single_precision_is_none() -> None:
+    w = np.array([1e30, 2.0, *[1e28] * 13, 1e-20])
+    model = KernelPCA(2, loss="huber", dtype="float32").fit(X, sample_weight=w)
+    assert np.isfinite(model.transform(X)).all()

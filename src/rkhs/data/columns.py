@@ -54,10 +54,11 @@ class Spreads:
 def spreads(X: np.ndarray) -> Spreads | None:
     """The widest and the narrowest column; None if fewer than two columns vary."""
     known = np.isfinite(X)
-    varies = [j for j in range(X.shape[1]) if known[:, j].any() and np.ptp(X[known[:, j], j]) > 0.0]
+    each = [float(X[known[:, j], j].std()) if known[:, j].any() else 0.0 for j in range(X.shape[1])]
+    varies = [j for j, one in enumerate(each) if one > 0.0 and np.ptp(X[known[:, j], j]) > 0.0]
     if len(varies) < 2:
         return None
-    sd = np.array([X[known[:, j], j].std() for j in varies])
+    sd = np.array(each)[varies]
     low, high = int(sd.argmin()), int(sd.argmax())
     return Spreads(varies[high], varies[low], float(sd[high]), float(sd[low]))
 

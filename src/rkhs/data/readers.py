@@ -142,7 +142,7 @@ def read_table(
 def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tuple[Path, str, Options]:
     """A file, its extension, and options that this and each other allow."""
     file, extension = check_path(path)
-    options = Options(**given | {name: _listed(given.get(name), name) for name in _LISTS})
+    options = Options(**given | {name: column_list(given.get(name), name) for name in _LISTS})
     _check_options(options, extension)
     return file, extension, options
 
@@ -248,7 +248,7 @@ def _check_recipe(options: Options, extension: str, given: list[str]) -> None:
         raise InputError(f"{options.fingerprint} fingerprints have no {useless[0]}; got {getattr(options, useless[0])}")
 
 
-def _listed(columns: Any, name: str = "columns") -> Any:
+def column_list(columns: Any, name: str = "columns") -> Any:
     """Columns as a list that can be read more than once; a single text is refused where names are known."""
     if columns is None or isinstance(columns, (str, bytes)):
         return columns

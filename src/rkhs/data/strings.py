@@ -12,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.dataset import Dataset, listed, read_text
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import TABLES, extension_of, is_table, refuse_sparse_lines
-from rkhs.data.readers import Options, RowNames, open_columns, texts_of
+from rkhs.data.readers import Options, RowNames, column_list, open_columns, texts_of
 from rkhs.data.text import number_in
 
 
@@ -32,6 +32,7 @@ def read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None,
 
 def _column(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:
     """The column of a table that holds the texts; None for another file."""
+    columns = column_list(columns)
     if columns is not None and len(columns) != 1:
         raise InputError(f"{file}: {kind or 'sequences'} stand in one column; got {len(columns)} in columns=; name one")
     column = None if columns is None else columns[0]

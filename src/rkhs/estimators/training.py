@@ -115,7 +115,8 @@ def _are_arrays(item: object) -> bool:
 
 def normal_weights(w: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, float]:
     """Rows of positive weight (None: all), their weights, summing to one (None: equal), and the sum that they had."""
-    kept, largest = np.flatnonzero(w > 0.0), float(w.max())
+    largest = float(w.max())
+    kept = np.flatnonzero(w > largest * float(np.finfo(np.float32).tiny))  # a smaller share is zero in float32
     if not largest > 0.0:
         raise InputError("sample_weight must have a positive sum; got zeros only")
     part = w[kept].astype(np.float64) / largest  # so that the sum neither overflows nor vanishes

@@ -170,7 +170,9 @@ def _distances(base: Kernel, X: Any, Y: Any = None) -> Tensor:
     same = Y is None and base.domain != "gram"
     rows = columns if same else base._diag(X).to(D)
     exact = 1.0 - 8.0 * torch.finfo(D.dtype).eps  # what rounding leaves of equal items must not become a bandwidth
-    D.add_((exact * rows)[:, None]).add_(exact * columns).clamp_min_(0.0)
+    D.add_((exact * rows)[:, None]).add_(exact * columns)
+    D = (D + D.mT).mul_(0.5) if same else D  # what rounding made of one side of the diagonal must be that of the other
+    D.clamp_min_(0.0)
     return D.fill_diagonal_(0.0) if same else D
 
 
