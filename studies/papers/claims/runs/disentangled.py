@@ -284,8 +284,10 @@ def sensitivity(fast: bool) -> Answer:
     def first(model: str) -> Judged:
         values = _cells(fast)[model][_SETS.index("dsprites"), :, :, 0]
         told = ", ".join(f"{mean:.3f}" for mean in values.mean(1))
-        name = f"IRS on dSprites at gamma .01, 1, 25: {told}; first less last:"
-        return direction(values[0] - values[-1], sign=1, name=name)
+        less = values[0] - values[-1]
+        readings = {"by (7)": less, "by its words": -less}
+        name = f"IRS on dSprites at gamma .01, 1, 25: {told}; more less least weight on layer 1, by (7):"
+        return direction(readings, sign=1, name=name)
 
     return {"d": _part(flat, fast), "e": Part(first("paper"), first("ours"))}
 
