@@ -250,4 +250,5 @@ def test_what_may_be_left_out_is_listed() -> None:
 def test_columns_whose_spread_vanishes_do_not_count() -> None:
     X = np.array([[0.0, 1.0, 3.0], [5e-324, 2.0, 7.0], [0.0, 3.0, 1.0]])
     found = spreads(X)
-    assert found is not None and (found.narrowest, found.widest) == (1, 2)
+    assert found is not None
+    assert (found.narrowest, found.widest) == (1, 2)
