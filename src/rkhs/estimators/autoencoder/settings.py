@@ -167,7 +167,7 @@ class Settings:
         """What parameters become, or the rule that chooses them from the data."""
         names = ("kernel", "linear_part", "loss", "solver", "storage")
         compared = self.candidates + self.weaker
-        reg = ", ".join(f"({', '.join(f'{one:g}' for one in each)})" for each in (self.reg, *compared))
+        reg = ", ".join(f"({', '.join(f'{one:g}' for one in each)})" for each in dict.fromkeys((self.reg, *compared)))
         return {name: getattr(self, name) for name in names} | {
             "decoder_kernel": self.decoder_kernels[0] if len(self.decoder_kernels) == 1 else self.decoder_kernels,
             "output_kernel": "none: the vectors are rebuilt" if self.output_kernel is None else self.output_kernel,

@@ -209,12 +209,14 @@ def encoding(fast: bool) -> Answer:
             beta = np.asarray(k(new, X)) @ H1 @ H1.T
             shown = model.denoise(new, weighting="paper")
         weights.append(max(_stationary(x, b, X) for x, b in zip(shown, beta, strict=True)))
-        # Features of the kernel PCA of one layer, with which v^k = sum_i h_ik phi(x_i) and P can be written out.
-        values, vectors = np.linalg.eigh(np.asarray(k(X)))
+        # Centred features of the kernel PCA of one layer, with which v^k = sum_i h_ik phi(x_i) and P can be written out.
+        K = np.asarray(k(X))
+        K = K - K.mean(0) - K.mean(1)[:, None] + K.mean()
+        values, vectors = np.linalg.eigh(K)
         phi, h = vectors * np.sqrt(np.maximum(values, 0.0)), vectors[:, -2:]
         v = phi.T @ h
         exact = phi @ v @ np.linalg.pinv(v)  # P phi(x) of the training points
-        printed = np.asarray(k(X)) @ h @ h.T @ phi
+        printed = K @ h @ h.T @ phi
         projected.append(float(np.linalg.norm(printed - exact) / np.linalg.norm(exact)))
         defect = np.asarray(k(X, X)) @ H1 / 2.0 - H1
         ours.append(float(np.linalg.norm(defect) / np.linalg.norm(H1)))
