@@ -209,7 +209,7 @@ def encoding(fast: bool) -> Answer:
             beta = np.asarray(k(new, X)) @ H1 @ H1.T
             shown = model.denoise(new, weighting="paper")
         weights.append(max(_stationary(x, b, X) for x, b in zip(shown, beta, strict=True)))
-        # Centred features of the kernel PCA of one layer, with which v^k = sum_i h_ik phi(x_i) and P can be written out.
+        # Centred features of kernel PCA of one layer, with which v^k = sum_i h_ik phi(x_i) and P can be written out.
         K = np.asarray(k(X))
         K = K - K.mean(0) - K.mean(1)[:, None] + K.mean()
         values, vectors = np.linalg.eigh(K)
