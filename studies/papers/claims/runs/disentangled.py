@@ -99,7 +99,7 @@ def _widths(ours: bool, fast: bool) -> dict[str, Judged]:
     poor = shows([float(below.max())], at_most=5.0, name="most cells in which one choice is below the middle one,")
     first = shows([float(best.max())], at_most=5.0, name="most cells in which one choice is best,")
     return {
-        "a": matters.saying(f"{matters.found}: {'; '.join(told)}"),
+        "a": matters.saying(f"{matters.found}; medians: {'; '.join(told)}"),
         "b": poor,
         "c": _everywhere(behind, chance, "the best choice less (2, 2, 6), in deviations, first set and score,"),
         "d": first,
