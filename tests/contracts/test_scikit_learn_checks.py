@@ -35,13 +35,17 @@ def test_estimators_are_found() -> None:
 ELSEWHERE = "check_array_api_input"
 
 
-def check_all(estimator: BaseEstimator, rounded: frozenset[str] = frozenset()) -> None:
-    """Every check passes; those in ``rounded`` may differ by more than they allow, and by nothing else."""
+def check_all(
+    estimator: BaseEstimator, rounded: frozenset[str] = frozenset(), refused: dict[str, str] | None = None
+) -> None:
+    """Every check passes; those in ``rounded`` may differ by more than they allow, ``refused`` meet an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
         results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
     seen = [r for r in results if r["check_name"] != ELSEWHERE and not hands_rows(estimator, r["check_name"])]
     bad = {r["check_name"]: r["exception"] for r in seen if r["status"] != "passed"}
+    for name, words in (refused or {}).items():
+        assert words in str(bad.pop(name)), f"{name} must be refused: {words}"
     assert not {name: error for name, error in bad.items() if name not in rounded or type(error) is not AssertionError}
     assert not any(r["expected_to_fail"] for r in results)
     assert len(results) > 40
