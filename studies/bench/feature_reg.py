@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from rkhs import KernelAutoencoder, KernelPCA
-from rkhs.estimators.autoencoder.settings import FEATURE_REGS, fixed_feature_reg
+from rkhs.estimators.autoencoder.defaults import FEATURE_REGS, fixed_feature_reg
 from rkhs.kernels import Gaussian, Matern, Tanimoto
 from studies.harness.development import development_sets
 from studies.harness.scripts import data_folder, run_script

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs._core.errors import CollapseWarning, InputError
-from rkhs.estimators.autoencoder.settings import fixed_feature_reg
+from rkhs.estimators.autoencoder.defaults import fixed_feature_reg
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import Gaussian, GaussianOf, Tanimoto

@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.constraints import SoftSphere, Whitened
 from rkhs.engines import Threads, as_rows
-from rkhs.estimators.autoencoder import rows as autoencoder_rows, settings, staged_rows, streams as autoencoder_streams
+from rkhs.estimators.autoencoder import defaults, rows as autoencoder_rows, staged_rows, streams as autoencoder_streams
 from rkhs.estimators.autoencoder.opened_rows import ordered_rows
 from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian
@@ -383,8 +384,8 @@ def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp
 def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = settings.default_regs
-    monkeypatch.setattr(settings, "default_regs", lambda *given, **named: every(*given, **named)[:3])  # two to compare
+    two = (replace(row, value=row.value[:3]) for row in defaults.DEFAULTS if row.option == "reg")
+    monkeypatch.setattr(defaults, "DEFAULTS", (*two, *defaults.DEFAULTS))  # two to compare
     np.save(tmp_path / "x.npy", X[:80])
     options: dict[str, Any] = {"reg": None, "max_iter": 2, "storage": Nystroem(20)}
     with warnings.catch_warnings():

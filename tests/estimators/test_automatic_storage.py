@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.cli.main import main
 from rkhs.engines import as_rows
-from rkhs.estimators.autoencoder import settings as autoencoder_settings
+from rkhs.estimators.autoencoder import defaults
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Power
@@ -29,9 +29,9 @@ FEW, MANY = X[:59], X[:60]
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Landmarks from sixty rows on."""
-    monkeypatch.setattr(autoencoder_settings, "MANY_ROWS", 60)
-    monkeypatch.setattr(autoencoder_settings, "MANY_ITEMS", 75)
-    monkeypatch.setattr(autoencoder_settings, "LANDMARKS", 20)
+    monkeypatch.setattr(defaults, "MANY_ROWS", 60)
+    monkeypatch.setattr(defaults, "MANY_ITEMS", 75)
+    monkeypatch.setattr(defaults, "LANDMARKS", 20)
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> float:
@@ -46,7 +46,7 @@ def fitted(rows: Any = MANY, **options: Any) -> KernelAutoencoder:
 
 def test_the_default_chooses_and_a_thousand_rows_are_dense() -> None:
     assert KernelAutoencoder().storage == "auto"
-    assert autoencoder_settings.MANY_ROWS >= autoencoder_settings.LANDMARKS >= 500
+    assert defaults.MANY_ROWS >= defaults.LANDMARKS >= 500
 
 
 @pytest.mark.usefixtures("soon")

@@ -26,7 +26,7 @@ from rkhs import (
 )
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs.cli.main import main
-from rkhs.estimators.autoencoder import settings as autoencoder_settings
+from rkhs.estimators.autoencoder import defaults
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
 from rkhs.models import other_starts
@@ -163,13 +163,11 @@ def test_models_on_landmarks_have_no_closed_form(linear_part: str) -> None:
 
 
 def test_open_ends_of_the_path_are_kept_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def short(*given: Any, **options: Any) -> tuple[tuple[float, ...], ...]:
-        return (1e-4, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-4, 1e-3)
-
+    short = defaults.Default("reg", {}, ((1e-4, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-4, 1e-3)))
     t = np.random.default_rng(1).uniform(0.0, 6.0, 60)
     X = np.stack([np.sin(k * t + k) for k in range(1, 6)], 1)
     assert KernelAutoencoder(4, reg=1e-3).fit(X).at_edge_ is None
-    monkeypatch.setattr(autoencoder_settings, "default_regs", short)
+    monkeypatch.setattr(defaults, "DEFAULTS", (short, *defaults.DEFAULTS))
     model = KernelAutoencoder(4).fit(X)
     assert model.at_edge_ == {"reg": "weakest"}
     assert any("weakest" in sentence for sentence in diagnose(model).warnings)

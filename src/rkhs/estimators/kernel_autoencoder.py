@@ -14,21 +14,16 @@ from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
-from rkhs.engines.sources import is_stream
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import choose_depth, choose_items
+from rkhs.estimators.autoencoder.defaults import facts_of, resolve_storage
 from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.autoencoder.fit import Choice, Opened
 from rkhs.estimators.autoencoder.rows import choose_rows, choose_rows_and_depth
-from rkhs.estimators.autoencoder.settings import (
-    Settings,
-    default_kernel,
-    read_settings,
-    resolve_linear_part,
-    resolve_storage,
-)
+from rkhs.estimators.autoencoder.settings import Settings, default_kernel, read_settings
 from rkhs.estimators.autoencoder.streams import open_any_rows
 from rkhs.estimators.given_matrices import on_rows_of, read_items
+from rkhs.estimators.options.combinations import kind_of_storage
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
 from rkhs.problems.encoders import MOST
@@ -390,21 +385,20 @@ class KernelAutoencoder(BaseAutoencoder):
 
     def _read_settings(self, X: Any, targets: Any) -> Settings:
         """Check the parameters, and that they go with each other and with the kind of data."""
-        streamed, own = is_stream(X), targets is None
-        storage = resolve_storage(self, X, own=own, streamed=streamed)
-        sparse = hasattr(X, "tocsr")
-        if sparse and own and self.output_kernel is None and not isinstance(storage, str):
+        facts = facts_of(self, X, targets)
+        storage = resolve_storage(facts, self.storage)
+        facts["storage"] = kind_of_storage(storage)
+        if facts["sparse"] == "yes" and targets is None and self.output_kernel is None and not isinstance(storage, str):
             raise InputError(
                 "rows of a sparse matrix are rebuilt with storage='dense'; with landmarks use output_kernel='same', "
                 "which rebuilds features of the kernel"
             )
-        if isinstance(self.kernel, str) and self.kernel == "auto":
+        if facts["kernel"] == "auto":
             rebuilt = self.output_kernel is not None  # features of the kernel do not follow from the storage
-            linear_part = "kernel" if rebuilt else resolve_linear_part(self, storage, sparse=sparse)
-            kernel = on_rows_of(X, default_kernel(linear_part))
+            kernel = on_rows_of(X, default_kernel("kernel" if rebuilt else facts.resolve("linear_part")))
         else:
             kernel = self._kernel_for(X)
-        return read_settings(self, kernel, storage, own=own, streamed=streamed)
+        return read_settings(self, kernel, storage, facts)
 
     def _resolved(self, X: Any, targets: Any = None, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         settings = self._read_settings(X, targets)

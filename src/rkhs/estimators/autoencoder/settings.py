@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming, real_array
 from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, Whitened, as_constraint
-from rkhs.engines import as_rows
-from rkhs.estimators.options.combinations import check_combination, kind_of_engine, kind_of_loss, kind_of_solver
+from rkhs.estimators.autoencoder.defaults import WEAKER, Facts, is_auto
+from rkhs.estimators.options.combinations import check_combination, kind_of_loss
 from rkhs.estimators.training import Training, read_noise
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
@@ -29,18 +29,7 @@ if TYPE_CHECKING:
     from rkhs.solvers import Solver
 
 
-# Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
-FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
-# Of features beside free linear parts, more than two components: with two, codes would become names of clusters.
-FREE_FEATURE_REGS = (
-    *((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4)),
-    *((1e-5, 1e-3), (1e-4, 1e-5), (1e-5, 1e-4), (1e-5, 1e-5)),
-)
-WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
 _DEPTH = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of hidden layers with shortcuts, which are the identity at infinity
-# storage="auto": dense below so many rows (of features in more than two components MANY_ITEMS), so many landmarks from
-# there on; see docs/results/defaults.md.
-MANY_ROWS, MANY_ITEMS, LANDMARKS = 1000, 2000, 1000
 _LEAST_REG = 1e-24  # of the last layer: with less, rounding exceeds the objective
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
@@ -217,159 +206,95 @@ def _ends(values: tuple[Any, ...]) -> tuple[Any, Any]:
     return values[0], values[-1]
 
 
-def resolve_storage(estimator: BaseEstimator, X: Any, *, own: bool, streamed: bool) -> Storage | str:
-    """Resolve ``storage="auto"`` of an autoencoder that will be fitted to ``X``, by the number of rows."""
-    if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
-        return estimator.storage
-    if hasattr(X, "tocsr") and estimator.output_kernel is None:  # landmarks do not rebuild rows of a sparse matrix
-        return "dense"
-    rows = as_rows(X) if streamed else X
-    shape = getattr(rows, "shape", None)
-    n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
-    blocks = kind_of_engine(estimator.engine) == "a cluster" or (streamed and not isinstance(X, np.memmap))
-    if n < MANY_ROWS and not blocks:
-        return "dense"
-    found = Nystroem(LANDMARKS)
-    if blocks:
-        return found
-    outputs, few = _asked_outputs(estimator), isinstance(estimator.n_components, int) and estimator.n_components <= 2
-    if n < MANY_ITEMS and not few and outputs != "vectors":
-        return "dense"
-    parameters = {**estimator.get_params(deep=False), "storage": found}
-    facts = {
-        "linear_part": resolve_linear_part(estimator, found),
-        "outputs": outputs,
-        "rows": "from a file" if streamed else "in memory",
-    }
-    if estimator.kernel != "auto" and not as_kernel(estimator.kernel).known_psd:
-        return "dense"  # which warns of negative eigenvalues
-    with suppress(InputError):  # of what landmarks do not have; of what nothing has, said later
-        check_combination("KernelAutoencoder", parameters, **facts)
-        return found if own and estimator.refine and facts["linear_part"] == "free" else "dense"
-    return "dense"
-
-
-def _asked_outputs(estimator: BaseEstimator) -> str:
-    """What is rebuilt of the items themselves, as far as the parameters say it."""
-    given, kernel = estimator.output_kernel, None if estimator.kernel == "auto" else as_kernel(estimator.kernel)
-    if given is None:
-        return "vectors" if kernel is None or kernel.domain == "vectors" else "features"
-    if (isinstance(given, str) and given == "same") or (kernel is not None and as_kernel(given) == kernel):
-        return "features"
-    return "other features"
-
-
-def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, sparse: bool = False) -> str:
-    """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
-    if estimator.linear_part != "auto":
-        return str(estimator.linear_part)
-    automatic = _automatic(estimator.kernel)
-    plain = _automatic(estimator.decoder_kernel) and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
-    if isinstance(storage, Storage):  # with other losses, sets of codes and depth too
-        known = kind_of_solver(estimator.solver) == "lbfgs"
-        known = known and estimator.operators is None and (estimator.noise is None or estimator.constraint == "none")
-        if _asked_outputs(estimator) == "vectors":
-            known = known and automatic and not sparse
-        else:
-            known = known and storage.keeps_items and (automatic or as_kernel(estimator.kernel).domain != "gram")
-    else:
-        known = storage == "dense" and is_plain(estimator) and automatic and estimator.output_kernel is None
-    return "free" if plain and known else "kernel"
-
-
-def _automatic(*given: Any) -> bool:
-    return all(isinstance(one, str) and one == "auto" for one in given)
-
-
 def is_plain(estimator: BaseEstimator) -> bool:
     """Whether there are no operators, constraint and noise, and the loss is the squared one."""
     inside = estimator.operators is None and estimator.constraint == "none" and estimator.noise is None
     return inside and kind_of_loss(estimator.loss) == "squared"
 
 
-def read_settings(
-    estimator: BaseEstimator, kernel: Kernel, storage: Storage | str, *, own: bool, streamed: bool = False
-) -> Settings:
+def read_settings(estimator: BaseEstimator, kernel: Kernel, storage: Storage | str, facts: Facts) -> Settings:
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched."""
-    given = estimator.n_components
-    widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
-    widths = tuple(check_count(p, "n_components") for p in widths)
-    if not widths:
-        raise InputError("n_components must be an integer >= 1 or a tuple of such; got an empty one")
-    layers = len(widths) + 1
+    widths = _read_widths(estimator.n_components)
+    layers, targets = len(widths) + 1, facts["targets"] == "given"
     start = _read_start(estimator.init, widths, storage)
-    check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
-    linear_part = resolve_linear_part(estimator, storage, sparse=kernel.row_width is not None)
-    check_count(estimator.n_init, "n_init")
-    max_iter, tol = check_count(estimator.max_iter, "max_iter"), check_number(estimator.tol, "tol", at_least=0.0)
-    solver = as_solver(estimator.solver, DESCENTS, max_iter, tol)
-    check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
-    output_kernel = _output_kernel(estimator.output_kernel, kernel, own=own)
-    features, refined = output_kernel is not None, bool(estimator.refine) and own
-    like_vectors = not features or rebuilds_rows(output_kernel)
-    facts = {
+    _check_numbers(estimator)
+    solver = as_solver(estimator.solver, DESCENTS, estimator.max_iter, estimator.tol)
+    output_kernel = _output_kernel(estimator.output_kernel, kernel, targets=targets)
+    vectors = output_kernel is None or rebuilds_rows(output_kernel)
+    linear_part = facts.resolve("linear_part")
+    known = {
         "input": kernel.domain,
         "outputs": _rebuilt(output_kernel, kernel),
         "output_domain": kernel.domain if output_kernel is None else output_kernel.domain,
-        "targets": "none" if own else "given",
-        "rows": "from a file" if streamed else "in memory",
+        "targets": facts["targets"],
+        "rows": facts["rows"],
         "linear_part": linear_part,
     }
-    asked = {**estimator.get_params(deep=False), "storage": storage}
-    check_combination("KernelAutoencoder", asked, **facts)
-    if isinstance(estimator.reg, str) and estimator.reg != "auto":
-        raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    regs = _read_regs(estimator, widths, storage, linear_part, features=not like_vectors, refined=refined)
-    asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}
+    parameters = {**estimator.get_params(deep=False), "storage": storage}
+    check_combination("KernelAutoencoder", parameters, **known)
+    facts = facts.having(linear_part=linear_part, rebuilds="vectors" if vectors else "features")
+    regs = _read_regs(estimator.reg, widths, facts)
+    asked = {one.name: parameters[one.name] for one in fields(Settings) if one.name in parameters}
     asked.update(
         regs,
         widths=widths,
         kernel=kernel,
         output_kernel=output_kernel,
-        operators=_read_operators(estimator.operators, layers, widths, features),
+        operators=_read_operators(estimator.operators, layers, widths, output_kernel is not None),
         loss=_read_loss(estimator),
         solver=solver,
-        max_iter=getattr(solver, "max_iter", max_iter),
-        tol=getattr(solver, "tol", tol),
+        max_iter=getattr(solver, "max_iter", estimator.max_iter),
+        tol=getattr(solver, "tol", estimator.tol),
         linear_part=linear_part,
         refine=FINE if estimator.refine else None,
         noise=None if estimator.noise is None else read_noise(estimator.noise),
         code_set=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
-        rows=features and like_vectors,
+        rows=output_kernel is not None and vectors,
         init=estimator.init if start is None else "codes",
         start=start,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part, shortcut=regs["shortcut"]),
         choice_asked=estimator.reg is not None,
-        kinds=linear_part == "free" and own and not features and _automatic(estimator.kernel, estimator.decoder_kernel),
+        kinds=linear_part == "free"
+        and not targets
+        and output_kernel is None
+        and is_auto(estimator.kernel, estimator.decoder_kernel),
     )
     return Settings(**asked)
 
 
-def _read_regs(
-    estimator: BaseEstimator,
-    widths: tuple[int, ...],
-    storage: Storage | str,
-    linear_part: str,
-    *,
-    features: bool,
-    refined: bool,
-) -> dict[str, Any]:
+def _read_widths(given: int | Sequence[int] | np.ndarray) -> tuple[int, ...]:
+    widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
+    if not widths:
+        raise InputError("n_components must be an integer >= 1 or a tuple of such; got an empty one")
+    return tuple(check_count(p, "n_components") for p in widths)
+
+
+def _check_numbers(estimator: BaseEstimator) -> None:
+    check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
+    check_count(estimator.n_init, "n_init")
+    check_count(estimator.max_iter, "max_iter")
+    check_number(estimator.tol, "tol", at_least=0.0)
+    check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
+    if isinstance(estimator.reg, str) and estimator.reg != "auto":
+        raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
+
+
+def _read_regs(asked: str | float | Sequence[float] | None, widths: tuple[int, ...], facts: Facts) -> dict[str, Any]:
     """The regulariser of each layer, those that are compared, and whether hidden layers have shortcuts."""
-    layers, asked = len(widths) + 1, isinstance(estimator.reg, str)
-    plain, descends = is_plain(estimator), kind_of_solver(estimator.solver) == "lbfgs"
-    defaults = _automatic(estimator.linear_part, estimator.decoder_kernel) and plain and descends
-    shortcut = layers > 2 and (linear_part == "free" or defaults)
-    one = (min(widths),) if shortcut else widths
-    known = isinstance(storage, Storage) or (plain and len(one) == 1 and features)
-    chosen = asked or linear_part == "free" or (known and descends)
-    automatic = asked or (estimator.reg is None and (chosen or shortcut))
-    found = default_regs(estimator, one, features=features, linear_part=linear_part, refined=refined)
-    weaker = WEAKER if automatic and found[-1] == (1e-4, 1e-5) and min(widths) > 2 else ()
-    if shortcut:
-        between = (math.inf,) * (layers - 2)
-        found = tuple((first, *between, last) for first, last in (found if chosen else found[:1] * 2))
-    reg, compared = (found[0], found[1:]) if automatic else (_read_reg(estimator.reg, layers, found), ())
-    return {"reg": reg, "candidates": compared, "weaker": weaker, "shortcut": shortcut}
+    shortcut, p = facts.resolve("shortcut"), min(widths)
+    facts = facts.having(
+        hidden="one" if shortcut or len(widths) == 1 else "several",
+        components="two" if p <= 2 else "five" if p <= 5 else "more",
+        refined="yes" if facts["refine"] == "yes" and facts["targets"] == "none" else "no",
+    )
+    chosen = isinstance(asked, str) or facts.resolve("compares")
+    ends = facts.resolve("reg") if chosen or not shortcut else facts.resolve("reg")[:1] * 2
+    between = ((math.inf if shortcut else 1e-3),) * (len(widths) - 1)
+    every = tuple((first, *between, last) for first, last in ends)
+    if not (isinstance(asked, str) or (asked is None and (chosen or shortcut))):
+        return {"reg": _read_reg(asked, len(widths) + 1, every[0]), "shortcut": shortcut}
+    weaker = WEAKER if ends[-1] == (1e-4, 1e-5) and p > 2 else ()
+    return {"reg": every[0], "candidates": every[1:], "weaker": weaker, "shortcut": shortcut}
 
 
 def _read_constraint(given: Any, width: int) -> CodeSet:
@@ -390,11 +315,11 @@ def _rebuilt(output_kernel: Kernel | None, kernel: Kernel) -> str:
     return "other features" if output_kernel.domain == kernel.domain else "features of other items"
 
 
-def _output_kernel(given: Any, kernel: Kernel, *, own: bool) -> Kernel | None:
+def _output_kernel(given: Any, kernel: Kernel, *, targets: bool) -> Kernel | None:
     """The kernel whose features are rebuilt; None: vectors. Rows of a sparse matrix are features of a linear kernel."""
     width = kernel.row_width
     if given is None and width is not None:
-        return SparseRows(Linear(), width) if own else None
+        return None if targets else SparseRows(Linear(), width)
     if given is None:
         return None if kernel.domain == "vectors" else kernel
     with naming("output_kernel"):
@@ -413,7 +338,7 @@ def _decoder_kernels(given: Any, layers: int, linear_part: str, *, shortcut: boo
     for layer, one in enumerate(many, 2):
         with naming("decoder_kernel"):
             like = 2 if shortcut and layer == layers else layers  # the last one as that of one hidden layer
-            kernel = default_decoder_kernel(linear_part, like) if _automatic(one) else as_kernel(one)
+            kernel = default_decoder_kernel(linear_part, like) if is_auto(one) else as_kernel(one)
         if kernel.domain != "vectors" or not kernel.differentiable:
             raise InputError(f"decoder_kernel must be a differentiable kernel on vectors; got {kernel!r}")
         probe = torch.zeros(2, 1, dtype=torch.float64)
@@ -437,38 +362,9 @@ def _read_loss(estimator: BaseEstimator) -> Loss:
     return loss
 
 
-def default_regs(
-    estimator: BaseEstimator, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
-) -> tuple[tuple[float, ...], ...]:
-    """The default regularisers, one a layer, then those that ``"auto"`` chooses among, the strongest first."""
-    if linear_part == "free" and len(widths) == 1 and not refined:
-        return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
-    if linear_part == "free" and len(widths) == 1:
-        if features and min(widths) > 2:
-            return ((1e-4, 1e-3), *FREE_FEATURE_REGS)
-        free = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
-        # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
-        return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)
-    middle = (1e-3,) * (len(widths) - 1)
-    first, last = fixed_feature_reg(min(widths))
-    if features and len(widths) == 1:
-        return ((first, last), *FEATURE_REGS)
-    if not features:
-        clean = estimator.constraint == "none" and estimator.noise is None
-        few, many = (1e-4, 1e-6) if estimator.refine and len(widths) == 1 and clean else (1e-3, 1e-5)
-        first, last = 1e-2, few if min(widths) <= 2 else many
-    path = ((first, *middle, r) for r in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6))
-    return (first, *middle, last), *path
-
-
-def fixed_feature_reg(p: int) -> tuple[float, float]:
-    """Regularisers of encoder and decoder of features where none are chosen on held-out items."""
-    return (1e-3 if p <= 5 else 1e-5), 1e-3
-
-
-def _read_reg(given: Any, layers: int, default: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+def _read_reg(given: Any, layers: int, default: tuple[float, ...]) -> tuple[float, ...]:
     if given is None:
-        return default[0]
+        return default
     many = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,) * layers
     if len(many) != layers:
         raise InputError(f"reg must be one number or {layers}, one a layer, encoder first; got {len(many)}")

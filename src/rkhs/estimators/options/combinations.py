@@ -253,9 +253,10 @@ def kind_of_engine(given: Any) -> str:
     return "this machine" if given in ("serial", "threads") or isinstance(given, (Serial, Threads)) else "a cluster"
 
 
-def _kind_of_storage(given: Storage | str) -> str:
-    if isinstance(given, str):
-        return given
+def kind_of_storage(given: Storage | str) -> str:
+    """The value of the axis of storages."""
+    if not isinstance(given, Storage):
+        return str(given)
     return "landmarks" if given.keeps_items else "random features"
 
 
@@ -266,7 +267,7 @@ def _is_none(operators: Any) -> bool:
 # How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
 _READ_FROM = {"input": "kernel", "layers": "n_components"}  # axes that have another name than their parameter
 _READERS: dict[str, Callable[[Any], str]] = {
-    "storage": _kind_of_storage,
+    "storage": kind_of_storage,
     "engine": kind_of_engine,
     "input": lambda kernel: "auto" if isinstance(kernel, str) and kernel == "auto" else as_kernel(kernel).domain,
     "loss": kind_of_loss,
@@ -277,6 +278,11 @@ _READERS: dict[str, Callable[[Any], str]] = {
     "constraint": lambda one: next((name for cls, name in _CONSTRAINTS.items() if isinstance(one, cls)), str(one)),
     "reg": lambda given: given if isinstance(given, str) else "number",
 }
+
+
+def value_of_axis(axis: str, parameters: Mapping[str, Any]) -> str:
+    """Read a parameter as a value of an axis."""
+    return _READERS.get(axis, str)(parameters[_READ_FROM.get(axis, axis)])
 
 
 def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:
@@ -301,7 +307,7 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
     facts = {}
     for axis in dict.fromkeys(axis for rule in RULES[name] for axis in (*rule.given, rule.axis)):
         with suppress(KeyError):  # no parameter says it
-            facts[axis] = _READERS.get(axis, str)(parameters[_READ_FROM.get(axis, axis)])
+            facts[axis] = value_of_axis(axis, parameters)
     rule = broken_rule(RULES[name], {**facts, **known})
     if rule is not None:
         raise InputError(rule.sentence.format_map({**known, **parameters}))
