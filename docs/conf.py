@@ -28,7 +28,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api_pages",
     "changes",
-    "combinations",
+    "option_tables",
     "mathml",
 ]
 exclude_patterns = ["**/*.ipynb"]
