@@ -9,6 +9,7 @@ import argparse
 import ast
 import gc
 import importlib
+import re
 import sys
 import warnings
 from collections import Counter, defaultdict
@@ -25,6 +26,26 @@ DOORS = (
     *("augment", "constraints", "data", "engines", "errors", "evaluation", "export", "features", "kernels", "losses"),
     *("metrics", "outputs", "plots", "presets", "reports", "selection", "solvers", "testing"),
 )
+# What is built on the library, and what stands at its border: reading, settings, checks.
+TOOLS = ("cli", "data", "reports", "evaluation", "plots", "testing", "presets.py")
+BORDER = tuple(
+    f"{ROOT}/{name}"
+    for name in (
+        *("_core", "estimators/autoencoder/settings.py", "estimators/base.py", "estimators/run.py"),
+        *("estimators/training.py", "estimators/given_matrices.py", "estimators/storage.py", "estimators/options"),
+        "estimators/reader.py",
+    )
+)
+# Words that need their author; names do without them.
+WORDS = frozenset(
+    (
+        *("said", "say", "says", "tell", "tells", "told", "telling", "goal", "goals"),
+        *("beside", "own", "room", "again", "anew", "onto", "apart", "unsure", "touching"),
+        *("rested", "shown", "made", "plenty", "thinned", "carried", "held", "sweep", "sweeps"),
+        *("price", "priced", "pricing", "growing"),
+    )
+)
+NAMED = ("name", "id", "attr", "arg")  # where a syntax tree holds names
 OPTIONS = ("constraint", "operators", "noise", "refine", "code_metric", "linear_part")  # words that mean nothing else
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 APART = {*FUNCTIONS, ast.ClassDef, ast.Name, ast.Constant, ast.Load, ast.Store}  # others, and what has no parts
@@ -58,19 +79,37 @@ def doc_lines(node: ast.AST) -> set[int]:
     return set()
 
 
-def code_lines(text: str, tree: ast.Module) -> int:
-    """Lines that are no blank, no comment and no docstring; every line of a text of several lines is code."""
-    lines = enumerate(text.splitlines(), 1)
-    found = {number for number, line in lines if line.strip() and not line.lstrip().startswith("#")}
-    for node in nodes(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count("\n") > 1:
-            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    documented = (
-        node
-        for node in nodes(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-    return len(found.difference(*map(doc_lines, documented)))
+def statements(tree: ast.AST) -> int:
+    """Statements without docstrings: unlike lines they reward no packing."""
+    return sum(isinstance(node, ast.stmt) and not is_text(node) for node in nodes(tree))
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is a text alone."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def sizes() -> dict[str, int]:
+    """Statements of the library, and of the tools that are built on it."""
+    found = {"library": 0, "tools": 0}
+    for path, _, tree in modules().values():
+        found["tools" if path.relative_to(ROOT).parts[0] in TOOLS else "library"] += statements(tree)
+    return found
+
+
+def odd_names() -> dict[str, set[str]]:
+    """Names by module that use a word of this project alone."""
+    found = {}
+    for module, (_, _, tree) in modules().items():
+        names = {name for node in nodes(tree) for kind in NAMED if isinstance(name := vars(node).get(kind), str)}
+        found[module] = {name for name in names if is_odd(name)}
+    return found
+
+
+def is_odd(name: str) -> bool:
+    """Whether a name has a word of :data:`WORDS`; ``held_out`` is the field's word."""
+    plain = name.replace("held_out", "heldout").replace("HeldOut", "Heldout")
+    return bool(WORDS & {word.lower() for word in re.findall(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])", plain)})
 
 
 def complexity(function: ast.AST) -> int:
@@ -238,8 +277,8 @@ def traced(act: Callable[[], object]) -> Trace:
     return found
 
 
-def sessions() -> tuple[Trace, Trace, int, int]:
-    """Traces of a default fit and of ``transform`` on the iris data, and lines run by sessions of two estimators."""
+def sessions() -> tuple[Trace, Trace, set[tuple[str, int]], int]:
+    """Traces of a default fit and of ``transform`` on the iris data, lines run by sessions of two estimators."""
     from sklearn.datasets import load_iris
 
     import rkhs
@@ -262,36 +301,39 @@ def sessions() -> tuple[Trace, Trace, int, int]:
         components()  # once before, so that what is imported late does not count
         fit, after = traced(lambda: rkhs.KernelAutoencoder(2).fit(X)), traced(rest)
         transform = traced(lambda: model.transform(X))
-        return fit, transform, len(fit.lines | after.lines), len(traced(components).lines)
+        return fit, transform, fit.lines | after.lines, len(traced(components).lines)
 
 
 # Where the house is to go.
 GOALS = {
-    "lines of code": 28_500,
-    "all lines": 46_000,
-    "docstring lines behind no door": 3_000,
-    "functions of complexity above 15": 8,
-    "functions of complexity above 10": 80,
+    "statements of the library": 20_300,
+    "statements of the tools": 7_300,
+    "names in words of this project alone": 0,
+    "docstring lines behind no door": 2_700,
+    "functions of complexity above 15": 0,
+    "functions of complexity above 10": 60,
     "import circles": 0,
     "modules behind kernel_autoencoder": 120,
-    "files that name an option": 14,
-    "constants written twice": 4,
-    "lines run by a session of KernelAutoencoder": 1_350,
+    "files that name an option": 12,
+    "constants written twice": 0,
+    "lines run by a session of KernelAutoencoder": 1_500,
+    "of these at the border": 450,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 13,
-    "check_ calls of a fit": 60,
-    "lines run by a session of KernelPCA": 550,
+    "check_ calls of a fit": 42,
+    "lines run by a session of KernelPCA": 650,
 }
 
 
 def measures() -> dict[str, int]:
     """Every measure by its name, in the order of the goals."""
-    sources = [*(found[1:] for found in modules().values()), *stubs().values()]
     hard = [number for number, _ in hardest()]
     fit, transform, session, components = sessions()
+    size = sizes()
     found = (
-        sum(code_lines(text, tree) for text, tree in sources),
-        sum(text.count("\n") for text, _ in sources),
+        size["library"],
+        size["tools"],
+        sum(map(len, odd_names().values())),
         private_doc_lines(),
         sum(number > 15 for number in hard),
         sum(number > 10 for number in hard),
@@ -299,7 +341,8 @@ def measures() -> dict[str, int]:
         len(reach("rkhs.estimators.kernel_autoencoder", imports())),
         max(option_files().values()),
         len(constants_written_twice()),
-        session,
+        len(session),
+        sum(path.startswith(BORDER) for path, _ in session),
         fit.depth,
         transform.depth,
         fit.checks,
@@ -309,11 +352,11 @@ def measures() -> dict[str, int]:
 
 
 def by_folder() -> Iterator[str]:
-    """Lines of code of each folder, the largest first."""
-    sizes: Counter[str] = Counter()
-    for path, text, tree in modules().values():
-        sizes[path.relative_to(ROOT).parts[0]] += code_lines(text, tree)
-    yield from (f"{name}: {size}" for name, size in sizes.most_common())
+    """Statements of each folder, the largest first."""
+    found: Counter[str] = Counter()
+    for path, _, tree in modules().values():
+        found[path.relative_to(ROOT).parts[0]] += statements(tree)
+    yield from (f"{name}: {size}" for name, size in found.most_common())
 
 
 def main() -> None:
@@ -328,6 +371,7 @@ def main() -> None:
     if asked.hard:
         print(*(f"{number} {name}" for number, name in hardest() if number > 10), sep="\n")
         print(*circles(), *constants_written_twice().items(), *by_folder(), sep="\n")
+        print(*(f"{module}: {', '.join(sorted(names))}" for module, names in odd_names().items() if names), sep="\n")
 
 
 if __name__ == "__main__":
