@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import tile_rows, tiles
@@ -16,10 +17,11 @@ from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.estimators.joint_items import JointItems
 from rkhs.kernels import Gaussian, Kernel, as_kernel
 from rkhs.models import NoveltyModel
 from rkhs.spaces import whole_items
-from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features import FeatureMap, WholeMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
     from rkhs.models import NewItems
+
+_LOOKED_AT = 8  # training items that say how much scales of their own take from a variance
 
 
 @dataclass(eq=False, repr=False)
@@ -148,8 +152,24 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         if not ridge > 0.0:
             raise InputError("X must hold items with k(x, x) > 0; all are 0")
         self.model_ = NoveltyModel(features, ridge, K.cpu().numpy() if features.kernel.domain == "gram" else None)
+        joint = JointItems.of(self, [kernel])
+        if joint is not None:
+            self.model_ = replace(self.model_, shift=self._shift(joint))
         self.offset_ = -self.model_.limit(self.alpha)
         return self
+
+    def _shift(self, joint: JointItems) -> float:
+        """What variances of training items lack, on average: some of them as the others alone see them."""
+        places = np.unique(np.linspace(0, len(joint) - 1, _LOOKED_AT).astype(int))
+        left = [self._model(*one).new(one[1][-1:]).variance for one in joint.without_each(places)]
+        now = self.model_.new(joint.kept[places]).variance
+        return max(0.0, float((torch.cat(left) - now).mean()))
+
+    def _model(self, kernels: list[Kernel], items: Any) -> NoveltyModel:
+        """The model of all items but the last, whose ridge knows all."""
+        (kernel,) = kernels
+        kept = items[:-1].numpy() if torch.is_tensor(items) else items[:-1]
+        return NoveltyModel(WholeMap(kernel, kept, len(kept)), self.reg * float(kernel._diag(items).mean()))
 
     def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> np.ndarray:
         """What a function says of new items, tile by tile."""
@@ -182,11 +202,18 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
             ``k(x, x)`` with ``kernel="precomputed"``; None: the mean of the training items, with a warning where they
             differ.
         """
-        return -self._each(X, lambda new: new.variance, diag)
+        return -self._each(X, self.model_.scores, diag)
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """How like the training items each item is, shape (m,), between ``1 / (n + 1)`` and 1; see the class."""
-        return self._each(X, self.model_.p_values, diag)
+        found, joint = self._each(X, self.model_.p_values, diag), JointItems.of(self, [self._kernel_for(X)])
+        if joint is None:
+            return found
+        known = self._each(X, lambda new: new.known)
+        for place, (kernels, items) in joint.with_each(X, np.flatnonzero(~known)):
+            model = self._model(kernels, items)
+            found[place] = model.p_values(model.new(items[-1:]))[0]
+        return found
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``score_samples(X) - offset_``, shape (m,): negative for novel items."""

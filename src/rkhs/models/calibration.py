@@ -136,6 +136,7 @@ class NewItems:
     shares: Tensor  # (m, n): b, what each training row has of a value
     variance: Tensor  # (m,): posterior variance, with noise
     values: Tensor  # (m, r): coordinates of the predicted outputs
+    known: Tensor | None = None  # (m,): whether an item equals a training item, and is judged without it
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,7 @@ class NoveltyModel(GramModel):
 
     ridge: float
     gram: np.ndarray | None = None  # (n, n) where the items are not held
+    shift: float = 0.0  # what the variance of a training item lacks because scales were estimated from it too
 
     def check_stored(self) -> None:
         """The matrix must be one of the items, symmetric."""
@@ -55,6 +56,7 @@ class NoveltyModel(GramModel):
         d = (self.kernel._diag(items) if diagonal is None else diagonal).cpu().double()
         found, known = self.calibration.new(raw, d), _same(raw, d, K.diagonal())
         rows = known.any(1)
+        found = replace(found, known=rows)
         found.variance[rows] = 1.0 / self.calibration.precision[known.double().argmax(1)[rows]]
         found.shares[rows] = 0.0
         return found
@@ -73,9 +75,13 @@ class NoveltyModel(GramModel):
         """Shape (m,)."""
         return self.calibration.p_values(new, self._distinct[2])
 
+    def scores(self, new: NewItems) -> Tensor:
+        """Posterior variances (m,) as scales give them that were estimated without the item."""
+        return new.variance if new.known is None else new.variance + self.shift * new.known
+
     def limit(self, alpha: float) -> float:
-        """The posterior variance above which an item is stranger than all but a share of the training items."""
-        own, (_, _, counts) = 1.0 / self.calibration.precision, self._distinct
+        """The score above which an item is stranger than all but a share of the training items."""
+        own, (_, _, counts) = 1.0 / self.calibration.precision + self.shift, self._distinct
         values = torch.repeat_interleave(own, counts.long()).sort(descending=True).values
         needed = rows_at_least(1.0 - alpha, len(values))
         return float(values[needed - 1]) if needed > 0 else sys.float_info.max

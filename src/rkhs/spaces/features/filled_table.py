@@ -175,6 +175,22 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 found[:, j] = column.get("value")
         return found
 
+    def known_cells(self) -> list[tuple[Any, ...]]:
+        """Cells of the known rows: NaN or None at gaps, and a text of its own for one that has no column."""
+        cells, place = self.inverse_transform(self.rows_), 0
+        for j, column in enumerate(self.columns_):
+            part = self.rows_[:, place : place + _width(column)]
+            place += _width(column)
+            if column["kind"] == "text":
+                lone = (part * column["scale"] + column["shares"]).max(1) < 0.5
+                cells[lone, j] = [f"\0{i}" for i in np.flatnonzero(lone)]
+                cells[np.isnan(part).any(1), j] = None
+        return list(map(tuple, cells))
+
+    def like(self, rows: list[tuple[Any, ...]]) -> FilledTable:
+        """A table with the same parameters, fitted to other rows."""
+        return FilledTable(self.n_neighbors, self.max_levels, self.max_rows).fit(rows)
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of numbers; those of texts are ``column=text``.
 

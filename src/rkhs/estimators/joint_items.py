@@ -1,0 +1,83 @@
+"""Scales and bandwidths in which a new item takes part, so that it and the training items are exchangeable.
+
+Means and scales of ``d`` columns that were estimated from ``n`` training rows know these rows and no other: under them
+a training row has a squared length of ``d`` on average, and a new one of ``d (1 + 4 / n)``, where the spread is ``(2
+d)^1/2``. Where this is much, what is estimated is estimated from the training items and the new one, once for each new
+item. All ``n + 1`` then play the same part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from rkhs._core.arrays import ColumnScaling
+from rkhs.estimators.base import KernelEstimator
+from rkhs.kernels import Kernel
+
+_LEAK = 0.05  # spreads of a squared length: a smaller difference is not seen in p-values
+
+
+@dataclass(frozen=True, eq=False)
+class JointItems:
+    """The training items of an estimator, as they were before anything was estimated from them."""
+
+    estimator: KernelEstimator
+    kernels: Sequence[Kernel]  # not resolved
+    known: Any  # (n, d) tensor, list of n objects, or list of n rows of a table
+
+    @classmethod
+    def of(cls, estimator: KernelEstimator, kernels: Sequence[Kernel]) -> Self | None:
+        """None where nothing was estimated from the items, or so little that nothing is seen of it."""
+        kept, kernel = estimator.model_.map.kept, estimator.kernel_
+        fitted = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+        if kept is None:
+            return None
+        scaled = estimator._columns in ("scaled", "filled")
+        if not scaled and list(kernels) == fitted:
+            return None
+        columns = len(kept[0]) if scaled or isinstance(kept[0], tuple) else 1  # one bandwidth, or cells of a table
+        if (8.0 * columns) ** 0.5 < _LEAK * len(kept):
+            return None
+        if estimator.filling_ is not None:
+            return cls(estimator, kernels, estimator.filling_.known_cells())
+        vectors = fitted[0].domain == "vectors"
+        return cls(estimator, kernels, torch.as_tensor(kept).double() if vectors else kept)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    @property
+    def kept(self) -> Any:
+        """The training items as the fit read them."""
+        kept = self.estimator.model_.map.kept
+        return torch.as_tensor(kept) if isinstance(kept, np.ndarray) else np.array([*kept, None], dtype=object)[:-1]
+
+    def with_each(self, X: Any, places: Sequence[int]) -> Iterator[tuple[int, tuple[list[Kernel], Any]]]:
+        """For each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
+        table = self.estimator.filling_
+        items: Any = self.estimator._read_new(X) if table is None else table._read(X)
+        for place in places:
+            item = items[place]
+            rows = torch.cat([self.known, item[None].double().cpu()]) if torch.is_tensor(item) else [*self.known, item]
+            yield place, self._in_units(rows, rows)
+
+    def without_each(self, places: Sequence[int]) -> Iterator[tuple[list[Kernel], Any]]:
+        """For some of the training items the kernels that the others resolve, and all n items, this one last."""
+        for place in places:
+            order = [i for i in range(len(self)) if i != place]
+            rows = self.known[[*order, place]] if torch.is_tensor(self.known) else [self.known[i] for i in [*order, place]]
+            yield self._in_units(rows, rows[:-1])
+
+    def _in_units(self, rows: Any, among: Any) -> tuple[list[Kernel], Any]:
+        """Rows in the units, and kernels with the bandwidths, that some of them give."""
+        table, count = self.estimator.filling_, len(among)
+        if table is not None:
+            rows = torch.as_tensor(table.like(among).transform(rows))
+        elif self.estimator._columns == "scaled":
+            rows = torch.as_tensor(ColumnScaling.of(among.numpy()).apply(rows.numpy()))
+        return [kernel.resolve(rows[:count]) for kernel in self.kernels], rows
