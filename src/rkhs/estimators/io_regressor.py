@@ -27,6 +27,7 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
 from rkhs.models import MemberSets
+from rkhs.models.chosen import chosen_members
 from rkhs.outputs import RKHS
 from rkhs.selection.candidate_sets import check_places_of, label_limit, likely_candidates
 from rkhs.spaces.features.base import check_items_stored
@@ -370,14 +371,14 @@ class InputOutputKernelRegressor(KernelMachine):
         if candidates is None and self.multilabel_:
             return self._label_sets(found, coverage)
         kernels = self._candidate_kernels(len(found.items), candidates, diag, per_sample=per_sample)
-        members = []
-        for new in found.tiles():
-            for row in range(len(new.values)):
+        members, distances = [], self.output_.squared_distances
+        tiles = found.settings() if found.exact else ([(found.calibration, new)] for new in found.tiles())
+        for settings in tiles:
+            for row in range(len(settings[0][1].values)):
                 K, diagonal = next(kernels)
-                squares = self.output_.squared_distances(new.values[row : row + 1], K, diagonal, paired=False)[0]
-                E = self.output_.encode(K)
-                members.append(found.calibration.holds(new, row, E, squares, coverage))
-        return MemberSets(coverage, "at least", members)
+                squares = [distances(new.values[row : row + 1], K, diagonal, paired=False)[0] for _, new in settings]
+                members.append(chosen_members(settings, row, self.output_.encode(K), squares, coverage))
+        return MemberSets(coverage, "at least" if found.exact else "about", members)
 
     def _label_sets(self, found: LeftOutMachine, coverage: float) -> MemberSets:
         """Labels above the limit at which few true ones are missed, by left-out scores."""

@@ -51,11 +51,10 @@ class JointItems:
     def __len__(self) -> int:
         return len(self.known)
 
-    @property
-    def kept(self) -> Any:
-        """The training items as the fit read them."""
+    def kept(self, places: Sequence[int]) -> Any:
+        """Some training items as the fit read them."""
         kept = self.estimator.model_.map.kept
-        return torch.as_tensor(kept) if isinstance(kept, np.ndarray) else np.array([*kept, None], dtype=object)[:-1]
+        return _some(torch.as_tensor(kept) if isinstance(kept, np.ndarray) else kept, places)
 
     def with_each(self, X: Any, places: Sequence[int]) -> Iterator[tuple[int, tuple[list[Kernel], Any]]]:
         """For each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
@@ -69,8 +68,7 @@ class JointItems:
     def without_each(self, places: Sequence[int]) -> Iterator[tuple[list[Kernel], Any]]:
         """For some of the training items the kernels that the others resolve, and all n items, this one last."""
         for place in places:
-            order = [i for i in range(len(self)) if i != place]
-            rows = self.known[[*order, place]] if torch.is_tensor(self.known) else [self.known[i] for i in [*order, place]]
+            rows = _some(self.known, [*(i for i in range(len(self)) if i != place), place])
             yield self._in_units(rows, rows[:-1])
 
     def _in_units(self, rows: Any, among: Any) -> tuple[list[Kernel], Any]:
@@ -81,3 +79,7 @@ class JointItems:
         elif self.estimator._columns == "scaled":
             rows = torch.as_tensor(ColumnScaling.of(among.numpy()).apply(rows.numpy()))
         return [kernel.resolve(rows[:count]) for kernel in self.kernels], rows
+
+
+def _some(items: Any, places: Sequence[int]) -> Any:
+    return items[places] if torch.is_tensor(items) else [items[place] for place in places]

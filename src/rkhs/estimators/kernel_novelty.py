@@ -162,7 +162,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         """What variances of training items lack, on average: some of them as the others alone see them."""
         places = np.unique(np.linspace(0, len(joint) - 1, _LOOKED_AT).astype(int))
         left = [self._model(*one).new(one[1][-1:]).variance for one in joint.without_each(places)]
-        now = self.model_.new(joint.kept[places]).variance
+        now = self.model_.new(joint.kept(places)).variance
         return max(0.0, float((torch.cat(left) - now).mean()))
 
     def _model(self, kernels: list[Kernel], items: Any) -> NoveltyModel:

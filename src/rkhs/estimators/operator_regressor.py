@@ -201,6 +201,9 @@ class OperatorKernelRegressor(DualRegressor):
         terms = "one" if len(pairs) == 1 else "several"
         check_combination("OperatorKernelRegressor", self.get_params(deep=False), terms=terms)
 
+    def _asked_kernel(self, X: Any) -> OperatorKernel:
+        return read_operator_kernel(self.kernel, self.operator, X)
+
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         if isinstance(self.storage, Storage):
             raise InputError(f"path needs storage='dense'; got {self.storage!r}. Fit one setting after the other")

@@ -202,6 +202,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
             self.at_edge_ |= open_ends(mean[:, r, j], float(np.nanmax(mean)), "gamma", ("first", "last"))
         warn_of_edges(self)
         self._take(self._chosen(self.losses_[j]), X, y, sample_weight)
+        alone = closed and together is None and len(np.unique(training.groups)) == len(training)
+        self._compared_regs = self.regs_ if alone else self.regs_[:0]
         return self
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
@@ -258,6 +260,12 @@ class OperatorKernelRegressorCV(VectorRegressor):
         model, names = self._chosen(self.loss_), self.get_params(deep=False)
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
         return model
+
+    def _compared_kernels(self) -> list[OperatorKernel]:
+        return [kernel.resolve(self._support()) for kernel in self._kernels()[1]]
+
+    def _asked_kernel(self, X: Any) -> OperatorKernel:
+        return read_operator_kernel(self._chosen_kernel, None, X)
 
     def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:
         """The bandwidths, and one kernel for each."""

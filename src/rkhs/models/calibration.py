@@ -198,10 +198,26 @@ class Calibration:
         needed = rows_at_least(coverage, n)
         if needed < 1:
             return np.array([[-np.inf, np.inf]]).repeat(m, 0)
-        moved, radii = (new.shares * self.residuals[:, 0]).numpy(), self._radii(new).numpy()
-        lower, upper = np.sort(-moved - radii, 1), np.sort(radii - moved, 1)
+        values = new.values.numpy()
+        lower, upper = (np.sort(part - values, 1) for part in self.row_ends(new))
         ends = _first_with(lower, upper, needed), -_first_with(-upper[:, ::-1], -lower[:, ::-1], needed)
         return np.stack(ends, 1)
+
+    def row_ends(self, new: NewItems) -> tuple[np.ndarray, np.ndarray]:
+        """Ends (m, n) of the interval of one output in which each row is at least as strange."""
+        middle, radii = new.values - new.shares * self.residuals[:, 0], self._radii(new)
+        return (middle - radii).numpy(), (middle + radii).numpy()
+
+    def left_out_error(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
+        """``c`` (m,), ``g`` (m, r) and ``a`` (m,): ``c + <g, t> + a <t, t>`` is the left-out error of n + 1 rows.
+
+        The last is a new row whose output is its value plus ``t``.
+        """
+        own, b, d = self.precision, new.shares, new.variance[:, None]
+        each = (own + b * b / d) ** -2.0
+        constant = each @ (own**2 * (self.residuals**2).sum(1))
+        slope = (-2.0 * each * own * b / d) @ self.residuals
+        return constant, slope, 1.0 + (each * (b / d) ** 2).sum(1)
 
     def ball(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,), in coordinates, of balls around the values that hold the exact sets."""

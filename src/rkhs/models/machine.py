@@ -128,29 +128,45 @@ class MachineModel(Stored):
             )
         if gram is None:
             return self._calibration
-        C, n = torch.as_tensor(self.coefficients).double(), self.map.width
-        K, ridge = gram.cpu().double(), n * self.reg
-        mean = getattr(self.output, "mean", None)
-        return Calibration.of(K, K @ C + ridge * C, ridge, mean=mean is not None and bool(np.any(mean)))
+        return self.with_setting(gram.cpu().double(), gram.cpu().double(), self.reg)
+
+    def with_setting(self, K: Tensor, other: Tensor, reg: float) -> Calibration:
+        """What a machine says of the same targets that has another Gram matrix and ``reg``; the first is its own."""
+        C, n, mean = torch.as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
+        U = K @ C + n * self.reg * C
+        return Calibration.of(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
 
     @cached_property
     def _calibration(self) -> Calibration:
+        return self.calibrated(self.gram())
+
+    def gram(self) -> Tensor:
+        """Gram matrix (n, n) of the training items, in float64."""
         if self.map.kept is None:
             raise InputError(
                 "gram must be the Gram matrix (n, n) of the fit: a model of kernel='precomputed' does not hold it"
             )
         grams = [GramOf(term.kernel, self.map.kept, self.coefficients)() for term in self.kernel.pairs]
-        return self.calibrated(torch.stack(grams).sum(0))
+        return torch.stack(grams).sum(0).cpu().double()
 
-    def new_items(self, calibration: Calibration, items: Items, diagonal: Tensor | None = None) -> NewItems:
-        """New items as the calibrated machine sees them; ``diagonal`` (m,) where items are kernel values."""
+    def with_kernel(self, kernel: OperatorKernel) -> Self:
+        """The model that reads items through another resolved kernel."""
+        items = WholeMap(kernel.pairs[0].kernel, self.map.kept, self.map.width)
+        return replace(self, kernel=kernel, map=items)
+
+    def values_of(self, items: Items, diagonal: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Kernel values (m, n) of items with the training items, and (m,) with themselves, where these are not known."""
         K = torch.stack(self.raw(items)).sum(0)
         found = (
             torch.stack([term.kernel._diag(items) for term in self.kernel.pairs]).sum(0)
             if diagonal is None
             else diagonal
         )
-        return calibration.new(K, found)
+        return K, found
+
+    def new_items(self, calibration: Calibration, items: Items, diagonal: Tensor | None = None) -> NewItems:
+        """New items as the calibrated machine sees them; ``diagonal`` (m,) where items are kernel values."""
+        return calibration.new(*self.values_of(items, diagonal))
 
     def in_units(self, differences: Tensor) -> np.ndarray:
         """Differences (m, r) of coordinates as differences (m, q) of outputs."""

@@ -18,6 +18,7 @@ from rkhs._core.config import RegressorMixin
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.joint_items import JointItems
 from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSolverLike
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
@@ -116,6 +117,8 @@ class KernelMachine(KernelEstimator):
         return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
 
     reg_: float = field(init=False)
+    _compared_regs: np.ndarray | None = None
+    """Of each compared kernel, where each row was left out alone; empty where settings were chosen in another way."""
     leave_one_out_error_: float | None = field(init=False)
 
     @property
@@ -130,11 +133,11 @@ class KernelMachine(KernelEstimator):
 
     def _choose_reg(self, regression: Regression | None = None, together: np.ndarray | None = None) -> None:
         """By the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
-        self.reg_, self.leave_one_out_error_ = FIXED_REG, None
+        self.reg_, self.leave_one_out_error_, self._compared_regs = FIXED_REG, None, None
         if not self._chooses:
             self.reg_ = check_number(self.reg, "reg", above=0.0, names=("auto",))
         elif regression is not None:
-            self.reg_, self.leave_one_out_error_ = regression.chosen_reg(as_loss(self.loss), together)
+            self.reg_, self.leave_one_out_error_, self._compared_regs = regression.chosen_reg(as_loss(self.loss), together)
 
     def _read_groups(
         self, groups: ArrayLike | None, training: Training, kernel: OperatorKernel, *, closed: bool = True
@@ -296,10 +299,23 @@ class VectorRegressor(RegressorMixin, KernelMachine):
 
         For items like the training ones it is at most ``alpha`` with probability at most ``alpha``. It compares
         posterior variances with each row left out, as :class:`~rkhs.KernelNovelty`, with the kernel and ``reg`` of the
-        machine. Parameters, errors and cost as in :meth:`predict_set`.
+        machine, and as there a new row takes part in the scales of columns, in O(n^2 d + n^3), where these were
+        estimated from few rows. Parameters and errors as in :meth:`predict_set`.
         """
         found = LeftOutMachine(self, self.model_, X, diag, gram)
-        return found.each(found.calibration.p_values)
+        joint = JointItems.of(self, [term.kernel for term in self._asked_kernel(X).pairs])
+        if joint is None:
+            return found.each(found.calibration.p_values)
+        places = range(len(found.items))
+        return np.array([found.joint_p_value(*one) for _, one in joint.with_each(X, places)])
+
+    def _compared_kernels(self) -> list[OperatorKernel]:
+        """The kernels that the fit chose among, resolved."""
+        return [self.kernel_]
+
+    def _asked_kernel(self, X: Any) -> OperatorKernel:
+        """The kernel before anything was estimated from training items, where the fit remembers it."""
+        return self.kernel_
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""

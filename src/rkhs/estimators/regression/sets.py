@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,8 +16,14 @@ from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.kernels import Kernel
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
 from rkhs.models.calibration import conformal_rank, lengths
+from rkhs.models.chosen import Setting, chosen_interval
+from rkhs.models.kept import clipped_gram
+from rkhs.selection.operator_path import regs_above_rounding
+
+_MOST_ROWS = 500  # with more rows a choice changes a coverage by less than is seen, and all settings take long
 
 SetShape = Literal["auto", "box", "ball", "ellipsoid"]
 
@@ -32,9 +39,10 @@ class LeftOutMachine:
         diag: ArrayLike | None = None,
         gram: ArrayLike | None = None,
     ) -> None:
+        self.machine = machine
         self.model, self.items = model, machine._read_new(X)
         self.diagonal: Tensor | None = None
-        K = None
+        self.K = K = None
         if gram is not None:
             if model.kernel.domain != "gram":
                 raise InputError("gram must be None: the model holds its training items; got a matrix")
@@ -42,6 +50,7 @@ class LeftOutMachine:
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, self.items, K.diagonal().numpy())
+            self.K = K.cpu().double()
         self.calibration: Calibration = self.model.calibrated(K)
 
     @property
@@ -55,6 +64,49 @@ class LeftOutMachine:
             diagonal = None if self.diagonal is None else self.diagonal[tile]
             yield self.model.new_items(self.calibration, self.items[tile], diagonal)
 
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the choice of settings can take part in sets, where they were chosen at all."""
+        compared = self.machine._compared_regs
+        return compared is None or (len(compared) > 0 and self.model.map.width <= _MOST_ROWS)
+
+    @property
+    def promise(self) -> str:
+        """Of sets that use the chosen settings as if they had been given."""
+        return "at least" if self.machine._compared_regs is None else "about"
+
+    @cached_property
+    def _compared(self) -> list[tuple[MachineModel, list[Calibration]]]:
+        """The machines of all settings that were compared, kernel by kernel; of the fitted one where none were."""
+        compared, K = self.machine._compared_regs, self.model.gram() if self.K is None else self.K
+        if compared is None:
+            return [(self.model, [self.calibration])]
+        found = []
+        for kernel, regs in zip(self.machine._compared_kernels(), compared, strict=True):
+            model = self.model if self.K is not None else self.model.with_kernel(kernel)
+            other = K if self.K is not None else model.gram()
+            usable = regs_above_rounding(regs, other, torch.ones(1))
+            found.append((model, [self.model.with_setting(K, other, float(reg)) for reg in usable]))
+        return found
+
+    def settings(self) -> Iterator[list[Setting]]:
+        """Each compared machine and the new items as it sees them, tile by tile."""
+        count = sum(len(machines) for _, machines in self._compared)
+        for tile in tiles(len(self.items), tile_rows(8 * count * self.model.map.width)):
+            found: list[Setting] = []
+            for model, machines in self._compared:
+                values = model.values_of(self.items[tile], None if self.diagonal is None else self.diagonal[tile])
+                found += [(one, one.new(*values)) for one in machines]
+            yield found
+
+    def joint_p_value(self, kernels: Sequence[Kernel], items: Any) -> float:
+        """Of the last of some items, among the others, by the ridge of the machine."""
+        like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
+        K = torch.stack([clipped_gram(kernel, items, like) for kernel in kernels]).sum(0)
+        mean = bool(self.calibration.mean_variance)
+        others = Calibration.of(K[:-1, :-1], K.new_zeros(len(K) - 1, 1), ridge, mean=mean)
+        return float(others.p_values(others.new(K[-1:, :-1], K.diagonal()[-1:]))[0])
+
     def each(self, function: Callable[[NewItems], Any]) -> np.ndarray:
         """What a function says of the new items, in one array."""
         return np.concatenate([np.asarray(function(new)) for new in self.tiles()])
@@ -65,20 +117,29 @@ def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> Pr
     model, calibration = found.model, found.calibration
     center = found.each(lambda new: model.outputs(new.values))
     if shape == "ball":
-        return PredictionSets(
-            coverage, "at least", center, radius=found.each(lambda new: calibration.ball(new, coverage))
-        )
+        radius = found.each(lambda new: calibration.ball(new, coverage))
+        return PredictionSets(coverage, found.promise, center, radius=radius)
     if shape == "ellipsoid":
         B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
         metric, unit = _unit_metric(B.T @ calibration.moments.numpy() @ B)
         radius = unit * found.each(lambda new: calibration.ellipsoid(new, coverage))
-        return PredictionSets(coverage, "at least", center, radius=radius, metric=metric)
+        return PredictionSets(coverage, found.promise, center, radius=radius, metric=metric)
     residuals = found.residuals
     if residuals.shape[1] == 1:
-        ends = found.each(lambda new: calibration.interval(new, coverage)).reshape(-1, 2, *center.shape[1:])
-        return PredictionSets(coverage, "at least", center, center + ends[:, 0], center + ends[:, 1])
+        ends = _interval_ends(found, coverage).reshape(-1, 2, *center.shape[1:])
+        promise = "at least" if found.exact else "about"
+        return PredictionSets(coverage, promise, center, center + ends[:, 0], center + ends[:, 1])
     half = found.each(lambda new: calibration.band(residuals, new, coverage))
     return PredictionSets(coverage, "about", center, center - half, center + half)
+
+
+def _interval_ends(found: LeftOutMachine, coverage: float) -> np.ndarray:
+    """Ends (m, 2) of the intervals of one output, less its predicted value, which they hold."""
+    if found.promise == "at least" or not found.exact:
+        return found.each(lambda new: found.calibration.interval(new, coverage))
+    ends = np.concatenate([chosen_interval(settings, coverage) for settings in found.settings()])
+    ends -= found.each(lambda new: new.values)
+    return np.stack([np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)], 1)
 
 
 def split_sets(

@@ -85,10 +85,13 @@ class Regression:
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
-    def chosen_reg(self, loss: Loss, together: np.ndarray | None) -> tuple[float, float | None]:
-        """The regulariser with the least error of rows, or groups, left out, by the squared loss, and its share."""
+    def chosen_reg(self, loss: Loss, together: np.ndarray | None) -> tuple[float, float | None, np.ndarray | None]:
+        """The regulariser with the least error of rows, or groups, left out, by the squared loss, its share, and all.
+
+        There are none to name (an empty array) where a row was not left out alone.
+        """
         if len(self.grams) > 1 or not isinstance(loss, Squared):
-            return FIXED_REG, None
+            return FIXED_REG, None, None
         K, (A,), U = self.grams[0], self.operators, self.targets
         values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
         unit = float(K.diagonal().mean()) * float(values.max() if len(values) else 1.0)
@@ -103,7 +106,9 @@ class Regression:
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, together)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
-        return float(regs[best]), errors[best] / (float(w @ (U * U).sum(1)) or 1.0)
+        alone = groups is not None and len(np.unique(groups)) == len(self.targets)
+        share = errors[best] / (float(w @ (U * U).sum(1)) or 1.0)
+        return float(regs[best]), share, regs[None] if alone else regs[:0]
 
     def problem(self, losses: Loss | list[Loss], regs: float | list[float]) -> DualProblem:
         """The dual problem, or a batch of them."""
