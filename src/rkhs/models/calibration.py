@@ -150,6 +150,7 @@ class Calibration:
     mean_variance: float
     ridge: float
     moments: Tensor  # (r, r): S
+    log_determinant: float  # of the Gram matrix with its ridge and, where there is one, the mean
 
     @classmethod
     def of(cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool) -> Calibration:
@@ -159,15 +160,17 @@ class Calibration:
             raise InputError(f"X must have at least 3 rows to leave each out in turn; got {n}")
         K, U = K.double().clone(), U.double()
         K.diagonal().add_(ridge)
-        P = torch.cholesky_inverse(cholesky(K, name="the Gram matrix of the training items")[0])
+        L = cholesky(K, name="the Gram matrix of the training items")[0]
+        P, determinant = torch.cholesky_inverse(L), 2.0 * float(L.diagonal().log().sum())
         shares, variance = P.new_zeros(n), 0.0
         if mean:
             column = P.sum(1)
             variance = 1.0 / float(column.sum())
             shares = column * variance
             P = P - column[:, None] * shares
+            determinant -= math.log(variance)
         dual = P @ U
-        return cls(P, dual / P.diagonal()[:, None], shares, shares @ U, variance, ridge, U.mT @ dual)
+        return cls(P, dual / P.diagonal()[:, None], shares, shares @ U, variance, ridge, U.mT @ dual, determinant)
 
     @property
     def precision(self) -> Tensor:
@@ -208,16 +211,14 @@ class Calibration:
         middle, radii = new.values - new.shares * self.residuals[:, 0], self._radii(new)
         return (middle - radii).numpy(), (middle + radii).numpy()
 
-    def left_out_error(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
-        """``c`` (m,), ``g`` (m, r) and ``a`` (m,): ``c + <g, t> + a <t, t>`` is the left-out error of n + 1 rows.
+    def unlikelihood(self, new: NewItems) -> tuple[Tensor, Tensor]:
+        """Numbers ``c`` and ``a`` of shape (m,): the n + 1 rows are the less likely, the larger ``c + a ||y - h||^2``.
 
-        The last is a new row whose output is its value plus ``t``.
+        It grows with minus the logarithm of the marginal likelihood, at its best scale of the outputs.
         """
-        own, b, d = self.precision, new.shares, new.variance[:, None]
-        each = (own + b * b / d) ** -2.0
-        constant = each @ (own**2 * (self.residuals**2).sum(1))
-        slope = (-2.0 * each * own * b / d) @ self.residuals
-        return constant, slope, 1.0 + (each * (b / d) ** 2).sum(1)
+        rank = len(self.inverse) + (self.mean_variance == 0.0)
+        unit = ((new.variance.log() + self.log_determinant) / rank).exp()
+        return unit * self.moments.trace(), unit / new.variance
 
     def ball(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,), in coordinates, of balls around the values that hold the exact sets."""

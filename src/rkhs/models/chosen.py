@@ -1,10 +1,11 @@
 """Sets of a machine whose setting is chosen with the new row among the others: exact, however few rows there are.
 
 A setting that was chosen on the n training rows knows them and not the new row. Here each output y that the new row
-could have chooses the setting with the least left-out error of all n + 1 rows. With ``t = y - h`` the left-out
-residuals of one setting are ``t`` itself and ``(A_ii e_i - b_i t / d) / (A_ii + b_i^2 / d)``, so that its error is
-``c + <g, t> + a <t, t>``, and the outputs that choose it are those where this is the least. Of these the set holds those
-that the exact set of this setting holds. Setting and scores do not depend on the order of the n + 1 rows.
+could have chooses the setting under which all n + 1 rows are the most likely. With the determinant D of their Gram
+matrix, ``D^(1 / (n + 1)) (tr S + ||y - h||^2 / d)`` is then the least of all settings: a quadratic function of y. Of
+the outputs that choose a setting the set holds those that the exact set of this setting holds. Neither setting nor
+scores depend on the order of the n + 1 rows. The left-out error is a quadratic function too, but an output that is far
+off then chooses machines that interpolate, whose sets reach far: intervals were 3 to 9 times as wide with 19 to 59 rows.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ def chosen_interval(settings: Sequence[Setting], coverage: float) -> np.ndarray:
     if needed < 1:
         return np.array([[-np.inf, np.inf]]).repeat(m, 0)
     ends = [machine.row_ends(new) for machine, new in settings]
-    lower, upper = (np.sort(np.stack(part, 1), 2) for part in zip(*ends, strict=True))  # (m, s, n)
-    errors = np.stack([_polynomials(*setting) for setting in settings], 1)  # (m, s, 3)
-    return np.array([_hull(*row, needed) for row in zip(errors, lower, upper, strict=True)])
+    lower, upper = (np.stack(part, 1) for part in zip(*ends, strict=True))  # (m, s, n)
+    parts = [(*machine.unlikelihood(new), new.values[:, 0]) for machine, new in settings]
+    constant, curvature, values = (np.stack(part, 1) for part in zip(*parts, strict=True))  # (m, s)
+    rows = zip(constant, curvature, values, lower, upper, strict=True)
+    return np.array([_hull(*row, needed) for row in rows])
 
 
 def chosen_members(
@@ -43,9 +46,8 @@ def chosen_members(
     """Which candidates of coordinates (c, r), at squared distances (c,) from each setting's value, a set holds."""
     errors, inside = [], []
     for (machine, new), near in zip(settings, squares, strict=True):
-        constant, slope, curvature = machine.left_out_error(new)
-        t = E.double() - new.values[row]
-        errors.append((constant[row] + t @ slope[row] + curvature[row] * near.double()).numpy())
+        constant, curvature = machine.unlikelihood(new)
+        errors.append((constant[row] + curvature[row] * near.double()).numpy())
         inside.append(machine.holds(new, row, E, near, coverage))
     return np.asarray((np.stack(inside) & _least(np.stack(errors))).any(0))
 
@@ -55,29 +57,31 @@ def _least(errors: np.ndarray) -> np.ndarray:
     return errors <= errors.min(0) * _TIE
 
 
-def _polynomials(machine: Calibration, new: NewItems) -> np.ndarray:
-    """Coefficients (m, 3), the highest power first, of left-out errors as functions of the one output."""
-    c, g, a = (part.numpy().reshape(-1) for part in machine.left_out_error(new))
-    h = new.values[:, 0].numpy()
-    return np.stack([a, g - 2.0 * a * h, c - g * h + a * h * h], 1)
-
-
-def _hull(errors: np.ndarray, lower: np.ndarray, upper: np.ndarray, needed: int) -> tuple[float, float]:
+def _hull(
+    c: np.ndarray, a: np.ndarray, h: np.ndarray, lower: np.ndarray, upper: np.ndarray, needed: int
+) -> tuple[float, float]:
     """The least and the largest output of the set: ends of intervals of rows, or points where the choice changes."""
-    first, second = np.triu_indices(len(errors), 1)
-    found, changes = [], _roots(errors[first] - errors[second])
-    for setting, (begins, ends) in enumerate(zip(lower, upper, strict=True)):
+
+    def errors(y: np.ndarray) -> np.ndarray:
+        return c[:, None] + a[:, None] * (y - h[:, None]) ** 2
+
+    # Within the ends of its intervals a setting is not chosen if it is nowhere as good as the best is everywhere.
+    reach = np.maximum(errors(lower.min(1)), errors(upper.max(1))).min(0)
+    first, second = np.triu_indices(len(c), 1)
+    found, changes = [], _roots(np.stack([a, -2.0 * a * h, c + a * h * h], 1)[[first, second]])
+    for setting in np.flatnonzero(c <= reach * _TIE):
+        begins, ends = np.sort(lower[setting]), np.sort(upper[setting])
         y = np.concatenate([begins, ends, changes])
         alike = np.searchsorted(begins, y, side="right") - np.searchsorted(ends, y, side="left")
         y = y[alike >= needed]
-        found.append(y[_least(errors @ np.stack([y * y, y, np.ones_like(y)]))[setting]])
+        found.append(y[_least(errors(y))[setting]])
     points = np.concatenate(found)
     return (float(points.min()), float(points.max())) if len(points) else (np.inf, -np.inf)
 
 
-def _roots(quadratics: np.ndarray) -> np.ndarray:
-    """Real roots of polynomials (k, 3)."""
-    a, b, c = quadratics.T
+def _roots(pairs: np.ndarray) -> np.ndarray:
+    """Where two quadratic functions of coefficients (2, k, 3), the highest power first, are equal."""
+    a, b, c = (pairs[0] - pairs[1]).T
     with np.errstate(all="ignore"):
         half = -0.5 * (b + np.copysign(np.sqrt(b * b - 4.0 * a * c), b))
         roots = np.concatenate([half / a, c / half])
