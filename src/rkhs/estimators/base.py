@@ -97,6 +97,9 @@ class KernelEstimator(EngineThreads, WholeFits):
     column_scales_: np.ndarray | None = None
     filling_: FilledTable | None = None
     _kept_rows: np.ndarray | None = None  # training items of positive weight; None: all
+    # Pairs of a kernel (None: the fitted one) and the regularisers that a choice compared with it by each row left out
+    # alone; empty after other choices, None where nothing was chosen.
+    _compared: list[tuple[OperatorKernel | None, np.ndarray]] | None = None
     n_features_in_: int
     feature_names_in_: np.ndarray
     objective_: float

@@ -199,7 +199,7 @@ class FunctionalKernelRegressor(DualRegressor):
             raise InputError("y has gaps (NaN) in curves of weight zero only. Leave these curves out of X and y")
         choice = choose_for_curves(opened, kernels, weights, trim)
         self.reg_, self.inliers_, self.outlier_score_ = choice.reg, choice.inliers, choice.score
-        self._compared_regs = np.empty((0, 0))
+        self._compared = []
         self.leave_one_out_error_ = choice.error
         left_out = np.flatnonzero((weights > 0.0) & ~choice.inliers)
         even = sample_weight is None and not len(left_out)

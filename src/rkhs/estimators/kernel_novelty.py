@@ -160,7 +160,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     def _shift(self, joint: JointItems) -> float:
         """What variances of training items lack, on average: some of them as the others alone see them."""
-        places = np.unique(np.linspace(0, len(joint) - 1, _LOOKED_AT).astype(int))
+        places = np.unique(np.linspace(0, len(joint) - 1, _LOOKED_AT).astype(int)).tolist()
         left = [self._model(*one).new(one[1][-1:]).variance for one in joint.without_each(places)]
         now = self.model_.new(joint.kept(places)).variance
         return max(0.0, float((torch.cat(left) - now).mean()))
@@ -210,7 +210,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         if joint is None:
             return found
         known = self._each(X, lambda new: new.known)
-        for place, (kernels, items) in joint.with_each(X, np.flatnonzero(~known)):
+        for place, (kernels, items) in joint.with_each(X, np.flatnonzero(~known).tolist()):
             model = self._model(kernels, items)
             found[place] = model.p_values(model.new(items[-1:]))[0]
         return found

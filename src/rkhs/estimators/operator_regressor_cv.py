@@ -203,7 +203,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         warn_of_edges(self)
         self._take(self._chosen(self.losses_[j]), X, y, sample_weight)
         alone = closed and together is None and len(np.unique(training.groups)) == len(training)
-        self._compared_regs = self.regs_ if alone else self.regs_[:0]
+        kernels = [grid.kernel if len(grids) > 1 else None for grid in grids]
+        self._compared = list(zip(kernels, self.regs_, strict=True)) if alone else []
         return self
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
@@ -260,9 +261,6 @@ class OperatorKernelRegressorCV(VectorRegressor):
         model, names = self._chosen(self.loss_), self.get_params(deep=False)
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
         return model
-
-    def _compared_kernels(self) -> list[OperatorKernel]:
-        return [kernel.resolve(self._support()) for kernel in self._kernels()[1]]
 
     def _asked_kernel(self, X: Any) -> OperatorKernel:
         return read_operator_kernel(self._chosen_kernel, None, X)

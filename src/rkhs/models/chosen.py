@@ -5,7 +5,7 @@ could have chooses the setting under which all n + 1 rows are the most likely. W
 matrix, ``D^(1 / (n + 1)) (tr S + ||y - h||^2 / d)`` is then the least of all settings: a quadratic function of y. Of
 the outputs that choose a setting the set holds those that the exact set of this setting holds. Neither setting nor
 scores depend on the order of the n + 1 rows. The left-out error is a quadratic function too, but an output that is far
-off then chooses machines that interpolate, whose sets reach far: intervals were 3 to 9 times as wide with 19 to 59 rows.
+off then chooses machines that interpolate, whose sets reach far: intervals of 19 to 59 rows were 3 to 9 times as wide.
 """
 
 from __future__ import annotations

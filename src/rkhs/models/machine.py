@@ -132,6 +132,7 @@ class MachineModel(Stored):
 
     def with_setting(self, K: Tensor, other: Tensor, reg: float) -> Calibration:
         """What a machine says of the same targets that has another Gram matrix and ``reg``; the first is its own."""
+        assert self.reg is not None
         C, n, mean = torch.as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
         U = K @ C + n * self.reg * C
         return Calibration.of(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
@@ -155,7 +156,7 @@ class MachineModel(Stored):
         return replace(self, kernel=kernel, map=items)
 
     def values_of(self, items: Items, diagonal: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Kernel values (m, n) of items with the training items, and (m,) with themselves, where these are not known."""
+        """Kernel values (m, n) of items with the training items, and (m,) with themselves, if these are not known."""
         K = torch.stack(self.raw(items)).sum(0)
         found = (
             torch.stack([term.kernel._diag(items) for term in self.kernel.pairs]).sum(0)

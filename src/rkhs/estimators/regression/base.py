@@ -117,8 +117,6 @@ class KernelMachine(KernelEstimator):
         return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
 
     reg_: float = field(init=False)
-    _compared_regs: np.ndarray | None = None
-    """Of each compared kernel, where each row was left out alone; empty where settings were chosen in another way."""
     leave_one_out_error_: float | None = field(init=False)
 
     @property
@@ -133,11 +131,12 @@ class KernelMachine(KernelEstimator):
 
     def _choose_reg(self, regression: Regression | None = None, together: np.ndarray | None = None) -> None:
         """By the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
-        self.reg_, self.leave_one_out_error_, self._compared_regs = FIXED_REG, None, None
+        self.reg_, self.leave_one_out_error_, self._compared = FIXED_REG, None, None
         if not self._chooses:
             self.reg_ = check_number(self.reg, "reg", above=0.0, names=("auto",))
         elif regression is not None:
-            self.reg_, self.leave_one_out_error_, self._compared_regs = regression.chosen_reg(as_loss(self.loss), together)
+            loss = as_loss(self.loss)
+            self.reg_, self.leave_one_out_error_, self._compared = regression.chosen_reg(loss, together)
 
     def _read_groups(
         self, groups: ArrayLike | None, training: Training, kernel: OperatorKernel, *, closed: bool = True
@@ -308,10 +307,6 @@ class VectorRegressor(RegressorMixin, KernelMachine):
             return found.each(found.calibration.p_values)
         places = range(len(found.items))
         return np.array([found.joint_p_value(*one) for _, one in joint.with_each(X, places)])
-
-    def _compared_kernels(self) -> list[OperatorKernel]:
-        """The kernels that the fit chose among, resolved."""
-        return [self.kernel_]
 
     def _asked_kernel(self, X: Any) -> OperatorKernel:
         """The kernel before anything was estimated from training items, where the fit remembers it."""

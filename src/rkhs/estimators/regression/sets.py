@@ -67,24 +67,24 @@ class LeftOutMachine:
     @cached_property
     def exact(self) -> bool:
         """Whether the choice of settings can take part in sets, where they were chosen at all."""
-        compared = self.machine._compared_regs
+        compared = self.machine._compared
         return compared is None or (len(compared) > 0 and self.model.map.width <= _MOST_ROWS)
 
     @property
     def promise(self) -> str:
         """Of sets that use the chosen settings as if they had been given."""
-        return "at least" if self.machine._compared_regs is None else "about"
+        return "at least" if self.machine._compared is None else "about"
 
     @cached_property
     def _compared(self) -> list[tuple[MachineModel, list[Calibration]]]:
         """The machines of all settings that were compared, kernel by kernel; of the fitted one where none were."""
-        compared, K = self.machine._compared_regs, self.model.gram() if self.K is None else self.K
+        compared, K = self.machine._compared, self.model.gram() if self.K is None else self.K
         if compared is None:
             return [(self.model, [self.calibration])]
         found = []
-        for kernel, regs in zip(self.machine._compared_kernels(), compared, strict=True):
-            model = self.model if self.K is not None else self.model.with_kernel(kernel)
-            other = K if self.K is not None else model.gram()
+        for kernel, regs in compared:
+            model = self.model if kernel is None else self.model.with_kernel(kernel)
+            other = K if kernel is None else model.gram()
             usable = regs_above_rounding(regs, other, torch.ones(1))
             found.append((model, [self.model.with_setting(K, other, float(reg)) for reg in usable]))
         return found

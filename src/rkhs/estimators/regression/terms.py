@@ -85,10 +85,10 @@ class Regression:
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
-    def chosen_reg(self, loss: Loss, together: np.ndarray | None) -> tuple[float, float | None, np.ndarray | None]:
+    def chosen_reg(self, loss: Loss, together: np.ndarray | None) -> tuple[float, float | None, Any]:
         """The regulariser with the least error of rows, or groups, left out, by the squared loss, its share, and all.
 
-        There are none to name (an empty array) where a row was not left out alone.
+        All are those of one kernel, in a list; it is empty where a row was not left out alone.
         """
         if len(self.grams) > 1 or not isinstance(loss, Squared):
             return FIXED_REG, None, None
@@ -108,7 +108,7 @@ class Regression:
         best = int(np.argmin(errors))
         alone = groups is not None and len(np.unique(groups)) == len(self.targets)
         share = errors[best] / (float(w @ (U * U).sum(1)) or 1.0)
-        return float(regs[best]), share, regs[None] if alone else regs[:0]
+        return float(regs[best]), share, [(None, regs)] if alone else []
 
     def problem(self, losses: Loss | list[Loss], regs: float | list[float]) -> DualProblem:
         """The dual problem, or a batch of them."""
