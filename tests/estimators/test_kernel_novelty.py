@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 from rkhs import KernelNovelty, load, save
 from rkhs.errors import InputError
+from rkhs.estimators.joint_items import JointItems
+from rkhs.features import FilledTable
 from rkhs.kernels import Gaussian, Tanimoto
 
 
@@ -29,6 +32,52 @@ def test_p_values_are_the_full_conformal_ones() -> None:
     X, new = rows(30), rows(20, 1) * 1.5
     model = KernelNovelty(Gaussian(0.05), reg=0.1).fit(X)
     assert model.p_values(new).tolist() == pytest.approx([brute(Gaussian(0.05), X, x, 0.1) for x in new])
+
+
+def among_all(rows: np.ndarray, reg: float = 0.01) -> float:
+    """The p-value of the last of some rows, where all of them give scales and bandwidth."""
+    Z = (rows - rows.mean(0)) / rows.std(0)
+    own = 1.0 / np.diag(np.linalg.inv(Gaussian("2*median").resolve(torch.as_tensor(Z))(Z) + reg * np.eye(len(Z))))
+    return float((own >= own[-1] * (1.0 - 1e-9)).mean())
+
+
+@pytest.mark.parametrize(("n", "d", "joint"), [(19, 60, True), (60, 4, True), (200, 4, False)])
+def test_a_new_row_takes_part_in_scales_and_bandwidth_where_these_are_of_few_rows(n: int, d: int, joint: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(n, d)), rng.normal(size=(8, d)) * 1.2
+    model = KernelNovelty().fit(X)
+    assert (JointItems.of(model, [Gaussian("2*median")]) is not None) == joint
+    if joint:
+        assert model.p_values(new) == pytest.approx([among_all(np.vstack([X, x])) for x in new])
+        assert (model.p_values(X[:3]) == model._each(X[:3], model.model_.p_values)).all()  # all rows are alike there
+    single = KernelNovelty(dtype="float32").fit(X)
+    assert single.p_values(new) == pytest.approx(model.p_values(new), abs=2.0 / n)
+
+
+@pytest.mark.parametrize("settings", [{}, {"columns": "filled"}, {"kernel": "mixed_table"}])
+def test_noise_in_many_columns_is_not_novel(settings: dict[str, Any]) -> None:
+    shares, predicted = [], []
+    for seed in range(12):
+        X = np.random.default_rng(seed).normal(size=(39, 150))
+        model = KernelNovelty(**settings).fit(X[:19])
+        shares.append((model.p_values(X[19:]) <= 0.05).mean())
+        predicted.append((model.predict(X[19:]) == -1).mean())
+    assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 12**0.5
+    assert np.mean(predicted) < 0.11
+
+
+def test_tables_of_texts_and_gaps_are_scaled_with_the_new_row() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(25, 3)).astype(object)
+    table = np.column_stack([numbers, rng.choice(["a", "b", "c"], 25), [f"lone {i}" for i in range(25)]])
+    table[3, 0], table[4, 3], table[5, 3] = None, None, "rare"
+    filled = FilledTable().fit(list(map(tuple, table[:20])))
+    for cells, given in zip(filled.known_cells(), table[:20], strict=True):
+        np.testing.assert_allclose(*(np.array(one[:3], dtype=float) for one in (cells, given)), rtol=1e-12)
+    again = filled.like(filled.known_cells())
+    np.testing.assert_allclose(again.rows_, filled.rows_, atol=1e-12)
+    p = KernelNovelty(columns="filled").fit(list(map(tuple, table[:20]))).p_values(list(map(tuple, table[20:])))
+    assert ((p > 0.0) & (p <= 1.0)).all()
 
 
 def test_rows_like_the_training_rows_are_rarely_novel_and_others_are() -> None:

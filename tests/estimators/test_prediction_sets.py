@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs import OperatorKernelRegressor, load, save
+from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV, load, save
 from rkhs.errors import InputError
+from rkhs.estimators.regression.terms import REGS
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian
 from rkhs.models import Calibration
@@ -108,6 +109,93 @@ def test_rows_that_the_fit_did_not_see_serve_every_loss_and_storage(shape: Any, 
         held.append(found.contains(Y[60:]).mean())
         assert found.promise == "at least"
     assert abs(np.mean(held) - 19 / 21) < 4.0 * np.std(held) / np.sqrt(draws)  # the 19th of 20 sorted scores
+
+
+def likeliest(K: np.ndarray, Y: np.ndarray, ridges: np.ndarray, *, mean: bool) -> tuple[int, np.ndarray]:
+    """The ridge under which all rows are the most likely, and how many rows are at least as strange as the last."""
+    found = []
+    for ridge in ridges:
+        A, W = inverse(K, ridge, mean=mean), K + ridge * np.eye(len(K))
+        rank, log = len(K) - mean, np.linalg.slogdet(W)[1] + (np.log(np.linalg.inv(W).sum()) if mean else 0.0)
+        strange = np.linalg.norm(A @ Y, axis=1) / np.sqrt(np.diag(A))
+        alike = int((strange[:-1] >= strange[-1] * (1.0 - 1e-9)).sum())
+        found.append((rank * np.log(np.trace(Y.T @ A @ Y)) + log, alike))
+    return int(np.argmin([one for one, _ in found])), np.array([alike for _, alike in found])
+
+
+@pytest.mark.parametrize("mean", [True, False])
+def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
+    X, y = made(19)
+    y, (new, _) = y - 100.0, made(4, seed=1)
+    model = OperatorKernelRegressor(Gaussian(0.4), center=mean).fit(X, y)
+    found = model.predict_set(new)
+    assert found.promise == "at least"
+    grid = np.linspace(-4.0, 4.0, 321)
+    for row, x in enumerate(new):
+        K = Gaussian(0.4)(np.vstack([X, x]))
+        held = []
+        for value in grid:
+            best, alike = likeliest(K, np.append(y, value)[:, None], 19.0 * REGS, mean=mean)
+            held.append(alike[best] >= 2)
+        assert found.lower is not None
+        assert found.upper is not None
+        center, inside = found.center[row], grid[held]
+        assert found.lower[row] == pytest.approx(min(inside.min(), center), abs=0.026)
+        assert found.upper[row] == pytest.approx(max(inside.max(), center), abs=0.026)
+
+
+def test_candidates_choose_reg_among_all_rows() -> None:
+    X, Y = made(19, q=2)
+    Y = np.round(Y - 100.0, 1)
+    new, candidates = made(6, seed=1)[0], np.round(made(30, q=2, seed=2)[1] - 100.0, 1)
+    model = InputOutputKernelRegressor(Gaussian(0.4), decoding="candidates").fit(X, Y)
+    found = model.predict_set(new, candidates)
+    assert found.promise == "at least"
+    for members, x in zip(found.members, new, strict=True):
+        K, expected = Gaussian(0.4)(np.vstack([X, x])), []
+        for one in candidates:
+            best, alike = likeliest(K, np.vstack([Y, one]), 19.0 * REGS, mean=True)
+            expected.append(alike[best] >= 2)
+        assert members.tolist() == expected
+
+
+@pytest.mark.parametrize("cls", [OperatorKernelRegressor, OperatorKernelRegressorCV])
+def test_intervals_of_few_rows_hold_what_they_promise_also_from_a_file(cls: Any, tmp_path: Path) -> None:
+    held = []
+    for seed in range(60):
+        X, y = made(29, seed=seed)
+        model = cls().fit(X[:9], y[:9])
+        held.append(model.predict_set(X[9:]).contains(y[9:]).mean())
+    assert np.mean(held) > 0.9 - 2.0 * np.std(held) / 60**0.5
+    fitted = getattr(model, "estimator_", model)
+    for one in (model, fitted):
+        save(one, tmp_path / "model.rkhs")
+        again, first = load(tmp_path / "model.rkhs").predict_set(X[9:]), model.predict_set(X[9:])
+        np.testing.assert_array_equal(again.upper, first.upper)
+        assert again.promise == "at least"
+
+
+def test_a_choice_that_cannot_take_part_in_a_set_promises_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    (X, y), new = made(30), made(4, seed=1)[0]
+    model = OperatorKernelRegressor().fit(X, y)
+    assert model.predict_set(new, shape="ball").promise == "about"
+    assert OperatorKernelRegressor(reg=1e-3).fit(X, y).predict_set(new, shape="ball").promise == "at least"
+    assert OperatorKernelRegressor().fit(X, y, groups=np.arange(30) // 2).predict_set(new).promise == "about"
+    twice = OperatorKernelRegressor().fit(np.vstack([X, X[:1]]), np.append(y, y[:1])).predict_set(new)
+    assert twice.promise == "about"
+    folds = OperatorKernelRegressorCV(cv=3).fit(X, y).predict_set(new)
+    assert folds.promise == "about"
+    monkeypatch.setattr("rkhs.estimators.regression.sets._MOST_ROWS", 29)
+    assert model.predict_set(new).promise == "about"
+
+
+def test_p_values_of_a_regressor_hold_where_columns_were_scaled_by_few_rows() -> None:
+    shares = []
+    for seed in range(12):
+        X = np.random.default_rng(seed).normal(size=(39, 200))
+        model = OperatorKernelRegressor(columns="scaled").fit(X[:19], X[:19, 0])
+        shares.append((model.p_values(X[19:]) <= 0.05).mean())
+    assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 12**0.5
 
 
 def test_a_ball_holds_the_exact_set() -> None:

@@ -203,8 +203,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         warn_of_edges(self)
         self._take(self._chosen(self.losses_[j]), X, y, sample_weight)
         alone = closed and together is None and len(np.unique(training.groups)) == len(training)
-        kernels = [grid.kernel if len(grids) > 1 else None for grid in grids]
-        self._compared = list(zip(kernels, self.regs_, strict=True)) if alone else []
+        compared = [grid.kernel if len(grids) > 1 else None for grid in grids]
+        self._compared = list(zip(compared, self.regs_, strict=True)) if alone else []
         return self
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
