@@ -126,11 +126,11 @@ def likeliest(K: np.ndarray, Y: np.ndarray, ridges: np.ndarray, *, mean: bool) -
 @pytest.mark.parametrize("mean", [True, False])
 def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
     X, y = made(19)
-    y, (new, _) = y - 100.0, made(4, seed=1)
+    y, (new, _) = y - 100.0, made(2, seed=1)
     model = OperatorKernelRegressor(Gaussian(0.4), center=mean).fit(X, y)
     found = model.predict_set(new)
     assert found.promise == "at least"
-    grid = np.linspace(-4.0, 4.0, 321)
+    grid = np.linspace(-4.0, 4.0, 161)
     for row, x in enumerate(new):
         K = Gaussian(0.4)(np.vstack([X, x]))
         held = []
@@ -140,14 +140,14 @@ def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
         assert found.lower is not None
         assert found.upper is not None
         center, inside = found.center[row], grid[held]
-        assert found.lower[row] == pytest.approx(min(inside.min(), center), abs=0.026)
-        assert found.upper[row] == pytest.approx(max(inside.max(), center), abs=0.026)
+        assert found.lower[row] == pytest.approx(min(inside.min(), center), abs=0.051)
+        assert found.upper[row] == pytest.approx(max(inside.max(), center), abs=0.051)
 
 
 def test_candidates_choose_reg_among_all_rows() -> None:
     X, Y = made(19, q=2)
     Y = np.round(Y - 100.0, 1)
-    new, candidates = made(6, seed=1)[0], np.round(made(30, q=2, seed=2)[1] - 100.0, 1)
+    new, candidates = made(3, seed=1)[0], np.round(made(30, q=2, seed=2)[1] - 100.0, 1)
     model = InputOutputKernelRegressor(Gaussian(0.4), decoding="candidates").fit(X, Y)
     found = model.predict_set(new, candidates)
     assert found.promise == "at least"
