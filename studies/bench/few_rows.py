@@ -1,10 +1,10 @@
 """Whether p-values and sets keep their promise with few rows, where scales, bandwidths and regularisers are estimated.
 
 Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--part novelty|sets|power]. Some minutes in all.
-novelty: pure noise, 20 new rows of the same law a draw: the share with p at most .05, over draws, with its standard
-error; of ``KernelNovelty()``, of its ``predict``, of ``rkhs novelty`` (100 columns at most) and of ``OperatorKernelRegressor(columns=
-"scaled").p_values``; last what scales of the training rows alone gave.
-sets: two columns, y the first and noise, 20 new rows a draw, a promise of .9: how many sets hold the truth, at the
+novelty: pure noise, 10 new rows of the same law a draw: the share with p at most .05, over draws, with its standard
+error; of ``KernelNovelty()``, of its ``predict``, of ``rkhs novelty`` (100 columns at most) and of a regressor with
+``columns="scaled"``; last what scales of the training rows alone gave.
+sets: two columns, y the first and noise, 10 new rows a draw, a promise of .9: how many sets hold the truth, at the
 defaults of each class; for intervals and candidates also with the choice of the training rows alone, and the width of
 the first over that of the second (medians).
 power: tables of ADBench on which the kernel of KernelNovelty was chosen, half of the normal rows known, at most
@@ -31,7 +31,7 @@ from rkhs.estimators.regression import sets
 from studies.bench.novelty import CHOSEN_ON, split
 from studies.harness.scripts import run_script
 
-NEW, ALPHA = 20, 0.05
+NEW, ALPHA = 10, 0.05
 LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "lognormal": lambda rng, shape: rng.lognormal(size=shape),
@@ -170,7 +170,7 @@ def main() -> None:
     torch.set_num_threads(1)
     parts: dict[str, Callable[[], None]] = {
         "novelty": lambda: novelty(arguments.draws),
-        "sets": lambda: coverage(8 * arguments.draws),
+        "sets": lambda: coverage(5 * arguments.draws),
         "power": lambda: power(arguments.known),
     }
     for name, run in parts.items():

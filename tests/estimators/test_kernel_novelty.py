@@ -57,12 +57,12 @@ def test_a_new_row_takes_part_in_scales_and_bandwidth_where_these_are_of_few_row
 @pytest.mark.parametrize("settings", [{}, {"columns": "filled"}, {"kernel": "mixed_table"}])
 def test_noise_in_many_columns_is_not_novel(settings: dict[str, Any]) -> None:
     shares, predicted = [], []
-    for seed in range(8):
-        X = np.random.default_rng(seed).normal(size=(29, 100))
+    for seed in range(6):
+        X = np.random.default_rng(seed).normal(size=(27, 100))
         model = KernelNovelty(**settings).fit(X[:19])
         shares.append((model.p_values(X[19:]) <= 0.05).mean())
         predicted.append((model.predict(X[19:]) == -1).mean())
-    assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 8**0.5
+    assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 6**0.5
     assert np.mean(predicted) < 0.11
 
 

@@ -45,8 +45,11 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         p(x) = (1 + #{i : d(x) + b_i(x)^2 / A_ii <= 1 / A_ii}) / (n + 1),    A = (K + r I)^-1,    b(x) = A k(X, x)
 
     If a new item is like the training items (exchangeable with them), ``p <= alpha`` has probability at most ``alpha``:
-    a theorem for every kernel that was not chosen from these rows, without held-out rows. Equal training items are one
-    item of ``K``, and an item that equals one of them is judged without it, so that training items can be judged too.
+    a theorem for every kernel that was not chosen from these rows, without held-out rows. Scales of columns and
+    bandwidths that are estimated from n rows know these and not the new item. Where ``2.8 sqrt(d) >= 0.05 n``, of d
+    columns (1 for a bandwidth alone), they are therefore estimated from the training items and the new one, for each
+    new item (see Notes); with more rows nothing is seen of it. Equal training items are one item of ``K``, and an item
+    that equals one of them is judged without it, so that training items can be judged too.
 
     Parameters
     ----------
@@ -81,7 +84,10 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     Notes
     -----
-    Fit costs O(n^3) and holds n x n matrices; an item costs O(n^2).
+    Fit costs O(n^3) and holds n x n matrices; an item costs O(n^2). A p-value for which scales are estimated with the
+    new item costs O(n^2 d + n^3): some 0.5 ms for 19 rows and 23 ms for 500 x 100. ``score_samples`` is in the scales of
+    the training rows; variances of these are raised by what eight of them gain if the others alone give the scales, so
+    that ``predict`` is wrong about as often as ``alpha`` says.
 
     References
     ----------

@@ -55,7 +55,8 @@ class PredictionSets:
     coverage : float
         The probability that was asked for.
     promise : {"at least", "about"}
-        Whether it is a theorem for items exchangeable with those of the fit, or was measured only.
+        Whether it is a theorem for items exchangeable with those of the fit, or was measured only: of boxes, and where
+        a choice of settings from these rows takes no part in the set.
     center : ndarray of shape (m,) or (m, q)
         What the sets lie around.
     lower, upper : ndarray of the shape of ``center``, or None

@@ -247,8 +247,12 @@ class VectorRegressor(RegressorMixin, KernelMachine):
 
         Each training row is left out in turn, in closed form. An interval, a ball or an ellipsoid holds the exact full
         conformal set of the score ``||y - h|| / sd``: the truth is inside with probability at least ``coverage``, if
-        new items are like the training items and neither kernel nor ``reg`` was chosen from them. The coverage of boxes
-        was measured, not proved. The mean of the machine is free here, so the centre can differ from :meth:`predict`.
+        new items are like the training items and neither kernel nor ``reg`` was chosen from them. Where ``reg``, or one
+        of several bandwidths, was chosen by each row left out alone, an interval chooses with the new row: each value
+        that it could have takes the setting under which all n + 1 rows are the most likely, so that the promise holds
+        too. That is for 500 rows at most, without groups and copies. Else, and for balls and ellipsoids, the promise of
+        chosen settings is "about", as always for boxes: measured, not proved. The mean of the machine is free here, so
+        the centre can differ from :meth:`predict`.
 
         Parameters
         ----------
@@ -275,7 +279,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
 
         Notes
         -----
-        O(n^3) once for a model, then O(n^2) an item. With fewer than ``1 / (1 - coverage) - 1`` rows all are inside.
+        O(n^3) once for a model, then O(n^2) an item, for each of the compared settings (17 by default). With fewer than ``1 / (1 - coverage) - 1`` rows all are inside.
 
         References
         ----------
