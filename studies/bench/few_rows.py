@@ -1,6 +1,6 @@
 """Whether p-values and sets keep their promise with few rows, where scales, bandwidths and regularisers are estimated.
 
-Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--part novelty|sets|power]. Some minutes in all.
+Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--rows 19] [--part novelty|sets|power]. Some minutes in all.
 novelty: pure noise, 10 new rows of the same law a draw: the share with p at most .05, over draws, with its standard
 error; of ``KernelNovelty()``, of its ``predict``, of ``rkhs novelty`` (100 columns at most) and of a regressor with
 ``columns="scaled"``; last what scales of the training rows alone gave.
@@ -58,10 +58,10 @@ def of_command(known: np.ndarray, new: np.ndarray) -> np.ndarray:
         return np.asarray(np.load(names[2])[:, 0])
 
 
-def novelty(draws: int) -> None:
+def novelty(draws: int, rows: list[int]) -> None:
     print(f"share with p <= {ALPHA}")
     print("  n columns law        KernelNovelty     predict           rkhs novelty      regressor         as before")
-    for n in (19, 39, 100):
+    for n in rows:
         for d in (5, 100, 1000):
             for law, draw in LAWS.items():
                 found = []
@@ -125,7 +125,7 @@ def of_members(rng: np.random.Generator, n: int) -> list[np.ndarray]:
     return [held, before, (members * truth).sum(1)[truth.any(1)] / truth.sum(1)[truth.any(1)]]
 
 
-def coverage(draws: int) -> None:
+def coverage(draws: int, rows: list[int]) -> None:
     print("coverage, promise .9: choice with the new row | by the training rows | width over that")
     kinds: dict[str, Callable[[np.random.Generator, int], list[np.ndarray]]] = {
         "intervals": lambda rng, n: of_intervals(OperatorKernelRegressor, rng, n),
@@ -133,7 +133,7 @@ def coverage(draws: int) -> None:
         "box, ball, ellipsoid": of_shapes,
         "candidates (2), labels": of_members,
     }
-    for n in (9, 19, 29, 59, 100):
+    for n in rows:
         for name, found in kinds.items():
             values = [found(np.random.default_rng(seed), n) for seed in range(draws)]
             columns = (list(column) for column in zip(*values, strict=True))
@@ -164,13 +164,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=40)
     parser.add_argument("--known", type=int, default=100)
+    parser.add_argument("--rows", type=int, nargs="+", help="of training, in place of those of the tables")
     parser.add_argument("--part", choices=("novelty", "sets", "power"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     parts: dict[str, Callable[[], None]] = {
-        "novelty": lambda: novelty(arguments.draws),
-        "sets": lambda: coverage(5 * arguments.draws),
+        "novelty": lambda: novelty(arguments.draws, arguments.rows or [19, 39, 100]),
+        "sets": lambda: coverage(5 * arguments.draws, arguments.rows or [9, 19, 29, 59, 100]),
         "power": lambda: power(arguments.known),
     }
     for name, run in parts.items():

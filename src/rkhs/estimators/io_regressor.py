@@ -326,9 +326,9 @@ class InputOutputKernelRegressor(KernelMachine):
 
         Without ``held_out`` each training row is left out in turn, in closed form. Candidates form the exact full
         conformal set of the score ``||phi(z) - h|| / sd``, also with ``reg="auto"``, of 500 rows at most without groups
-        and copies: see :meth:`OperatorKernelRegressor.predict_set`; else the promise is "about". Labels (``multilabel_``, no candidates) are those whose
-        left-out scores reach a limit at which a share of at most about ``1 - coverage`` of an item's true labels is
-        missed, on average.
+        and copies: see :meth:`OperatorKernelRegressor.predict_set`; else the promise is "about". Labels
+        (``multilabel_``, no candidates) are those whose left-out scores reach a limit at which a share of at most about
+        ``1 - coverage`` of an item's true labels is missed, on average.
 
         Parameters
         ----------

@@ -85,9 +85,9 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     Notes
     -----
     Fit costs O(n^3) and holds n x n matrices; an item costs O(n^2). A p-value for which scales are estimated with the
-    new item costs O(n^2 d + n^3): some 0.5 ms for 19 rows and 23 ms for 500 x 100. ``score_samples`` is in the scales of
-    the training rows; variances of these are raised by what eight of them gain if the others alone give the scales, so
-    that ``predict`` is wrong about as often as ``alpha`` says.
+    new item costs O(n^2 d + n^3): 1.4 ms for 19 rows of 100 columns, 17 ms for 500 rows. ``score_samples`` is in the
+    scales of the training rows; variances of these are raised by what eight of them gain if the others alone give the
+    scales, so that ``predict`` is wrong about as often as ``alpha`` says.
 
     References
     ----------

@@ -279,7 +279,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
 
         Notes
         -----
-        O(n^3) once for a model, then O(n^2) an item, for each of the compared settings (17 by default). With fewer than ``1 / (1 - coverage) - 1`` rows all are inside.
+        O(n^3) once for a model, then O(n^2) an item, for each of the compared settings (17 by default). With fewer than
+        ``1 / (1 - coverage) - 1`` rows all are inside.
 
         References
         ----------
