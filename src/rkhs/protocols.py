@@ -85,16 +85,10 @@ class HasValueAndGrad(Protocol):
 
 @runtime_checkable
 class HasBatches(Protocol):
-    """A problem that gives gradients of random batches, and keeps what a solver needs to go on after a crash."""
+    """A problem that gives gradients of random batches."""
 
     def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor, slice | Tensor]:
         """Objective and gradient by the batch of a step, and the rows of the point that the gradient is of."""
-
-    def resume(self) -> tuple[int, dict[str, Tensor]] | None:
-        """The next step and the state of the solver before it, or None."""
-
-    def keep(self, step: int, state: Callable[[], dict[str, Tensor]]) -> None:
-        """Keep the state before a step, if it is time."""
 
 
 @runtime_checkable

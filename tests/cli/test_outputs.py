@@ -77,12 +77,6 @@ REFUSED = [
     (("-o", "soft.rkhs"), "would overwrite INPUT"),
     (("-o", "in.csv"), "the name of other data; codes go to --codes FILE"),
     (("-o", "notes"), "which is no model file"),
-    (("-o", "other.rkhs", "--checkpoint", "m.rkhs"), "left as it is"),
-    (("-o", "new.rkhs", "--checkpoint", "new.rkhs"), "--checkpoint and -o name the same file"),
-    (("-o", "new.rkhs", "--checkpoint", "notes"), "left as it is"),
-    (("-o", "new.rkhs", "--checkpoint", "in.csv"), "left as it is"),
-    (("-o", "new.rkhs", "--checkpoint", "/dev/null"), "a checkpoint is a file"),
-    (("-o", "new.rkhs", "--checkpoint", "no/new"), "--checkpoint: expected a file in an existing folder"),
     (("-o", "new/"), "which is none; give a file name"),
     (("-o", ""), "which is none; give a file name"),
     ((), "a model with -o MODEL, codes with --codes FILE, or both; got neither"),
@@ -211,25 +205,6 @@ def _with_small_files(function: Any, *args: Any, **options: Any) -> None:
         function(*args, **options)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_the_checkpoint_is_kept_until_all_is_written(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("fit", "in.csv", "--set", "reg=0.1", "--quiet", "--checkpoint", "point", "-o", "new.rkhs")
-    with monkeypatch.context() as patch:
-        patch.setattr(rkhs, "save", full)
-        assert run(*words) == 2
-    assert "No space left on device; go on from point: same command" in capsys.readouterr().err
-    assert Path("point").exists()
-    assert not Path("new.rkhs").exists()
-    with monkeypatch.context() as patch:
-        patch.setattr(rkhs.data, "write_codes", full)
-        assert run(*words, "--codes", "new.csv") == 2
-    assert Path("point").exists()
-    assert run(*words, "--codes", "new.csv") == 0
-    assert not Path("point").exists()
-    np.testing.assert_array_equal(read_table("new.csv").X, rkhs.load("new.rkhs").codes_)
 
 
 def test_a_file_keeps_its_permissions(folder: Path) -> None:

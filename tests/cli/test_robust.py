@@ -223,7 +223,6 @@ def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pyt
         (["--leave-out", ",".join(map(str, range(1, 60)))], "must leave two rows at least; got 59 of 60"),
         (["--leave-out", "3", "--stream"], "--stream does not go with --leave-out"),
         (["--scores", "s.csv"], "--scores goes with --robust; got it without"),
-        (["--robust", "--checkpoint", "c"], "--checkpoint does not go with --robust"),
         (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
         (["--robust", "--scores", "s.txt"], "--scores"),
         (["--robust", "--scores", "s.csv", "--predict", "2"], "--scores does not go with --predict"),

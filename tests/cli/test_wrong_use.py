@@ -53,7 +53,7 @@ MODELS = ("compare", "in.csv", "--model", "m.rkhs")
         ((*FIT, "--encoding", "\0"), "--encoding must be one that Python knows"),
         ((*FIT, "--encoding", "klingon"), "--encoding must be one that Python knows"),
         ((*FIT, "--kernel", f"gaussian(gamma='{'x' * 1900}')"), "(1900 characters)"),
-        ((*FIT, "--set", "nothing=1"), "it has 'center', 'checkpoint'"),
+        ((*FIT, "--set", "nothing=1"), "it has 'center', 'columns'"),
         ((*FIT, "--kernel", "precomputed"), "X (--gram) must be a square Gram matrix"),
         ((*FIT, "--fingerprint", "maccs"), "error: --fingerprint maccs is for SMILES"),
         ((*FIT, "--kind", "curves"), "name the other columns with --columns"),

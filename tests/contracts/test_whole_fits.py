@@ -6,7 +6,6 @@ import inspect
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor
-from rkhs._core.errors import CheckpointError, ColumnWarning
+from rkhs._core.errors import ColumnWarning
 from rkhs.estimators.base import KernelEstimator
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
 from rkhs.features import FilledTable, Nystroem, RandomFeatures
@@ -189,15 +188,6 @@ def test_progress_may_be_interrupted(estimator: Any, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", Closed())
     with pytest.raises(KeyboardInterrupt):
         model.fit(OTHER, OTHER[:, 0])
-    assert_unchanged(model, before)
-
-
-def test_a_checkpoint_that_is_none_leaves_the_first_fit(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("something else")
-    model = KernelPCA(2, storage=Nystroem(5)).fit(X).set_params(checkpoint=tmp_path / "file")
-    before = state(model)
-    with pytest.raises(CheckpointError):
-        model.fit(OTHER)
     assert_unchanged(model, before)
 
 

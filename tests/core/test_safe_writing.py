@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import rkhs
-from rkhs._core.errors import CheckpointError, InputError
+from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path, check_writable
-from rkhs.engines import Checkpoint, Journal
-from rkhs.features import Nystroem
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -67,8 +65,6 @@ def test_devices_pipes_and_folders_are_never_replaced(tmp_path: Path, monkeypatc
         for refused in (check_writable, lambda target: rkhs.save(rkhs.KernelPCA(1).fit(X), target)):
             with pytest.raises(InputError, match="expected the name of a file"):
                 refused(path)
-        with pytest.raises(CheckpointError, match="a checkpoint is a file"):
-            Journal(path, "task")
         assert os.path.samestat(before, os.stat(path))
 
 
@@ -107,40 +103,3 @@ def test_a_check_changes_nothing(tmp_path: Path) -> None:
     check_writable(tmp_path / "old")
     assert os.listdir(tmp_path) == ["old"]
     assert (tmp_path / "old").read_text() == "x"
-
-
-@pytest.mark.parametrize("content", [b"n", b"notes", b"rkhs-records of 1999", b"x" * 1000])
-def test_a_checkpoint_never_touches_a_file_of_somebody(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "thesis.tex"
-    path.write_bytes(content)
-    model = rkhs.KernelPCA(2, storage=Nystroem(5), checkpoint=path)
-    with pytest.raises(CheckpointError, match="left as it is"):
-        model.fit(X)
-    with pytest.raises(CheckpointError, match="left as it is"):
-        Checkpoint(path).remove()
-    assert path.read_bytes() == content
-
-
-def test_a_checkpoint_that_its_owner_deletes_outlives_the_fit(tmp_path: Path) -> None:
-    kept, plain = Checkpoint(tmp_path / "kept"), tmp_path / "plain"
-    model = rkhs.KernelAutoencoder(2, reg=0.1, checkpoint=kept).fit(X)
-    rkhs.KernelAutoencoder(2, reg=0.1, checkpoint=plain).fit(X)
-    assert not plain.exists()
-    assert kept.exists()
-    again = rkhs.KernelAutoencoder(2, reg=0.1, checkpoint=kept).fit(X)
-    np.testing.assert_array_equal(again.codes_, model.codes_)
-    rkhs.save(model, tmp_path / "m.rkhs")
-    assert rkhs.load(tmp_path / "m.rkhs").checkpoint is None  # a file names no place to write
-    kept.remove()
-    assert not kept.exists()
-
-
-def test_a_checkpoint_without_a_record_is_not_left(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j", "task"):
-        assert (tmp_path / "j").exists()
-    assert os.listdir(tmp_path) == []
-    (tmp_path / "link").symlink_to("j")
-    with Journal(tmp_path / "link", "task") as journal:
-        journal.add("a", {}, {})
-        journal.remove()
-    assert os.listdir(tmp_path) == ["link"]

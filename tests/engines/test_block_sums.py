@@ -1,8 +1,7 @@
-"""Plans: blocks, the tree of sums, randomness by block, rows from everywhere, journals, threads."""
+"""Plans: blocks, the tree of sums, randomness by block, rows from everywhere, threads."""
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
@@ -10,13 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs._core.errors import CheckpointError, ClusterError, InputError
+from rkhs._core.errors import ClusterError, InputError
 from rkhs._core.threads import within_limit
 from rkhs.engines import (
     Block,
     Dask,
     FileRows,
-    Journal,
     Node,
     ParquetRows,
     Serial,
@@ -25,7 +23,6 @@ from rkhs.engines import (
     as_rows,
     block_generator,
     count_threads,
-    fingerprint,
     make_engine,
     row_blocks,
     thread_limit,
@@ -159,96 +156,6 @@ def test_rows_refuse(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             as_rows(bad).read()
-
-
-# ---------------------------------------------------------------- journals
-
-
-class Stopping(Exception):
-    """Stands for a crash."""
-
-
-@pytest.mark.parametrize("crash", [1, 3, 10, 23])
-def test_a_sum_goes_on_from_its_journal_with_the_same_bits(
-    crash: int, tmp_path: Path, rng: np.random.Generator
-) -> None:
-    X, A = rng.normal(size=(2300, 3)), rng.normal(size=(3, 3))
-    blocks, rows = row_blocks(2300, 100), as_rows(X)
-    expected = bits(Serial().sum(moments, blocks, rows, A))
-    computed: list[int] = []
-
-    def counted(items: np.ndarray, block: object, shared: object) -> tuple[np.ndarray, ...]:
-        if len(computed) == crash:
-            raise Stopping
-        computed.append(1)
-        return moments(items, block, shared)  # type: ignore[arg-type]
-
-    path = tmp_path / "journal"
-    with pytest.raises(Stopping) if crash < 23 else thread_limit(1), Journal(path, "task", interval=0.0) as journal:
-        Serial().sum(counted, blocks, rows, A, journal=journal)
-    if path.exists():  # else there was nothing to keep
-        with open(path, "ab") as file:
-            file.write(b"rkhs-rec and then the power failed")
-    done = len(computed)
-    computed.clear()
-    crash = 1000
-    with Journal(path, "task", interval=0.0) as journal:
-        assert bits(Serial().sum(counted, blocks, rows, A, journal=journal)) == expected
-    assert len(computed) <= 23 - done + 4  # at most the group that was under way is done again
-    with Journal(path, "task") as journal:
-        assert bits(Threads(2).sum(counted, blocks, rows, A, journal=journal)) == expected
-    assert len(computed) <= 23 - done + 4
-
-
-def test_journals_survive_any_cut_and_refuse_other_tasks(tmp_path: Path, rng: np.random.Generator) -> None:
-    path, values = tmp_path / "journal", [rng.normal(size=(3, 2)) for _ in range(3)]
-    with Journal(path, "task") as journal:
-        for i, value in enumerate(values):
-            journal.add("a", {"i": i}, {"value": value, "scalar": np.array(2.0)})
-    whole = path.read_bytes()
-    seen = set()
-    for size in [*range(0, len(whole), 41), len(whole)]:
-        path.write_bytes(whole[:size])
-        with Journal(path, "task") as journal:
-            entry = journal.last("a")
-            if entry is not None:
-                np.testing.assert_array_equal(entry[1]["value"], values[entry[0]["i"]])
-                assert entry[1]["scalar"].shape == ()
-            seen.add(None if entry is None else entry[0]["i"])
-            journal.add("b", {}, {})
-        with Journal(path, "task") as journal:
-            assert journal.last("b") is not None
-    assert seen == {None, 0, 1, 2}
-    with pytest.raises(CheckpointError, match="belongs to other data"):
-        Journal(path, "another")
-    path.write_bytes(b"x" * 1000)
-    with pytest.raises(CheckpointError, match="something else"):
-        Journal(path, "task")
-    with pytest.raises(CheckpointError, match="folder that"):
-        Journal(tmp_path / "no" / "journal", "task")
-
-
-def test_a_journal_whose_first_record_is_damaged_is_not_thrown_away(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    with Journal(path, "task") as journal:
-        journal.add("a", {}, {"value": np.ones(3)})
-    whole = path.read_bytes()
-    flipped = bytearray(whole)
-    flipped[60] ^= 1
-    endless = whole[:8] + (2**40).to_bytes(8, "little") + whole[16:]
-    for data, size in ((bytes(flipped), len(whole)), (endless, 2**41)):
-        path.write_bytes(data)
-        os.truncate(path, size)
-        with pytest.raises(CheckpointError, match="is damaged; delete it"):
-            Journal(path, "task")
-        assert path.stat().st_size == size
-
-
-def test_fingerprints_tell_things_apart() -> None:
-    X = np.arange(4.0)
-    different = [fingerprint(X), fingerprint(X.astype("f4")), fingerprint(X[::-1]), fingerprint(X.reshape(2, 2)),
-                 fingerprint(X.tolist()), fingerprint("a", "b"), fingerprint("ab"), fingerprint(["ab"])]  # fmt: skip
-    assert len(set(different)) == len(different)
 
 
 # ---------------------------------------------------------------- threads and names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from rkhs import KernelPCA
-from rkhs.engines import Dask, Journal, Serial, Threads
+from rkhs.engines import Dask, Serial, Threads
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.spaces.grams import Blocked
 from tests.reliability.cluster_kills import digest
@@ -49,23 +48,6 @@ def test_kernel_pca_is_the_same_from_every_engine(monkeypatch: pytest.MonkeyPatc
     serial, dense = fit(engine="serial"), KernelPCA(3, kernel=Gaussian(0.3), reg=1e-3).fit(X)
     assert digest(fit(engine=Threads(2))) == digest(serial)
     np.testing.assert_allclose(serial.transform(X), dense.transform(X), atol=1e-9)
-
-
-def test_products_are_kept_in_a_journal(tmp_path: Path) -> None:
-    class Counting(Serial):
-        calls = 0
-
-        def map(self, *args: Any, **options: Any) -> Any:
-            self.calls += 1
-            return super().map(*args, **options)
-
-    engine = Counting()
-    with Journal(tmp_path / "j", "t") as journal:
-        first = product(engine, journal=journal)
-        np.testing.assert_array_equal(product(engine, journal=journal), first)
-        assert engine.calls == 1
-    assert digest(fit(checkpoint=tmp_path / "c")) == digest(fit())
-    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import ClusterError, InputError
-from rkhs.engines import Dask, Journal, Serial, as_rows, row_blocks
+from rkhs.engines import Dask, Serial, as_rows, row_blocks
 from rkhs.estimators.autoencoder import streams
 from rkhs.features import Nystroem
 from tests.engines.blockwork import bits, deadly_once, describe, failing, greedy, moments, refusing, slow_moments
@@ -127,10 +127,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.mark.slow
-def test_a_dead_scheduler_costs_one_interval(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_dead_scheduler_ends_a_sum(cluster: Cluster, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     rows = as_rows(str(tmp_path / "x.npy"))
-    expected = bits(Serial().sum(slow_moments, BLOCKS, rows, A))
     done: list[int] = []
 
     def progress(blocks: int, of: int) -> None:
@@ -138,24 +137,11 @@ def test_a_dead_scheduler_costs_one_interval(cluster: Cluster, tmp_path: Path) -
         if blocks >= 20 and len(done) > 1:
             cluster.kill_scheduler()
 
-    with Dask(cluster.address, timeout=60.0, patience=250.0) as engine, Journal(tmp_path / "j", "t", 0.0) as journal:
+    with Dask(cluster.address, timeout=60.0, patience=250.0) as engine:
         started = time.monotonic()
         with pytest.raises(ClusterError, match="scheduler went away"):
-            engine.sum(slow_moments, BLOCKS, rows, A, journal=journal, progress=progress)
+            engine.sum(slow_moments, BLOCKS, rows, A, progress=progress)
         assert time.monotonic() - started < 120.0
-    cluster.close()
-    again = Cluster(cluster.port, tmp_path)
-    try:
-        with Dask(again.address, timeout=60.0, patience=250.0) as engine, Journal(tmp_path / "j", "t", 0.0) as journal:
-            entry = journal.last("sum")
-            assert entry is not None
-            assert entry[0]["done"] >= 8
-            first: list[int] = []
-            total = engine.sum(slow_moments, BLOCKS, rows, A, journal=journal, progress=lambda n, of: first.append(n))
-            assert bits(total) == expected
-            assert first[0] > entry[0]["done"]
-    finally:
-        again.close()
 
 
 @pytest.mark.slow

@@ -161,17 +161,6 @@ def test_the_choice_is_shown_while_it_is_made(capsys: pytest.CaptureFixture[str]
     assert "heavy tails, held-out error" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_fit_that_goes_on_from_a_checkpoint_ends_with_the_same_bits(tmp_path: Path) -> None:
-    path = tmp_path / "fit.checkpoint"
-    whole = KernelAutoencoder(3, storage=Nystroem(60)).fit(HEAVY)
-    kept = rkhs.engines.Checkpoint(path)
-    for _ in range(2):
-        model = KernelAutoencoder(3, storage=Nystroem(60), checkpoint=kept).fit(HEAVY)
-        assert same(model, whole)
-        assert model.kernel_choice_ == whole.kernel_choice_
-
-
 def test_heavy_tails_are_told_by_the_share_of_the_farthest_rows() -> None:
     X = np.ones((100, 1))
     X[::2] = -1.0

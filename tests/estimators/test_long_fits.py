@@ -1,4 +1,4 @@
-"""Engines and checkpoints of estimators: the same bits whoever computes, and after any crash."""
+"""Engines of estimators: the same bits whoever computes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import torch
 from sklearn.base import clone
 
 from rkhs import KernelAutoencoder, KernelPCA
-from rkhs._core.errors import CheckpointError, InputError
-from rkhs.engines import Journal, Serial, Threads
+from rkhs._core.errors import InputError
+from rkhs.engines import Threads
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from tests.reliability.cluster_kills import digest
@@ -35,8 +35,6 @@ def test_engines_fit_the_same_model(name: str, tmp_path: Path) -> None:
     expected = digest(MODELS[name](engine="serial").fit(X))
     assert digest(MODELS[name](engine="threads").fit(X)) == expected
     assert digest(MODELS[name](engine=Threads(3)).fit(mapped)) == expected
-    assert digest(MODELS[name](checkpoint=tmp_path / "c").fit(X)) == expected
-    assert not (tmp_path / "c").exists()
     assert torch.get_num_threads() == 1
 
 
@@ -62,8 +60,6 @@ def test_engines_are_searched_like_kernels() -> None:
             KernelPCA(engine=name).set_params(engine__n_jobs=2)
     with pytest.raises(InputError, match="kernel__gamma is a parameter of an object; got kernel='gaussian'.*Gaussian"):
         KernelPCA().set_params(kernel__gamma=2)
-    with pytest.raises(InputError, match="give checkpoint an object$"):
-        KernelPCA().set_params(checkpoint__path="a")
     with pytest.raises(ValueError, match="Invalid parameter 'n_jobs'"):
         KernelPCA().set_params(n_jobs=2)
 
@@ -80,66 +76,3 @@ def test_threads_of_dense_fits_are_those_of_the_engine(storage: Any, inside: int
     KernelPCA(1, kernel=Watched(1.0), storage=storage, engine=Threads(2), reg=1e-3).fit(X[:50])
     assert set(seen) == {inside}
     assert torch.get_num_threads() == 1
-
-
-class Crash(Exception):
-    """Stands for a power failure."""
-
-
-class Fragile(Serial):
-    """An engine that breaks after so many sums."""
-
-    def __init__(self, sums: int = 0) -> None:
-        self.sums = sums
-
-    def sum(self, *args: Any, **options: Any) -> tuple[np.ndarray, ...]:
-        if self.sums == 0:
-            raise Crash
-        self.sums -= 1
-        return super().sum(*args, **options)
-
-
-@pytest.mark.parametrize("sums", [1, *(pytest.param(sums, marks=pytest.mark.slow) for sums in (9, 26))])
-def test_an_autoencoder_goes_on_from_its_checkpoint(sums: int, tmp_path: Path) -> None:
-    def model(**options: Any) -> KernelAutoencoder:
-        return KernelAutoencoder(
-            2, storage=Nystroem(20), linear_part="kernel", max_iter=5, checkpoint=tmp_path / "c", **options
-        )
-
-    expected = digest(model(engine="serial").fit(X))
-    with pytest.raises(Crash):
-        model(engine=Fragile(sums)).fit(X)
-    assert (tmp_path / "c").exists() == (sums >= 9)  # before the first evaluation there is nothing to go on from
-    if sums == 26:
-        with pytest.raises(CheckpointError, match="belongs to other data, other parameters"):
-            model(engine="serial", reg=0.5).fit(X)
-        with pytest.raises(CheckpointError, match="belongs to other data"):
-            model(engine="serial").fit(X + 1e-9)
-    counted = Fragile(10_000)
-    assert digest(model(engine=counted).fit(X)) == expected
-    whole = Fragile(10_000)
-    assert (
-        digest(KernelAutoencoder(2, storage=Nystroem(20), linear_part="kernel", max_iter=5, engine=whole).fit(X))
-        == expected
-    )
-    if sums == 26:  # evaluations that were kept are not computed again
-        assert counted.sums >= whole.sums + 15
-
-
-def test_a_dense_fit_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, calls = X[:80], []
-    expected = digest(KernelAutoencoder(2, max_iter=12).fit(small))
-    add = Journal.add
-
-    def failing(self: Journal, *args: Any) -> None:
-        if len(calls) == 9:
-            raise Crash
-        calls.append(args)
-        add(self, *args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "add", failing)
-        with pytest.raises(Crash):
-            KernelAutoencoder(2, max_iter=12, checkpoint=tmp_path / "c").fit(small)
-    assert digest(KernelAutoencoder(2, max_iter=12, checkpoint=tmp_path / "c").fit(small)) == expected
-    assert not (tmp_path / "c").exists()

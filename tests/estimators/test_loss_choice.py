@@ -11,7 +11,6 @@ from sklearn.datasets import load_diabetes, load_wine
 
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, load, save
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder import dense as autoencoder_fit
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear
 from rkhs.losses import EpsilonInsensitive, Huber, as_loss
@@ -157,17 +156,6 @@ def test_weighted_rows_of_an_autoencoder_are_repeated_rows() -> None:
     repeated = KernelAutoencoder(loss="huber", tol=1e-8).fit(np.repeat(X, counts, 0))
     assert weighted.loss_.kappa == pytest.approx(repeated.loss_.kappa, rel=1e-8)
     np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), atol=1e-4)
-
-
-def test_a_checkpoint_keeps_both_problems_apart(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    X = np.random.default_rng(0).random((20, 6))
-    plain = KernelAutoencoder(loss="huber", tol=1e-2).fit(X)
-    kept = KernelAutoencoder(loss="huber", tol=1e-2, checkpoint=str(tmp_path / "c")).fit(X)
-    np.testing.assert_array_equal(kept.codes_, plain.codes_)
-    seen: list[str] = []
-    monkeypatch.setattr(autoencoder_fit, "recorded", lambda problem, journal, stage: seen.append(stage) or problem)
-    KernelAutoencoder(loss="huber", tol=1e-2).fit(X)
-    assert len(set(seen)) == 2
 
 
 def test_numbers_stay_and_words_are_for_estimators(tmp_path: Any) -> None:

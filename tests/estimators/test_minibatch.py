@@ -15,10 +15,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.engines import Journal, Threads, as_rows
+from rkhs.engines import Threads, as_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
-from rkhs.problems.batches import BatchedAutoencoder
 from rkhs.solvers import DoublyStochastic, MiniBatch
 
 
@@ -112,35 +111,6 @@ def test_temporary_files_go_with_their_rows() -> None:
 def test_batches_that_are_no_rows_are_refused(batches: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         as_rows(batches)
-
-
-class Stopping(Exception):
-    """Stands for a crash."""
-
-
-@pytest.mark.parametrize("solver", ["minibatch", "doubly_stochastic"])
-def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: str
-) -> None:
-    expected = fit(solver=solver)
-    monkeypatch.setattr(Journal, "is_due", lambda self: True)
-    read, steps = BatchedAutoencoder.batch, []
-
-    def counted(self: BatchedAutoencoder, step: int) -> Any:
-        if len(steps) == 7:
-            raise Stopping
-        steps.append(step)
-        return read(self, step)
-
-    monkeypatch.setattr(BatchedAutoencoder, "batch", counted)
-    with pytest.raises(Stopping):
-        fit(checkpoint=tmp_path / "c", solver=solver)
-    steps.append(-1)
-    model = fit(checkpoint=tmp_path / "c", solver=solver)
-    assert steps[8:] == list(range(7, 20))
-    np.testing.assert_array_equal(model.codes_, expected.codes_)
-    assert (model.objective_, model.n_iter_) == (expected.objective_, 20)
-    assert not (tmp_path / "c").exists()
 
 
 class Quadratic:

@@ -162,17 +162,6 @@ SCRIPTS = (
     Script(
         (
             Goal(
-                "R7",
-                "fits killed by SIGKILL, 200 times, and called again: the same bits",
-                every(r"\w+: \d+ kills, .*bits"),
-            ),
-        ),
-        module("killed_fits", "--kills", "8"),
-        module("killed_fits"),
-    ),
-    Script(
-        (
-            Goal(
                 "R8",
                 "clusters, 50 workers and 5 schedulers killed, 5 memories filled: the same model or a typed error",
                 every(r"(?m)^\d+ (?:workers|schedulers|memory) .*: \d+ fits .*longest fit [\d.]+ s"),

@@ -377,20 +377,6 @@ MISTAKES = (
         ("engines/test_block_sums.py", "engines/test_blocked.py", "estimators/test_streamed.py"),
     ),
     Mistake(
-        "half a record stays in the journal and hides those after it",
-        "engines/journal.py",
-        "        self._file.truncate(end)",
-        "        self._file.seek(end)",
-        ("estimators/test_journals.py", "engines/test_block_sums.py"),
-    ),
-    Mistake(
-        "a resumed sum begins again and keeps what it had",
-        "engines/base.py",
-        'return int(content["done"]), TreeSum(nodes)',
-        "return 0, TreeSum(nodes)",
-        ("estimators/test_journals.py", "engines/test_block_sums.py"),
-    ),
-    Mistake(
         "a limit switched off: a small file may take any memory",
         "persistence.py",
         "return _build(container, limit - container.n_bytes)",

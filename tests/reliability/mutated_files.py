@@ -1,6 +1,6 @@
 """Change model files of every kind, and load and use what comes out: the same model or one typed error, and no code.
 
-Three families for the file of each case of ``file_kinds``, and the first for a checkpoint as well:
+Three families for the file of each case of ``file_kinds``:
 
 * *damaged*: bytes changed as disks, networks and editors change them. What loads must hold what the original holds.
 * *forged*: descriptions and arrays replaced, and the checksum made right again. What loads is the forger's model; what
@@ -38,10 +38,9 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from rkhs._core.containers import Container, pack, unpack
-from rkhs._core.errors import CheckpointError, InputError, ModelFileError, RkhsError
+from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.stored import hints_of
 from rkhs.data import molecular_fingerprints
-from rkhs.engines import Journal
 from rkhs.persistence import FORMAT, load, registry, save
 from tests.reliability.file_kinds import CASES, answers, made
 
@@ -353,33 +352,8 @@ def _same(found: Container, original: Container) -> bool:
     )
 
 
-def try_checkpoint(folder: Path, n_damaged: int, seed: int) -> Outcome:
-    """Damage a checkpoint: it is refused, or goes on from a record that was written."""
-    outcome, chance, place = Outcome("checkpoint"), random.Random(seed), folder / "fit.journal"
-    with Journal(place, "task") as journal:
-        for number in range(3):
-            journal.add("stage", {"number": number}, {"point": np.full(5, float(number))})
-    data = place.read_bytes()
-    for number in range(n_damaged):
-        kind = [*DAMAGE[:1], *DAMAGE[2:7]][number % 6]  # it has no header of its own
-        place.write_bytes(damaged(data, kind, chance))
-        outcome.files += 1
-        try:
-            with Journal(place, "task") as journal:
-                last = journal.last("stage")
-            outcome.loaded += 1
-        except CheckpointError:
-            continue
-        except Exception as error:
-            outcome.untyped.append(f"{kind} {number}: {type(error).__name__}: {error}")
-            continue
-        if last is not None and not (last[1]["point"] == float(last[0]["number"])).all():
-            outcome.wrong.append(f"{kind} {number}")
-    return outcome
-
-
 def campaign(n_damaged: int, n_forged: int, seed: int = 0, names: Iterable[str] = CASES) -> list[Outcome]:
-    """The file of every case, and a checkpoint."""
+    """The file of every case."""
     outcomes = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -391,7 +365,7 @@ def campaign(n_damaged: int, n_forged: int, seed: int = 0, names: Iterable[str] 
                 answers(load(path), items)  # what is imported on first use is no code of a file
                 _start_watching()
                 outcomes.append(try_model(path, folder, n_damaged, n_forged, seed, items))
-        return [*outcomes, try_checkpoint(folder, n_damaged, seed)]
+        return outcomes
 
 
 @cache

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
-    "CheckpointError",
     "ClusterError",
     "CollapseWarning",
     "ColumnWarning",
@@ -55,10 +54,6 @@ class MissingExtraError(RkhsError, ImportError):
 
 class ModelFileError(RkhsError, ValueError):
     """A model file is damaged, of another kind, or written by a later version of its format."""
-
-
-class CheckpointError(RkhsError, RuntimeError):
-    """A checkpoint cannot be written, or belongs to other data or parameters."""
 
 
 class ClusterError(RkhsError, RuntimeError):

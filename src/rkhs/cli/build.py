@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_setting
-from rkhs.cli.engines import checkpoint_of, engine_settings
+from rkhs.cli.engines import engine_settings
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
-    **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "checkpoint", "set")),
+    **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "set")),
     "quiet": False,
 }
 
@@ -45,14 +45,12 @@ def build_estimator(
 
 
 def _running(args: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:
-    """How the fit runs: progress, seed, engine, checkpoint."""
+    """How the fit runs: progress, seed, engine."""
     given = engine_settings(args)
     if sys.stderr.isatty() and not args.quiet and "verbose" in known:
         given["verbose"] = 1
     if args.seed is not None and "random_state" in known:
         given["random_state"] = args.seed
-    if args.checkpoint is not None:
-        given["checkpoint"] = checkpoint_of(args)  # deleted once the model is written, not before
     return given
 
 

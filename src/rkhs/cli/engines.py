@@ -10,7 +10,6 @@ from rkhs._core.errors import InputError
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
-    from rkhs.engines import Checkpoint
 
 
 def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -50,10 +49,3 @@ def open_stream(args: argparse.Namespace) -> Dataset:
         other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
         raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")
     return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
-
-
-def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
-    """The checkpoint that ``--checkpoint`` names."""
-    from rkhs.engines import Checkpoint
-
-    return None if args.checkpoint is None else Checkpoint(args.checkpoint)

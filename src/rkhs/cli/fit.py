@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.engines import checkpoint_of, find_rows, open_stream
+from rkhs.cli.engines import find_rows, open_stream
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
 from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, MIXED, ROBUST, SCALE, refuse_flags
@@ -75,7 +75,6 @@ INPUT  a file or folder; see below
 --choose-kernel  take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)
 --plan  fit nothing; print what the fit would do: storage, memory, time, problem and settings
 --quiet  no progress and no summary{JSON}
---checkpoint FILE  keep in FILE what is computed, so that the same command can go on after an interruption
 prediction of numbers or of a class:
 --predict COLUMN,...  columns of numbers, or one of texts that are classes, to predict from the others, or from the
     SMILES, texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty
@@ -155,7 +154,6 @@ def _plan(args: argparse.Namespace) -> Outputs:
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
     outputs.add("--scores", args.scores, TABLES)
-    outputs.add_checkpoint(args.checkpoint)
     return outputs
 
 
@@ -171,18 +169,16 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEst
 
 
 def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
-    """The model first, then the codes, then the scores; the checkpoint is deleted when the first two are there."""
-    checkpoint, codes = checkpoint_of(args), fitted.codes
-    again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
+    """The model first, then the codes, then the scores."""
+    codes = fitted.codes
+    written: tuple[str, ...] = ()
     if args.output is not None:
-        with after_writing(*again):
+        with after_writing():
             write_model(args.output, fitted.model, data, args, **({"robust": robust} if robust else {}))
-        again = (f"the model is written: {args.output}",)
+        written = (f"the model is written: {args.output}",)
     if args.codes is not None:
-        with after_writing(*again):
+        with after_writing(*written):
             write_numbers(args.codes, codes, data, numbered=len(codes) < data.row_numbers[-1])
-    if checkpoint is not None:
-        checkpoint.remove()
     if args.scores is not None:
         with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
             fitted.write_scores(args.scores, data)

@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return _status(0, out)
             return _status(importlib.import_module(f"rkhs.cli.{args.command}").run(args), out)
         except KeyboardInterrupt as interrupt:
-            return _interrupted(interrupt, args)
+            return _interrupted(interrupt)
         except Exception as error:
             return _failed(error, args)
 
@@ -113,15 +113,8 @@ def _status(status: int, out: Stream) -> int:
     return _USER_ERROR
 
 
-def _interrupted(interrupt: KeyboardInterrupt, args: argparse.Namespace) -> int:
-    text = f"{str(interrupt) or 'interrupted'}; nothing was left half written"
-    checkpoint = getattr(args, "checkpoint", None)
-    if checkpoint is not None and "rkhs.engines" in sys.modules:
-        from rkhs.engines import Checkpoint
-
-        if Checkpoint(checkpoint).exists():
-            text += f"; the same command goes on from the checkpoint {checkpoint}"
-    _say(text)
+def _interrupted(interrupt: KeyboardInterrupt) -> int:
+    _say(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
     return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
 
 

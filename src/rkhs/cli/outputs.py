@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
-_OF_CODES = ("codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
+_OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", ".sdf", ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
 
@@ -71,14 +71,6 @@ class Outputs:
             raise InputError(
                 f"{flag} would overwrite {path!r}, which is no model file; choose another name, or delete it first"
             )
-
-    def add_checkpoint(self, path: str | None) -> None:
-        """Plan a checkpoint: it goes on with one of ours, and touches nothing else."""
-        if path is not None:
-            from rkhs.engines import Checkpoint
-
-            Checkpoint(path).check()
-            self.add("--checkpoint", path)
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""

@@ -25,7 +25,7 @@ def plan_robust(args: argparse.Namespace) -> None:
     """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
     if args.robust:
         why = "does not go with --robust, which fits rows in memory; leave one out"
-        refuse_flags(args, ("stream", "engine", "checkpoint"), why)
+        refuse_flags(args, ("stream", "engine"), why)
         refuse_flags(args, ("groups",), "does not go with --robust, which looks at single rows; leave one out")
     else:
         refuse_flags(args, ("scores", "trim"), "goes with --robust; got it without; add --robust, or leave it out")

@@ -16,7 +16,6 @@ FLAGS = {
     "at_most": ("--at-most", "N"),
     "address": ("--scheduler", "ADDRESS"),
     "by": ("--by", "codes|features"),
-    "checkpoint": ("--checkpoint", "FILE"),
     "column": ("--columns", "NAME"),
     "diag": ("--diag", "VALUE"),
     "expected_sha256": ("--sha256", "DIGITS"),

@@ -8,7 +8,6 @@ from rkhs.engines.block_sums import (
     row_blocks as row_blocks,
 )
 from rkhs.engines.distributed import Dask as Dask
-from rkhs.engines.journal import Checkpoint as Checkpoint, Journal as Journal, fingerprint as fingerprint
 from rkhs.engines.rows import (
     ArrayRows as ArrayRows,
     DaskRows as DaskRows,

@@ -16,7 +16,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.lazy import ByName
 from rkhs._core.threads import count_threads, subnormals_flushed, thread_limit
 from rkhs.engines.block_sums import Block, Node, TreeSum
-from rkhs.engines.journal import Journal
 from rkhs.engines.rows import Rows
 
 BlockFunction = Callable[[Any, Block, Any], Any]
@@ -103,8 +102,6 @@ class Engine(Configurable):
         rows: Rows | None = None,
         shared: Any = None,
         *,
-        journal: Journal | None = None,
-        stage: str = "sum",
         progress: Callable[[int, int], None] | None = None,
     ) -> tuple[np.ndarray, ...]:
         """Sum the arrays that ``function`` returns over all blocks, by the fixed tree.
@@ -117,10 +114,6 @@ class Engine(Configurable):
             A whole plan.
         rows, shared
             As for :meth:`map`.
-        journal : Journal, optional
-            Where accumulated sums are kept, so that a run that is cut off goes on from there, with the same bits.
-        stage : str, default="sum"
-            Names the sum within the journal.
         progress : callable, optional
             Called with the number of blocks done and of all blocks.
 
@@ -132,22 +125,15 @@ class Engine(Configurable):
         ------
         InputError, ClusterError
             As :meth:`map`.
-        CheckpointError
-            If the journal cannot be written.
         """
-        done, tree = 0, TreeSum()
-        if journal is not None:
-            done, tree = _resumed(journal, stage)
-        groups = list(_groups(blocks[done:], self._group(blocks, rows)))
+        tree = TreeSum()
+        groups = list(_groups(blocks, self._group(blocks, rows)))
         tasks = (_task(function, tuple(group), rows, reduce=True) for group in groups)
         for group, nodes in zip(groups, self._run(tasks, shared), strict=True):
             for node in nodes:
                 tree.push(node)
-            done = group[-1].index + 1
             if progress is not None:
-                progress(done, len(blocks))
-            if journal is not None and journal.is_due():
-                _keep(journal, stage, done, tree)
+                progress(group[-1].index + 1, len(blocks))
         return tree.total()
 
     def close(self) -> None:
@@ -193,24 +179,6 @@ def _groups(blocks: Sequence[Block], size: int) -> Iterator[list[Block]]:
         group.append(block)
     if group:
         yield group
-
-
-def _resumed(journal: Journal, stage: str) -> tuple[int, TreeSum]:
-    entry = journal.last(stage)
-    if entry is None:
-        return 0, TreeSum()
-    content, arrays = entry
-    nodes = [
-        Node(level, position, tuple(arrays[f"{i}.{j}"] for j in range(content["parts"])))
-        for i, (level, position) in enumerate(content["nodes"])
-    ]
-    return int(content["done"]), TreeSum(nodes)
-
-
-def _keep(journal: Journal, stage: str, done: int, tree: TreeSum) -> None:
-    nodes = tree.nodes
-    content = {"done": done, "nodes": [[n.level, n.position] for n in nodes], "parts": len(nodes[0].value)}
-    journal.add(stage, content, {f"{i}.{j}": part for i, node in enumerate(nodes) for j, part in enumerate(node.value)})
 
 
 class Serial(Engine):

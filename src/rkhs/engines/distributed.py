@@ -345,10 +345,7 @@ class _Run:
             )
 
     def _lost(self) -> ClusterError:
-        return ClusterError(
-            "the Dask scheduler went away, or its client was closed; start it again and fit again: with the same "
-            "checkpoint= the fit goes on from the sums that it kept"
-        )
+        return ClusterError("the Dask scheduler went away, or its client was closed; start it again and fit again")
 
     def _count_memory_deaths(self) -> int:
         try:

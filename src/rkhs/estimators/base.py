@@ -146,8 +146,9 @@ class KernelEstimator(EngineThreads, WholeFits):
         InputError
             What ``fit`` refuses before it computes.
         """
-        quiet: dict[str, Any] = {"checkpoint": None, "verbose": 0}
-        model = clone(self).set_params(**{name: value for name, value in quiet.items() if hasattr(self, name)})
+        model = clone(self)
+        if hasattr(model, "verbose"):
+            model.verbose = 0
         options, equations = model._resolved(X, **data)
         storage = options["storage"]
         try:
@@ -196,16 +197,16 @@ class KernelEstimator(EngineThreads, WholeFits):
         return on_rows_of(X, kernel) if hasattr(X, "tocsr") else on_grid(kernel, X)
 
     @contextmanager
-    def _running(self, *data: Any) -> Iterator[Run]:
-        """What a fit is computed with; ``data`` is what it depends on besides the parameters."""
-        with open_run(type(self).__name__, self.get_params(deep=False), *data, plans=self._plans) as run:
+    def _running(self) -> Iterator[Run]:
+        """What a fit is computed with."""
+        with open_run(type(self).__name__, self.get_params(deep=False), plans=self._plans) as run:
             yield run
             if run.announced_bytes:
                 self.announced_bytes_ = run.announced_bytes
 
     @property
     def _run(self) -> Run:
-        """What a fit without engine and journal is computed with."""
+        """What a fit without engine is computed with."""
         return Run(type(self).__name__, self._options, getattr(self, "verbose", 0))
 
     @property

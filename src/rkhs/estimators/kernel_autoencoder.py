@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items
-    from rkhs.estimators.options.arguments import AutoencoderSolverLike, CheckpointLike, EngineLike, StorageLike
+    from rkhs.estimators.options.arguments import AutoencoderSolverLike, EngineLike, StorageLike
     from rkhs.spaces.features import Storage
 
 
@@ -148,10 +148,6 @@ class KernelAutoencoder(BaseAutoencoder):
         Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
         defaults by its name; None: one thread, and as many as torch has for blocks of rows. If the storage is not
         dense it computes such blocks, with the same bits whoever computes. Dense fits take their threads from it.
-    checkpoint : str, path or Checkpoint, default=None
-        File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
-        and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
-        file with other content is refused.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
         Where the fit is computed.
     dtype : {"float64", "float32"}, default="float64"
@@ -286,7 +282,6 @@ class KernelAutoencoder(BaseAutoencoder):
     solver: AutoencoderSolverLike = "lbfgs"
     warm_start: bool = False
     engine: EngineLike = None
-    checkpoint: CheckpointLike = None
 
     storage_: Storage | str = field(init=False)
     sample_: np.ndarray = field(init=False)
@@ -315,7 +310,7 @@ class KernelAutoencoder(BaseAutoencoder):
         self
         """
         self._check_parameters()
-        with self._running(X, targets, sample_weight) as run:
+        with self._running() as run:
             settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None

@@ -213,7 +213,7 @@ class KernelAutoencoderCV(BaseAutoencoder):
                 path = [model.set_params(reg=reg)._read_settings(X, targets).reg for reg in given]
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
-        with model._running(X, targets, sample_weight) as run:
+        with model._running() as run:
             training = model._read(settings, X, targets, sample_weight, drop=False)
             folds = check_folds(self.cv, len(training))
             found = [path_errors(settings, training, run, path, [fold]) for fold in folds]

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import (
-        CheckpointLike,
         Columns,
         Device,
         Dtype,
@@ -101,8 +100,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
         files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-    checkpoint : str, path or Checkpoint, default=None
-        Who computes, and a file that keeps what is computed; as in :class:`KernelAutoencoder`.
+        Who computes, as in :class:`KernelAutoencoder`.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Results have the dtype of the training data.
@@ -170,7 +168,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     reg: float | Literal["auto"] = 1e-4
     storage: StorageLike | Literal["blocked"] = "dense"
     engine: EngineLike = None
-    checkpoint: CheckpointLike = None
     device: Device = "cpu"
     dtype: Dtype = "float64"
 
@@ -213,7 +210,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         self
         """
         self._check_parameters()
-        with self._running(X, sample_weight) as run:
+        with self._running() as run:
             kernel = self._kernel_for(X)
             training = self._training(X, kernel, sample_weight, at_least=1, storage=self.storage)
             self._announce(run, kernel, training)

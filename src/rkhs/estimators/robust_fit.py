@@ -253,8 +253,8 @@ class _AutoencoderRounds:
 
 
 def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
-    """An unfitted copy of all items; a checkpoint belongs to one fit, and here there are several."""
-    return clone(model).set_params(storage="dense", checkpoint=None)
+    """An unfitted copy of all items."""
+    return clone(model).set_params(storage="dense")
 
 
 def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:

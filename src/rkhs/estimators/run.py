@@ -1,63 +1,49 @@
-"""What a fit is computed with: precision, engine, journal, the memory that it announces; and what is planned of it."""
+"""What a fit is computed with: precision, engine, the memory that it announces; and what is planned of it."""
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import numbers
-import os
-import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, resolve_device, resolve_dtype
+from rkhs._core.arrays import resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
-from rkhs._core.codec import Encoder
 from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
     Block,
-    Checkpoint,
     Engine,
-    Journal,
     Serial,
     Threads,
     count_threads,
-    fingerprint,
     make_engine,
     thread_limit,
 )
-from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.options.memory_needs import dense_advice
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
-_FREE = ("checkpoint", "engine", "verbose")  # parameters that change no bit of a model
 # Of a plan: rows of the fits that are timed, seconds that they may take in all, and times as much before the second;
 # landmarks are this part of such rows; power of rows times features with which time grows; factors by which times miss
 # what is said, of all rows and of fewer (``./dev bench plan``).
 _SIZES, _BUDGET, _FIRST, _SHARE, _POWER, _ALL, _APART = (100, 200, 400, 800, 1600), 2.0, 5.0, 4, 0.8, 1.3, 2.0
-_SAMPLED = 1024  # rows of a file that its fingerprint reads
 
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
     *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "init", "input_times"),
     *("kappas", "kernels", "n_components", "operator", "operators", "output_times", "reg", "regs"),
 )
-
-P = TypeVar("P")
-Entry = tuple[dict[str, Any], dict[str, np.ndarray]]  # of a journal: content and arrays
 
 
 class Planned(Exception):
@@ -89,14 +75,13 @@ class Run:
     options: Options  # ``dtype`` and ``device``, as torch takes them
     verbose: int
     engine: Engine | None = None  # none unless one was asked for
-    journal: Journal | None = None  # none without a checkpoint
     announced_bytes: int = 0  # memory that the fit said it would take
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, by their names, for messages
     plans: bool = False  # whether the fit ends where it has said what it will take
 
     def quiet(self) -> Run:
-        """The same without a word and without a journal."""
-        return replace(self, verbose=0, engine=None, journal=None)
+        """The same without a word."""
+        return replace(self, verbose=0, engine=None)
 
     def announce(self, estimate: Estimate, advice: str | Callable[[], str]) -> None:
         """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is."""
@@ -152,13 +137,7 @@ def _check_verbose(given: Any) -> None:
         check_count(given, "verbose", at_least=0)
 
 
-def _check_checkpoint(given: Any) -> None:
-    if not (given is None or isinstance(given, (str, os.PathLike, Checkpoint))):
-        raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(given)}")
-
-
 _CHECKS: dict[str, Callable[[Any], object]] = {
-    "checkpoint": _check_checkpoint,
     "columns": partial(check_choice, name="columns", choices=("raw", "scaled", "integral", "filled")),
     "device": resolve_device,
     "dtype": resolve_dtype,
@@ -208,20 +187,14 @@ def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int]
 
 
 @contextmanager
-def open_run(name: str, parameters: Mapping[str, Any], *data: Any, plans: bool = False) -> Iterator[Run]:
-    """Run a fit with the precision, engine, threads and checkpoint that an estimator's parameters ask for."""
-    checkpoint = parameters.get("checkpoint")
+def open_run(name: str, parameters: Mapping[str, Any], plans: bool = False) -> Iterator[Run]:
+    """Run a fit with the precision, engine and threads that an estimator's parameters ask for."""
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
     run = Run(name, options, int(plans or parameters.get("verbose", 0)), parameters=parameters, plans=plans)
     with ExitStack() as stack:
         if "engine" in parameters:
             run.engine = _open_engine(parameters, stack)
-            run.journal = None if checkpoint is None else _open_journal(name, parameters, data)
-            if run.journal is not None:
-                stack.callback(run.journal.close)
         yield run
-        if run.journal is not None and not isinstance(checkpoint, Checkpoint):
-            run.journal.remove()
 
 
 def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | None:
@@ -238,79 +211,6 @@ def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | No
     blocks = isinstance(storage, Storage) or storage == "blocked" or not isinstance(engine, (Serial, Threads))
     stack.enter_context(thread_limit(1 if blocks else engine.width))
     return engine
-
-
-def _open_journal(name: str, given: Mapping[str, Any], data: tuple[Any, ...]) -> Journal:
-    parameters = {key: value for key, value in given.items() if key not in _FREE}
-    arrays: dict[str, np.ndarray] = {}
-    try:
-        described = Encoder(arrays).encode(parameters)
-    except InputError:  # functions of the user: their text has to do
-        described = {key: repr(value) for key, value in parameters.items()}
-    parts = [part for key in sorted(arrays) for part in (key, arrays[key])]
-    task = fingerprint(name, sys.modules["rkhs"].__version__, described, *parts, *map(data_fingerprint, data))
-    return Journal(given["checkpoint"], task)
-
-
-def data_fingerprint(X: Any) -> str:
-    """Fingerprint of data: of all numbers in memory; of the shape and 1024 rows of a file."""
-    if is_stream(X):
-        rows = as_rows(X)
-        n = rows.shape[0]
-        chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(np.int64))
-        runs = np.array_split(chosen, min(len(chosen), 16))
-        # Sixteen stretches: a file is opened a few times, not a thousand.
-        return fingerprint(
-            [n, rows.shape[1]], *(rows.read(int(run[0]), min(int(run[0]) + len(run), n)) for run in runs)
-        )
-    try:
-        array = np.asarray(as_numpy(X))
-    except ValueError:  # lists of different lengths
-        array = np.empty(0, dtype=object)
-    if array.dtype.kind in "biufUS":
-        return fingerprint(array)
-    return fingerprint(hashlib.sha256(pickle.dumps(X)).hexdigest())
-
-
-def recorded(problem: P, journal: Journal | None, stage: str = "evaluation") -> P:
-    """Return a problem whose evaluations are kept in a journal: a solver that runs again meets the same numbers."""
-    if journal is None:
-        return problem
-    inner: Any = problem
-    kept: Any = copy.copy(problem)
-
-    def kept_or(
-        measure: Callable[[Tensor], tuple[dict[str, Any], dict[str, np.ndarray]]], what: str, point: Tensor
-    ) -> Any:
-        array = point.detach().cpu().contiguous().numpy()
-        name = f"{stage} {what} {hashlib.sha256(array.tobytes()).hexdigest()}"
-        entry = journal.last(name)
-        if entry is None:
-            entry = measure(point)
-            journal.add(name, *entry)
-        return entry
-
-    def measured(point: Tensor) -> Entry:
-        result, grad = inner.value_and_grad(point)
-        arrays = {"value": np.array(float(result)), "grad": grad.detach().cpu().contiguous().numpy()}
-        return {"strides": list(grad.stride())}, arrays
-
-    def value(point: Tensor) -> float:
-        _, arrays = kept_or(lambda x: ({}, {"value": np.array(float(inner.value(x)))}), "value", point)
-        return float(arrays["value"])
-
-    def value_and_grad(point: Tensor) -> tuple[float, Tensor]:
-        said, arrays = kept_or(measured, "gradient", point)
-        # The order of the numbers in memory is part of the answer: sums over them are rounded in that order.
-        grad = torch.from_numpy(arrays["grad"])
-        again = torch.empty_strided(grad.shape, said["strides"], dtype=point.dtype, device=point.device)
-        return float(arrays["value"]), again.copy_(grad)
-
-    # Methods of this one object: it stays an instance of its class, with all else that solvers ask of it.
-    for name, function in (("value", value), ("value_and_grad", value_and_grad)):
-        if hasattr(problem, name):
-            object.__setattr__(kept, name, function)
-    return kept
 
 
 def planned_seconds(

@@ -25,7 +25,7 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
         data = training.items
         source = open_source(run.options, storage, kernel, data, training.row_weights)
         engine = run.engine_for(source.blocks)
-        passes = Data(engine.place(source.rows), source.blocks, engine, journal=run.journal)
+        passes = Data(engine.place(source.rows), source.blocks, engine)
         diagonal = source.kernel._diag(data) if kernel.domain == "gram" else None
         return MappedSpace(source, passes, source.sweep(run.options), storage.m, diagonal)
     items, weights = training.items, training.weights
@@ -35,7 +35,7 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
     resolved = resolve_thinned(kernel, items, weights)
     check_row_digits(resolved, items)
     threads = Threads(count_threads()) if run.options["device"].type == "cpu" else None
-    gram = Blocked(resolved, items, engine=run.engine or threads, journal=run.journal)
+    gram = Blocked(resolved, items, engine=run.engine or threads)
     weights = None if weights is None else weights.to(gram.diag())  # values of objects are in double precision
     return WholeSpace(gram, resolved, items, weights)
 

@@ -11,16 +11,14 @@ Doubly stochastic: a step also draws the coefficients that it updates, and the g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.engines import Journal
 from rkhs.problems.coordinates import OwnCodes
 from rkhs.problems.encoders import FreeCodes
 from rkhs.problems.last_layers import AnchorsLayer
@@ -40,7 +38,6 @@ class BatchedAutoencoder:
     seed: int  # of the batches: each is a function of it and the number of the step
     part: float = 1.0  # of the coefficients that a step updates
     share: float = 0.15  # of the newest batch in the running means
-    journal: Journal | None = None  # keeps the state of the solver
     _means: list[np.ndarray] = field(default_factory=list)
 
     @cached_property
@@ -101,22 +98,3 @@ class BatchedAutoencoder:
         """``V`` of a point, shape (dim, p)."""
         axes, scales = self.axes
         return axes @ (point / scales[:, None])
-
-    def resume(self) -> tuple[int, dict[str, Tensor]] | None:
-        """Step and state of the solver that a journal kept, or None."""
-        entry = None if self.journal is None else self.journal.last("batches")
-        if entry is None:
-            return None
-        content, arrays = entry
-        self._means = [arrays[f"mean {i}"] for i in range(content["means"])]
-        self.seed = content["seed"]
-        return content["step"], {k: torch.as_tensor(v) for k, v in arrays.items() if not k.startswith("mean ")}
-
-    def keep(self, step: int, state: Callable[[], dict[str, Tensor]]) -> None:
-        """Keep the state of the solver before a step, if it is time."""
-        if self.journal is None or not self.journal.is_due():
-            return
-        arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in state().items()}
-        arrays |= {f"mean {i}": mean for i, mean in enumerate(self._means)}
-        content = {"step": step, "seed": self.seed, "means": len(self._means)}
-        self.journal.add("batches", content, arrays)

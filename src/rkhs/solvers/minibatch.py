@@ -51,14 +51,8 @@ class MiniBatch(Solver):
         rate, steps = self.learning_rate, self.max_iter
         x, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
         updates = start.new_zeros(len(start), *(1,) * (start.ndim - 1), dtype=torch.float64)
-        reason, begin, step, value = Reason.SCHEDULE, 0, 0, math.inf
-        kept = problem.resume()
-        if kept is not None:
-            begin, state = kept
-            x, first, second = (state[name].to(start) for name in ("x", "first", "second"))
-            updates = state["updates"].to(updates)
-        for step in range(begin, steps):
-            problem.keep(step, lambda: {"x": x, "first": first, "second": second, "updates": updates})
+        reason, step, value = Reason.SCHEDULE, 0, math.inf
+        for step in range(steps):
             value, grad, rows = problem.batch_value_and_grad(x, step)
             measure = float(grad.norm())
             if not (math.isfinite(value) and math.isfinite(measure)):

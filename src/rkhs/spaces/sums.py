@@ -17,7 +17,7 @@ import scipy.linalg.blas
 import torch
 from torch import Tensor
 
-from rkhs.engines import Block, Engine, Journal, Rows, fingerprint
+from rkhs.engines import Block, Engine, Rows
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import OutputSpace
 from rkhs.spaces.features import FeatureMap
@@ -77,11 +77,6 @@ class Sweep:
             return None
         part = torch.from_numpy(self.weights[block.start : block.stop])
         return part.sqrt().to(dtype=self.dtype, device=self.device)[:, None]
-
-    def digest(self) -> str:
-        """What tells this sweep from the others of one fit: its parameters."""
-        parts = (self.maps, self.shift, self.anchors)
-        return fingerprint(self.n, *(None if part is None else part.cpu().numpy() for part in parts))
 
     def codes(self, raw: Tensor) -> Tensor:
         """``raw B + shift``."""
@@ -199,14 +194,10 @@ class Data:
     rows: Rows
     blocks: tuple[Block, ...]
     engine: Engine
-    journal: Journal | None = None  # keeps the sums, so that a fit that was cut off goes on from them
 
     def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
         """Sum of a block function."""
-        if self.journal is None:
-            return self.engine.sum(function, self.blocks, self.rows, sweep)
-        stage = f"{function.__name__} {sweep.digest()}"
-        return self.engine.sum(function, self.blocks, self.rows, sweep, journal=self.journal, stage=stage)
+        return self.engine.sum(function, self.blocks, self.rows, sweep)
 
     def codes(self, sweep: Sweep) -> Tensor:
         """Codes of all rows, shape (n, p)."""

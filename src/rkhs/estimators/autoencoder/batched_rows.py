@@ -28,11 +28,9 @@ def stepped(stages: RowStages, size: int, rngs: list[np.random.RandomState | Non
     assert isinstance(layer, AnchorsLayer)
     seed = int(stages.settings.generator().randint(2**31))
     for number, rng in enumerate(rngs):
-        known, journal = (previous, run.journal) if number == 0 else (None, None)
+        known = previous if number == 0 else None
         W = stages.first(small, rng) if known is None else encoder.resume(known, [])
-        seen = BatchedAutoencoder(
-            encoder, layer, solver.batch_size, seed + number, solver.coefficient_share, journal=journal
-        )
+        seen = BatchedAutoencoder(encoder, layer, solver.batch_size, seed + number, solver.coefficient_share)
         label = f"{run.name}, batches of {solver.batch_size}, start {number + 1}/{len(rngs)}"
         solution = solver.solve(seen, seen.point(W), Monitor(verbose=run.verbose, label=label))
         W = seen.parameters(solution.point)

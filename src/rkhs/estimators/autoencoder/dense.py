@@ -19,7 +19,7 @@ from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, princip
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
-from rkhs.estimators.run import Run, recorded
+from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
@@ -295,9 +295,6 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) ->
 def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor] | None, run: Run) -> _Solved:
     """Solve from every start and keep the lowest objective."""
     problem = _problem(settings, opened)
-    if not isinstance(settings.solver, _JOINT):
-        # The squared problem whose residuals choose a loss shares points with the problem of that loss.
-        problem = recorded(problem, run.journal, repr(settings.loss))
     rng, best = cache(settings.generator), None  # most fits draw no numbers
     for attempt in range(settings.n_init):
         start = _start(settings, problem, opened, previous, attempt, rng)

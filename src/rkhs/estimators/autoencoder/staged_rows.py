@@ -17,7 +17,7 @@ from torch import Tensor
 from rkhs._core.linalg import divisor, principal_axes
 from rkhs.estimators.autoencoder.fit import layers_of
 from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows
-from rkhs.estimators.run import Run, recorded
+from rkhs.estimators.run import Run
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, carried, shallow_encoder
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
@@ -173,14 +173,13 @@ class RowStages:
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
         rounds = 1 if self.loss is None else min(_ROUNDS, steps)
         found: list[Solution] = []
-        for number in range(rounds):
+        for _ in range(rounds):
             if self.loss is not None:
                 codes = encoder.layers(point)[-1]
                 decoder, _ = layer.robust(self.loss, codes, self.rows.beside(slice(0, size)), _TURNS)
             posed = replace(problem, last_layer=decoder, curvature=found[-1].curvature if found else ())
-            kept = recorded(posed, self.run.journal, f"stage {size} {reg} {self.kernel!r} {self.loss!r} {number}")
             solver = settings.solver.within(steps // rounds, force=True)
-            found.append(solver.solve(kept, point, Monitor(verbose=self.run.verbose, label=label)))
+            found.append(solver.solve(posed, point, Monitor(verbose=self.run.verbose, label=label)))
             point = found[-1].point
         layers = encoder.layers(point)
         return Stage(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from rkhs._core.errors import InputError, shown
 from rkhs.augment import Augmentation
 from rkhs.constraints.sphere import CodeSet, as_constraint
-from rkhs.engines import Checkpoint, Engine, make_engine
+from rkhs.engines import Engine, make_engine
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, as_loss
@@ -66,7 +65,6 @@ KernelLike = KernelName | Kernel | Callable[..., float]
 OperatorKernelLike = KernelLike | OperatorKernel | Sequence[tuple[KernelLike, ArrayLike | None]]
 """One kernel, or pairs of a kernel and an operator."""
 
-CheckpointLike = str | os.PathLike[str] | Checkpoint | None
 """A file that a fit can go on from."""
 
 Seed = int | np.random.RandomState | None

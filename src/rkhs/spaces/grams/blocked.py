@@ -13,7 +13,7 @@ from torch import Tensor
 from rkhs._core.eigen import block_krylov
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, factorize, rank_tolerance
-from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
+from rkhs.engines import ArrayRows, Block, Engine, Rows, Serial, Threads, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import pick, resolve_thinned
 from rkhs.spaces.grams.base import Gram
@@ -29,10 +29,9 @@ class Blocked(Gram):
         max_bytes: int = 2**26,
         *,
         engine: Engine | None = None,
-        journal: Journal | None = None,
     ) -> None:
         self._kernel, self._items = kernel, items
-        self._engine, self._journal = engine, journal
+        self._engine = engine
         n = len(items)
         self._step = max(1, min(n, max_bytes // (8 * n)))
         self._rows: Any = items
@@ -53,16 +52,10 @@ class Blocked(Gram):
                 out[rows] = self._kernel._gram(self._items[rows], self._items).to(V) @ V
             return out
         columns = V.contiguous().cpu()
-        stage = f"product {fingerprint(repr(self._kernel), columns.numpy())}"
-        kept = None if self._journal is None else self._journal.last(stage)
-        if kept is not None:
-            return torch.from_numpy(kept[1]["product"]).to(V)
         blocks = row_blocks(len(out), self._step)
         shared = Product(self._kernel, self._rows, columns, self._like.dtype)
         for block, part in zip(blocks, self._engine.map(block_product, blocks, None, shared), strict=True):
             out[block.start : block.stop] = torch.from_numpy(part).to(V)
-        if self._journal is not None:
-            self._journal.add(stage, {}, {"product": out.cpu().numpy()})
         return out
 
     def diag(self) -> Tensor:
@@ -92,7 +85,7 @@ class Blocked(Gram):
 
     def like(self, kernel: Kernel, items: Any) -> Blocked:
         """See :meth:`Gram.like`."""
-        return Blocked(kernel, items, engine=self._engine, journal=self._journal)
+        return Blocked(kernel, items, engine=self._engine)
 
     def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
         """From the pairs of 3000 items at most."""
