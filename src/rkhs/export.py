@@ -196,8 +196,8 @@ def _predictor(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Ten
 
 def _in_units(graph: FittedModule, output: Euclidean, U: Tensor) -> Tensor:
     """Vectors of their coordinates."""
-    if output.axes is not None:
-        U = graph.times(U, output.axes)
+    if output.basis is not None:
+        U = graph.times(U, output.basis)
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
     return U * graph.constant(output.factor / root) + graph.constant(output.mean)
 

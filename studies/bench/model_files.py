@@ -3,7 +3,7 @@
 Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3] [--storage auto]. Morgan fingerprints of
 bbbp, Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and
 the coefficients of the last layer would add; on landmarks also their triangle and directions of the targets. "first" is
-the first ``transform`` of ten molecules of a loaded model, which computes both, "next" another one. ``rkhs info`` is a
+a ``load``, which computes both, and the ``transform`` of ten molecules, "next" another one. ``rkhs info`` is a
 process of its own. "difference" is that of the codes of ten new molecules, and of distances after decoding, to those of
 the model that was saved. ``--others`` prints the files of other estimators (500 rows if ``--rows`` is not given), how
 long a save takes, and the first and the second ``inverse_transform`` of ten codes of a loaded model, or ``scores`` of
@@ -40,8 +40,8 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Pa
     asked = float(np.median([seconds(lambda: subprocess.run(info, check=True, capture_output=True)) for _ in range(3)]))
     first, after = [], []
     for _ in range(rounds):
+        first.append(seconds(lambda: rkhs.load(path).transform(new)))
         loaded = rkhs.load(path)
-        first.append(seconds(lambda loaded=loaded: loaded.transform(new)))
         after.append(seconds(lambda loaded=loaded: loaded.transform(new)))
     Z = model.codes_[:10]
     gap = max(
@@ -49,7 +49,12 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Pa
         np.abs(loaded.decode(Z, new).distances - model.decode(Z, new).distances).max(),
     )
     inner = model.model_
-    again = [model.decoder_coef_, inner.rebuilt.output.rows, getattr(inner.map, "lower", 0), inner.pricing.directions]
+    again = [
+        model.decoder_coef_,
+        inner.rebuilt.output.triangle,
+        getattr(inner.map, "lower", 0),
+        inner.pricing.directions,
+    ]
     size, extra = path.stat().st_size / 1e6, 8e-6 * sum(np.size(one) for one in again if one is not None)
     times = "".join(f"{t:9.2f}" for t in (fit, save, float(np.median(first)), float(np.median(after)), asked))
     return f"{len(X):6}{size:9.2f}{extra:10.1f}{X.size / 8e6:8.2f}{times}{gap:12.1e}"

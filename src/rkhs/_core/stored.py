@@ -27,7 +27,7 @@ class Stored:
         """Refuse fields of a file whose shapes and numbers do not agree; their types are right."""
 
     def from_file(self) -> Self:
-        """The value of a file, which computes what the file lacks when it is asked for."""
+        """The value of a file with what the file lacks."""
         return self
 
 

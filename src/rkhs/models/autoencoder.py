@@ -51,7 +51,7 @@ class AutoencoderModel(AutoencoderLayers):
         return found
 
     def in_file(self) -> Self:
-        """The model without what its items say."""
+        """The model without what follows from the rest."""
         return stored_autoencoder.in_file(self)
 
     def check_stored(self) -> None:
@@ -59,7 +59,7 @@ class AutoencoderModel(AutoencoderLayers):
         stored_autoencoder.check(self)
 
     def from_file(self) -> Self:
-        """The model, which computes what the file lacks when it is asked for."""
+        """The model with what the file lacks."""
         return stored_autoencoder.from_file(self)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
@@ -13,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models.computed_again import LayerAgain
+from rkhs.models.completion import best_layer, completing, leanest, spares_memory
 from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
@@ -115,8 +116,23 @@ class ComponentsModel(Stored):
         )
 
     def in_file(self) -> Self:
-        """The model without what the kept items say of the way back."""
-        return replace(self, back=self._back_in_a_file())
+        """The model without what follows from the kept items."""
+        back = self.back
+        if back is None or not self._returns_to_items or not spares_memory(self.map.kept):
+            return self
+        lean = replace(back, coefficients=None, output=back.output.without_basis())
+        return leanest(self, [replace(self, back=lean)], lambda model: model._parts)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        """What a file may lack."""
+        return (None, None) if self.back is None else (self.back.coefficients, self.back.output.basis)
+
+    @property
+    def _returns_to_items(self) -> bool:
+        """Whether the way back goes from the codes to the kept items, which are the training items."""
+        items, whole = self.map.kept, self.map.whole and self.kernel.domain == "vectors"
+        return whole and isinstance(items, np.ndarray) and self.back is not None and self.back.anchors is self.codes
 
     def check_stored(self) -> None:
         """Sizes must agree."""
@@ -136,33 +152,16 @@ class ComponentsModel(Stored):
             check_places("support", self.robust.support, 2**31)
 
     def from_file(self) -> Self:
-        """The model, whose way back computes what the file lacks when it is asked for."""
+        """The model with what the file lacks."""
         back = self.back
-        return self if back is None or back.held is not None else replace(self, back=self._computed_again(back))
-
-    def _back_in_a_file(self) -> CodeRegression | None:
-        """From codes to vectors, without what the kept items say."""
-        back = self.back
-        if back is None or callable(back.held):  # from such a file
-            return None if back is None else replace(back, held=None)
-        way = self._way(back)
-        if way is not None and way.spares_room and way.gives(back.coefficients, None, back.output.axes):
-            return replace(back, held=None, output=back.output.without_basis(way.other))
-        return back
-
-    def _computed_again(self, back: CodeRegression) -> CodeRegression:
-        """The way back of a file, which computes what the file lacks when it is asked for."""
-        way = self._way(back)
-        if way is None:
+        if back is None or back.coefficients is not None:
+            return self
+        if not self._returns_to_items:
             raise InputError(
                 "the way back must have coefficients, or training items to compute them again; got neither"
             )
-        return replace(back, held=way.coefficients, output=back.output.without_basis(way.other))
-
-    def _way(self, back: CodeRegression) -> LayerAgain | None:
-        """To the kept items from their codes; None where these are not the training items."""
-        items, whole = self.map.kept, self.map.whole and self.kernel.domain == "vectors"
-        if not whole or not isinstance(items, np.ndarray) or back.anchors is not self.codes:
-            return None
-        dtype = self.encoder.coefficients.dtype
-        return LayerAgain(back.kernel, self.codes, back.output, items, back.reg, dtype, by_columns=True)
+        with completing():
+            items = self.map.kept.astype(self.encoder.coefficients.dtype, order="C")
+            output, U = back.output.restored(torch.from_numpy(items))
+            C, _ = best_layer(back.kernel, self.codes, U, back.reg)
+        return replace(self, back=replace(back, coefficients=np.asarray(C.numpy(), order="F"), output=output))

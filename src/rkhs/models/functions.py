@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
@@ -52,26 +50,15 @@ class Layer(Stored):
 
     kernel: Kernel  # on codes, resolved
     anchors: np.ndarray  # (a, p): ``A``: the codes of the training items, or of some of them
-    held: np.ndarray | Callable[[], np.ndarray] | None  # (a, r)
-    held_linear: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (p + 1, r)
+    coefficients: Any  # ``C``, (a, r): None where a file lacks what follows from the rest
+    linear: np.ndarray | None = None  # ``L``, (p + 1, r); None without a free linear part
 
     def check_stored(self) -> None:
         """Sizes must agree."""
         check_items_stored(self.kernel, self.anchors, len(self.anchors))
         check_whole("number of codes", len(self.anchors), 1)
-        check_shape("coefficients", self.held, len(self.anchors), None)
-        check_shape("linear", self.held_linear, self.anchors.shape[1] + 1, None)
-
-    @cached_property
-    def coefficients(self) -> np.ndarray:
-        """``C``, shape (a, r)."""
-        assert self.held is not None
-        return self.held if isinstance(self.held, np.ndarray) else self.held()
-
-    @cached_property
-    def linear(self) -> np.ndarray | None:
-        """``L``, shape (p + 1, r); None without a free linear part."""
-        return self.held_linear() if callable(self.held_linear) else self.held_linear
+        check_shape("coefficients", self.coefficients, len(self.anchors), None)
+        check_shape("linear", self.linear, self.anchors.shape[1] + 1, None)
 
     def tensors(self, like: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Anchors, coefficients and linear part."""
@@ -88,7 +75,7 @@ class Layer(Stored):
         """The function ``g(z) D`` for directions ``D`` of shape (r, k)."""
         parts = self.coefficients, self.linear
         held = [None if part is None else (tensor_like(part, directions) @ directions).cpu().numpy() for part in parts]
-        return replace(self, held=held[0], held_linear=held[1])
+        return replace(self, coefficients=held[0], linear=held[1])
 
     def pull(self, Z: Tensor, G: Tensor) -> Tensor:
         """Gradient of ``sum_i <g_i, layer(z_i)>`` in the codes, shape (m, p)."""
@@ -113,7 +100,7 @@ class CodeRegression(Layer):
     def check_stored(self) -> None:
         """Sizes must agree."""
         super().check_stored()
-        check_shape("coefficients", self.held, None, self.output.dim)
+        check_shape("coefficients", self.coefficients, None, self.output.dim)
 
     def targets(self, Z: Tensor) -> Tensor:
         """Targets of codes of shape (m, p), shape (m, q)."""

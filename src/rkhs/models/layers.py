@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -55,7 +54,7 @@ class Pricing(Stored):
     total: float  # number of training items, or the sum of their weights: what the price is weighed against
     triangle: np.ndarray | None = None  # (r, r)
     pivots: np.ndarray | None = None  # (r,): numbers of these items
-    held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (q, k)
+    directions: np.ndarray | None = None  # (q, k): of the targets; None for all
     onto: CodeSet | None = None
     free: bool = True  # whether codes may be refined
 
@@ -65,14 +64,9 @@ class Pricing(Stored):
         if self.triangle is not None:
             check_places("pivots", self.pivots, 2**31)
             check_shape("pivots", self.pivots, self.triangle.shape[1], kinds="iu")
-        check_shape("directions", self.held_directions, None, None)
+        check_shape("directions", self.directions, None, None)
         if not self.total > 0.0:
             raise InputError(f"the weight of the items of a model file must be positive; got {self.total}")
-
-    @cached_property
-    def directions(self) -> np.ndarray | None:
-        """Shape (q, k); None for all."""
-        return self.held_directions() if callable(self.held_directions) else self.held_directions
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -17,6 +17,7 @@ from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models.calibration import Calibration, NewItems
+from rkhs.models.completion import completing, leanest
 from rkhs.models.kept import GramOf
 from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.problems.dual import dual_problem
@@ -54,41 +55,18 @@ def _spread(part: np.ndarray, kept: np.ndarray, n: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MachineOfFeatures:
-    """Coefficients (n, r) of the machine of the squared loss whose outputs are features, when it is called."""
-
-    kernel: OperatorKernel  # resolved, of one term
-    items: Any  # (n, d)
-    output: RKHS  # of outputs that can be computed again
-    reg: float
-
-    def __call__(self) -> np.ndarray:
-        """Shape (n, r)."""
-        U, term = self.output.coordinates_again(), self.kernel.pairs[0]
-        K = GramOf(term.kernel, self.items, self.output.gram_mean)()
-        A = None if term.operator is None else tensor_like(term.operator, U)
-        return Direct().solve(dual_problem([(K, A)], U, Squared(), self.reg)).point.cpu().numpy()
-
-
-@dataclass(frozen=True, eq=False)
 class MachineModel(Stored):
     """The function ``h(x) = sum_t k_t(x, X) C A_t``, whose values are coordinates of outputs."""
 
     kernel: OperatorKernel  # resolved, with operators in these coordinates
     map: FeatureMap  # what items are read through; with all training items every term reads them
-    held: np.ndarray | Callable[[], np.ndarray] | None  # (n, r)
+    coefficients: Any  # ``C``, (n, r): None where a file lacks what follows from the outputs
     output: OutputSpace  # of the targets
     certificates: Certificates
     loss: Loss | None = None  # with numbers for its parameters
     one_output: bool = False  # whether targets were numbers, not rows
     gram_of_outputs: GramOf | None = None  # of outputs that are features and are held by the estimator
     reg: float | None = None  # of a machine whose rows count alike
-
-    @cached_property
-    def coefficients(self) -> np.ndarray:
-        """``C``, shape (n, r)."""
-        assert self.held is not None
-        return self.held() if callable(self.held) else self.held
 
     def raw(self, items: Items) -> list[Tensor]:
         """Raw features of items of shape (m, n), one a term."""
@@ -176,14 +154,36 @@ class MachineModel(Stored):
         return np.asarray((decoded[:-1] - decoded[-1]).cpu().numpy())
 
     def in_file(self) -> Self:
-        """The model without what the outputs that the estimator holds say."""
-        output, held = self._in_a_file()
-        return replace(self, map=self.map.in_file(), output=output, held=held)
+        """The model without what follows from the outputs that it holds."""
+        return leanest(replace(self, map=self.map.in_file()), self._lean(), lambda model: model._parts)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        """What a file may lack."""
+        return self.coefficients, self.output.triangle if isinstance(self.output, RKHS) else None
+
+    def _lean(self) -> Iterator[Self]:
+        """Models that lack parts, first those that lack most."""
+        output = self.output
+        if not isinstance(output, RKHS) or self.gram_of_outputs is None:
+            return
+        if 2 * len(output.triangle) <= len(output.gram_mean):  # hardly any memory
+            return
+        lean = replace(self, map=self.map.in_file(), output=output.without_triangle())
+        if self._has_closed_form:
+            yield replace(lean, coefficients=None)
+        yield lean
+
+    @property
+    def _has_closed_form(self) -> bool:
+        """Whether the coefficients follow from the Gram matrices of items and outputs."""
+        plain = isinstance(self.loss, Squared) and len(self.kernel.pairs) == 1 and self.map.whole
+        return plain and self.map.kept is not None and self.reg is not None
 
     def check_stored(self) -> None:
         """Sizes must agree."""
         n = self.map.width
-        check_shape("coefficients", self.held, n, self.output.dim)
+        check_shape("coefficients", self.coefficients, n, self.output.dim)
         check_places("support", self.certificates.support, 2**31)
         check_places("saturated", self.certificates.saturated, 2**31)
         for term in self.kernel.pairs:
@@ -196,51 +196,26 @@ class MachineModel(Stored):
             check_items_stored(self.gram_of_outputs.kernel, self.gram_of_outputs.items, len(self.output.gram_mean))
 
     def from_file(self) -> Self:
-        """The model, which computes what the file lacks when it is asked for."""
-        of = self.gram_of_outputs
-        model = self if of is None else self.with_outputs(of.kernel, of.items)
-        if model.held is None:
+        """The model with what the file lacks."""
+        output, of, C, U = self.output, self.gram_of_outputs, self.coefficients, None
+        with completing():
+            if isinstance(output, RKHS) and output.triangle is None and of is not None:
+                output, U = output.restored(of())
+            if C is None and U is not None and self.reg is not None and self._has_closed_form:
+                term = self.kernel.pairs[0]
+                K = GramOf(term.kernel, self.map.kept, U.numpy())()
+                A = None if term.operator is None else tensor_like(term.operator, U)
+                C = Direct().solve(dual_problem([(K, A)], U, Squared(), self.reg)).point.cpu().numpy()
+        if C is None or (isinstance(output, RKHS) and output.triangle is None):
             raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
-        return model
-
-    def _in_a_file(self) -> tuple[OutputSpace, np.ndarray | None]:
-        """The space of the outputs and the coefficients, as far as a model file must hold them."""
-        output = self.output
-        if callable(self.held):
-            return output, None
-        if not isinstance(output, RKHS) or self.gram_of_outputs is None:
-            return output, self.held
-        if output.triangle is None or 2 * len(output.triangle) <= len(output.gram_mean):  # from a file; hardly any room
-            return output, self.coefficients
-        lean = output.without_triangle(self.gram_of_outputs)
-        again = self._again(lean)
-        try:
-            same = np.array_equal(lean.rows, output.triangle)
-            spared = again is not None and np.array_equal(again(), self.coefficients)
-        except InputError:
-            same = spared = False
-        if not same:
-            return output, self.coefficients
-        return lean, None if spared else self.coefficients
-
-    def _again(self, output: RKHS) -> MachineOfFeatures | None:
-        """What computes the coefficients; None where there is no closed form."""
-        plain = isinstance(self.loss, Squared) and len(self.kernel.pairs) == 1 and self.map.whole
-        if not plain or self.map.kept is None or self.reg is None:
-            return None
-        return MachineOfFeatures(self.kernel, self.map.kept, output, self.reg)
+        return replace(self, output=output, coefficients=C)
 
     def with_outputs(self, kernel: Kernel, items: Any) -> Self:
-        """The model that knows the outputs behind its features; from a file it computes what the file lacks."""
+        """The model that knows the outputs behind its features."""
         output = self.output
         if not isinstance(output, RKHS) or kernel.domain == "gram":
             return self
-        gram = GramOf(kernel, items, output.gram_mean)
-        if output.triangle is not None:
-            return replace(self, gram_of_outputs=gram)
-        lean = output.without_triangle(gram)
-        model = replace(self, output=lean, gram_of_outputs=gram)
-        return model if model.held is not None else replace(model, held=model._again(lean))
+        return replace(self, gram_of_outputs=GramOf(kernel, items, output.gram_mean))
 
 
 def path_values(kernel: OperatorKernel, raw: list[Tensor], C: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,8 @@ class Euclidean(OutputSpace):
     factor : float
         What is divided by, after the mean.
     basis : array of shape (r, q), optional
-        Orthonormal rows that span the training targets; None: the coordinate axes, or in model files that hold the
-        training targets rows that are computed again when they are asked for.
+        Orthonormal rows that span the training targets; None: the coordinate axes, and in
+        model files that hold the training targets.
     column_weights : array of shape (q,), optional
         Positive: distances are ``sum_t w_t (y_t - y'_t)^2``, those of curves in ``L2`` with quadrature weights ``w``;
         None: ones.
@@ -44,7 +43,6 @@ class Euclidean(OutputSpace):
     """
 
     mean: np.ndarray
-    _cache_again: Callable[[], np.ndarray | None]
 
     def __init__(self, mean: Any, factor: float = 1.0, basis: Any = None, column_weights: Any = None) -> None:
         self.mean = mean
@@ -112,43 +110,36 @@ class Euclidean(OutputSpace):
             U, basis = left[:, kept] * s[kept], right[kept].cpu().numpy()
         return cls(mean.cpu().numpy(), factor, basis, column_weights), U
 
-    def fitted_again(self, Y: Tensor, weights: Tensor | None = None) -> tuple[np.ndarray | None, Tensor]:
-        """Basis and coordinates (n, r) of the training targets, by the steps of the fit."""
+    def restored(self, Y: Tensor, weights: Tensor | None = None) -> tuple[Euclidean, Tensor]:
+        """The space of a model file with its basis, and coordinates (n, r) of the training targets ``Y`` (n, q)."""
         options = {"center": bool(np.any(self.mean)), "scale": self.factor != 1.0}
         space, U = Euclidean.fit(Y, weights, **options, column_weights=self.column_weights)
         unit = self.factor / space.factor
-        return space.basis, U if unit == 1.0 else U / unit
+        found = Euclidean(self.mean, self.factor, space.basis, self.column_weights)
+        return found, U if unit == 1.0 else U / unit
 
-    def without_basis(self, again: Callable[[], np.ndarray | None]) -> Euclidean:
-        """The space for a model file; ``again`` gives the basis."""
-        lean = Euclidean(self.mean, self.factor, None, self.column_weights)
-        lean._cache_again = again
-        return lean
-
-    @property
-    def axes(self) -> np.ndarray | None:
-        """The basis, computed again where it is not held."""
-        held: np.ndarray | None = self.basis
-        return self._cache_again() if held is None and hasattr(self, "_cache_again") else held
+    def without_basis(self) -> Euclidean:
+        """The space for a model file that holds the training targets."""
+        return Euclidean(self.mean, self.factor, None, self.column_weights)
 
     def moved(self, shift: Tensor) -> Euclidean:
         """The space whose mean is moved by ``shift`` of shape (r,), in coordinates: these become less by as much."""
         mean = self.decode(shift[None])[0].cpu().numpy()
-        return Euclidean(mean, self.factor, self.axes, self.column_weights)
+        return Euclidean(mean, self.factor, self.basis, self.column_weights)
 
     def in_units(self, unit: float) -> Euclidean:
         """The space with coordinates that are divided by ``unit`` too."""
-        return Euclidean(self.mean, self.factor * unit, self.axes, self.column_weights)
+        return Euclidean(self.mean, self.factor * unit, self.basis, self.column_weights)
 
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
         U = (Y - tensor_like(self.mean, Y)) * self.root(Y) / self.factor
-        axes = self.axes
+        axes = self.basis
         return U if axes is None else U @ tensor_like(axes, Y).mT
 
     def decode(self, U: Tensor) -> Tensor:
         """Targets of coordinates, shape (m, q)."""
-        axes = self.axes
+        axes = self.basis
         full = U if axes is None else U @ tensor_like(axes, U)
         return (full * (self.factor / self.root(U))).add_(tensor_like(self.mean, U))
 
@@ -169,7 +160,7 @@ class Euclidean(OutputSpace):
 
     def operator(self, A: Tensor) -> Tensor:
         """An operator on ``R^q`` in coordinates, shape (r, r); exact if the span of the targets is invariant."""
-        axes = self.axes
+        axes = self.basis
         if axes is None:
             return A
         basis = tensor_like(axes, A)

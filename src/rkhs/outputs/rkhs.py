@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, weighted_mean
 from rkhs._core.stored import check_places, check_shape, check_types
-from rkhs.engines import thread_limit
 from rkhs.outputs.base import OutputSpace
 
 
@@ -37,8 +35,7 @@ class RKHS(OutputSpace):
     factor : float
         What is divided by, after the mean.
     triangle : array of shape (r, r) or None
-        Lower triangular: coordinates of the pivot items. None in model files that hold the training targets: it is
-        computed again when it is asked for.
+        Lower triangular: coordinates of the pivot items. None in model files that hold the training targets.
     pivots : array of shape (r,)
         Training items whose centred features span all of them.
     steps : tuple of two float, optional
@@ -48,7 +45,7 @@ class RKHS(OutputSpace):
     Raises
     ------
     InputError
-        From ``fit``, if the Gram matrix cannot be factored; for a triangle that is neither held nor computed again.
+        From ``fit``, if the Gram matrix cannot be factored.
 
     References
     ----------
@@ -62,10 +59,6 @@ class RKHS(OutputSpace):
     triangle: Any
     pivots: np.ndarray
     steps: tuple[float, float] | None = None
-
-    _cache_gram: Callable[[], Tensor] = field(init=False)
-    _cache_cores: int | None = field(default=None, init=False)
-    _cache_rows: np.ndarray = field(init=False)
 
     def check_stored(self) -> None:
         """Sizes must agree."""
@@ -123,34 +116,33 @@ class RKHS(OutputSpace):
 
     def in_units(self, unit: float) -> RKHS:
         """The space with coordinates that are divided by ``unit`` too."""
-        rows, steps = self.rows / unit, (self.factor, unit)
+        rows, steps = self.triangle / unit, (self.factor, unit)
         return RKHS(self.mean, self.gram_mean, self.total, self.factor * unit, rows, self.pivots, steps)
 
-    def without_triangle(self, gram: Callable[[], Tensor], cores: int | None = None) -> RKHS:
-        """The space for a model file; ``gram`` gives the Gram matrix of the training targets, on as many cores."""
-        lean = RKHS(self.mean, self.gram_mean, self.total, self.factor, None, self.pivots, self.steps)
-        lean._cache_gram, lean._cache_cores = gram, cores
-        return lean
+    def without_triangle(self) -> RKHS:
+        """The space for a model file that holds the training targets."""
+        return RKHS(self.mean, self.gram_mean, self.total, self.factor, None, self.pivots, self.steps)
 
-    @property
-    def rows(self) -> np.ndarray:
-        """The triangle, computed again where it is not held."""
-        if self.triangle is None and not hasattr(self, "_cache_rows"):
-            self.coordinates_again()
-        found: np.ndarray = self._cache_rows if self.triangle is None else self.triangle
-        return found
-
-    def coordinates_again(self) -> Tensor:
-        """Coordinates (n, r) of the training targets, by the steps of the fit; keeps the triangle.
+    def restored(self, K: Tensor) -> tuple[RKHS, Tensor]:
+        """The space of a model file with its triangle, and coordinates (n, r) of the training targets.
 
         Another machine may break ties between pivots otherwise: then the items of the fit are taken in their order.
-        """
-        if not hasattr(self, "_cache_gram"):
-            raise InputError("triangle must be an array where the training targets are not held; got None")
-        with thread_limit(self._cache_cores):
-            return self._coordinates(self._cache_gram())
 
-    def _coordinates(self, K: Tensor) -> Tensor:
+        Parameters
+        ----------
+        K : Tensor of shape (n, n)
+            Gram matrix of the training targets.
+
+        Returns
+        -------
+        space : RKHS
+        coordinates : Tensor of shape (n, r)
+
+        Raises
+        ------
+        InputError
+            If the targets at the pivots are not independent.
+        """
         factor, unit = self.steps or (self.factor, 1.0)
         C = _centred(K, tensor_like(self.gram_mean, K), self.total).div_(factor**2)
         found = factorize(C)
@@ -162,8 +154,9 @@ class RKHS(OutputSpace):
             if int(info):
                 raise InputError("the training targets of the model file do not span what it says of them")
             U = torch.linalg.solve_triangular(triangle, C[pivots], upper=False).mT
-        self._cache_rows = triangle.cpu().numpy() / unit
-        return U if unit == 1.0 else U / unit
+        rows = triangle.cpu().numpy() / unit
+        space = RKHS(self.mean, self.gram_mean, self.total, self.factor, rows, self.pivots, self.steps)
+        return space, U if unit == 1.0 else U / unit
 
     def _center(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """``<phi(z) - mean, phi(y_j) - mean>`` on the pivots, and ``<phi(z), mean>``, from rows ``k(z, y_j)``."""
@@ -176,7 +169,7 @@ class RKHS(OutputSpace):
         """Coordinates of the projections of ``phi(z)`` on the training features from rows ``k(z, y_j)``, (m, r)."""
         centred, _ = self._center(K)
         return torch.linalg.solve_triangular(
-            tensor_like(self.rows, K).mT, centred / self.factor**2, upper=True, left=False
+            tensor_like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False
         )
 
     def squared_norms(self, K: Tensor, diag: Tensor | None) -> Tensor:
@@ -188,7 +181,7 @@ class RKHS(OutputSpace):
     def weights(self, U: Tensor) -> Tensor:
         """Weights ``b`` with ``sum_j b_j phi(y_j)`` at coordinates ``U`` of shape (m, r); shape (m, n)."""
         n = len(self.gram_mean)
-        small = torch.linalg.solve_triangular(tensor_like(self.rows, U), U, upper=False, left=False)
+        small = torch.linalg.solve_triangular(tensor_like(self.triangle, U), U, upper=False, left=False)
         full = U.new_zeros(U.shape[0], n)
         full[:, row_index(self.pivots, U)] = small
         if self.mean is None:

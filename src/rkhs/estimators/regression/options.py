@@ -70,7 +70,7 @@ def in_coordinates(kernel: OperatorKernel, output: OutputSpace, U: Tensor, weigh
             raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
         else:
             A = torch.as_tensor(check_operator(term.operator, "operator", len(output.mean))).to(U)
-            basis = None if output.axes is None else torch.as_tensor(output.axes).to(U)
+            basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
             found.append(restricted_operator(A, basis))
     return kernel.with_operators([None if A is None else A.cpu().numpy() for A in found])
 
