@@ -134,7 +134,7 @@ def tried(name: str, ask: Callable[[], Any]) -> Answers:
 
 def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     """Settings of the autoencoder on vectors."""
-    from rkhs import KernelAutoencoder, KernelAutoencoderCV
+    from rkhs import KernelAutoencoder
     from rkhs.augment import GaussianNoise
     from rkhs.constraints import SoftSphere, Sphere
     from rkhs.engines import Threads
@@ -264,15 +264,6 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     made["autoencoder, warm start"] = lambda s: asked(warm(KernelAutoencoder(reg=1e-3, warm_start=True), s), NEW)
     made["autoencoder, parts"] = lambda s: asked(
         KernelAutoencoder(reg=1e-3).partial_fit(shaken(X[:30], s)).partial_fit(shaken(X[30:], s)), NEW
-    )
-    made["autoencoder, folds"] = lambda s: asked(
-        KernelAutoencoderCV(regs=(1e-2, 1e-4), cv=2, tol=1e-3).fit(shaken(X, s)), NEW
-    )
-    made["autoencoder, folds of kernels"] = lambda s: asked(
-        KernelAutoencoderCV(kernels=("gaussian", "laplacian"), linear_part="kernel", regs=(1e-3,), cv=2).fit(
-            shaken(X, s)
-        ),
-        NEW,
     )
     return made
 

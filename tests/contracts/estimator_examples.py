@@ -65,16 +65,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 # A search is checked on a small one: every check fits several times.
-SMALL: dict[str, dict[str, Any]] = {
-    "KernelAutoencoderCV": {"regs": (1e-2, 1e-3), "cv": 2, "tol": 1e-3, "refine": False}
-}
+SMALL: dict[str, dict[str, Any]] = {}
 
 # Short fits: where a check fits many times it asks these the same, and of the defaults only with -m slow.
 QUICK: dict[str, dict[str, Any]] = {
     "DeepRKM": {"n_components": (2, 1), "tol": 1e-1},
     "FunctionalKernelRegressor": {"max_iter": 100},
     "KernelAutoencoder": {"reg": 1e-2, "max_iter": 3},
-    "KernelAutoencoderCV": {"regs": (1e-2,), "cv": 2, "max_iter": 2, "refine": False},
 }
 
 # Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.

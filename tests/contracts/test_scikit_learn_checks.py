@@ -52,7 +52,7 @@ def check_all(
 
 
 # The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
-COSTLY = ("KernelAutoencoderCV", "DeepRKM", "OperatorKernelRegressorCV", "FunctionalKernelRegressor")
+COSTLY = ("DeepRKM", "OperatorKernelRegressorCV", "FunctionalKernelRegressor")
 GRAM_COSTLY = (*COSTLY, "KernelAutoencoder")
 
 

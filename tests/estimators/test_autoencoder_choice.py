@@ -339,13 +339,6 @@ def test_features_of_given_targets_keep_their_fixed_regularisers() -> None:
     assert model.fit(X, targets=X[::-1].copy()).candidates_ is None
 
 
-def test_a_fold_without_weight_is_refused() -> None:
-    weights = np.zeros(40)
-    weights[:6] = 1.0
-    with pytest.raises(InputError, match=r"sample_weight is zero on all 4 rows of a held-out part.*fewer folds"):
-        rkhs.KernelAutoencoderCV(2, cv=10).fit(noise(40), sample_weight=weights)
-
-
 def test_refuses_other_words_and_survives_files(tmp_path: Any) -> None:
     with pytest.raises(InputError, match="reg"):
         KernelAutoencoder(reg="best").fit(noise())

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs import KernelAutoencoder, KernelAutoencoderCV, load, save
-from rkhs.augment import GaussianNoise
+from rkhs import KernelAutoencoder, load, save
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber
@@ -135,25 +134,3 @@ def test_the_first_of_several_layers_lies_on_a_sphere() -> None:
     model = quietly(KernelAutoencoder((3, 2), constraint="sphere", max_iter=30), X)
     np.testing.assert_allclose(np.linalg.norm(model.layer_codes_[0], axis=1), 1.0, rtol=1e-9)
     assert model.objective_ < 0.25
-
-
-def test_cross_validation_takes_constraints_noise_and_starts() -> None:
-    X = waves(24, 8)
-    made = [
-        {"constraint": "sphere"},
-        {"noise": GaussianNoise(0.1), "random_state": 0},
-        {"init": "random", "n_init": 2, "random_state": 0},
-        {"loss": Huber(0.3)},
-    ]
-    for params in made:
-        model = quietly(KernelAutoencoderCV(2, regs=[1e-1, 1e-4], cv=2, max_iter=6, **params), X)
-        assert np.isfinite(model.errors_).all()
-        for name, value in params.items():
-            assert getattr(model.estimator_, name) is value or getattr(model.estimator_, name) == value
-    assert (
-        np.abs(
-            np.linalg.norm(quietly(KernelAutoencoderCV(2, regs=[1e-3], cv=2, constraint="sphere"), X).codes_, axis=1)
-            - 1
-        ).max()
-        < 1e-6
-    )

@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from rkhs import (
     DeepRKM,
     KernelAutoencoder,
-    KernelAutoencoderCV,
     KernelContrastive,
     KernelPCA,
     OperatorKernelRegressor,
@@ -270,7 +269,6 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
     for refused in ({"loss": "huber"}, {"n_components": (2, 1)}, {"constraint": "sphere", "n_components": 2}):
         model = KernelAutoencoder(**{"n_components": 1, "reg": 1e-3, **refused}).fit(X)
         assert diagnose(model, starts=2).lower_start is None
-    assert diagnose(KernelAutoencoderCV(1, regs=[1e-2], cv=2).fit(X), starts=1).lower_start is not None
     assert diagnose(KernelPCA(2).fit(X), starts=2).lower_start is None
     nothing = KernelAutoencoder(1, kernel=Gaussian(1.0), reg=1e-3, center=False, scale=False)
     with warnings.catch_warnings():

@@ -18,7 +18,6 @@ from rkhs import (
     GramTransformer,
     InputOutputKernelRegressor,
     KernelAutoencoder,
-    KernelAutoencoderCV,
     KernelContrastive,
     KernelPCA,
     OperatorKernelRegressor,
@@ -37,7 +36,6 @@ Y = X[:, :2]
 MODELS: dict[str, Any] = {
     "dense": KernelAutoencoder(1, max_iter=5),
     "landmarks": KernelAutoencoder(1, storage=Nystroem(8), max_iter=5, random_state=0),
-    "cv": KernelAutoencoderCV(1, regs=(1e-2,), cv=2, max_iter=5),
     "pca": KernelPCA(1),
     "deep": DeepRKM((1, 1), max_iter=5),
     "contrastive": KernelContrastive(1),

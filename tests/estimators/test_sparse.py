@@ -20,7 +20,6 @@ from rkhs import (
     GramTransformer,
     InputOutputKernelRegressor,
     KernelAutoencoder,
-    KernelAutoencoderCV,
     KernelContrastive,
     KernelPCA,
     OperatorKernelRegressor,
@@ -102,9 +101,8 @@ def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
         pytest.param(lambda: KernelAutoencoder(4, tol=1e-8), marks=pytest.mark.slow),
         lambda: KernelAutoencoder(3, linear_part="kernel", tol=1e-8),
         lambda: KernelAutoencoder(2, kernel="gaussian", loss="huber", tol=1e-8),
-        pytest.param(lambda: KernelAutoencoderCV(2, kernel="gaussian", cv=3, tol=1e-8), marks=pytest.mark.slow),
     ],
-    ids=["default, two", "default, four", "kernel parts", "huber", "CV"],
+    ids=["default, two", "default, four", "kernel parts", "huber"],
 )
 def test_an_autoencoder_rebuilds_the_rows(make: Callable[[], Any], tmp_path: Path) -> None:
     sparse, dense = make().fit(X), make().fit(X.toarray())

@@ -12,7 +12,6 @@ from rkhs import (
     FunctionalKernelRegressor,
     InputOutputKernelRegressor,
     KernelAutoencoder,
-    KernelAutoencoderCV,
     KernelPCA,
     OperatorKernelRegressor,
     OperatorKernelRegressorCV,
@@ -38,7 +37,6 @@ CODERS = [
     *(KernelAutoencoder(2, loss=loss, reg=1e-2, refine=False, max_iter=3) for loss in LOSSES[1:]),
     KernelAutoencoder(2, loss="huber", storage=Nystroem(10), refine=False, max_iter=3),
     KernelAutoencoder((2, 1), reg=1e-2, max_iter=3),
-    KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2, refine=False, max_iter=3),
     KernelPCA(2),
     KernelPCA(2, loss="huber"),
 ]

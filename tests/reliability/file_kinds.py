@@ -160,7 +160,6 @@ CASES: dict[str, Case] = {
     "kernel_autoencoder_nystroem": vectors(K2AE(2, storage=Nystroem(8))),
     "kernel_autoencoder_random_features": vectors(K2AE(2, storage=RandomFeatures(30, random_state=0), reg=1e-2)),
     "kernel_autoencoder_strings": objects(K2AE(2, kernel=kernels.Spectrum(2), output_kernel="same"), letters),
-    "kernel_autoencoder_cv": vectors(rkhs.KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2, random_state=0)),
     "kernel_pca_sparse": sparse(KPCA(2, kernel=kernels.Gaussian(0.2))),
     "kernel_autoencoder_sparse": sparse(K2AE(2, kernel="linear")),
     "kernel_autoencoder_spanned": vectors(K2AE(2, storage=Nystroem(8), output_kernel="same", max_iter=20)),

@@ -312,13 +312,6 @@ MISTAKES = (
         ("estimators/test_diagnostics.py",),
     ),
     Mistake(
-        "the wrong stretch of the path is looked at for open ends",
-        "estimators/kernel_autoencoder_cv.py",
-        "open_ends(mean[self.best_index_ // size * size :][:size], spread)",
-        "open_ends(mean[:size], spread)",
-        ("estimators/test_kernel_autoencoder_cv.py",),
-    ),
-    Mistake(
         "codes that a user gives are turned the wrong way",
         "models/layers.py",
         "torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)",

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import (
     DeepRKM,
     FunctionalKernelRegressor,
     InputOutputKernelRegressor,
     KernelAutoencoder,
-    KernelAutoencoderCV,
     KernelContrastive,
     KernelPCA,
     OperatorKernelRegressor,
@@ -129,7 +127,7 @@ READERS = {
         InputOutputKernelRegressor(output_kernel="linear"),
         FunctionalKernelRegressor("gaussian"),
     ],
-    "targets": [KernelAutoencoder(2), KernelAutoencoderCV(2, cv=2)],
+    "targets": [KernelAutoencoder(2)],
 }
 
 
@@ -145,13 +143,6 @@ def test_numbers_too_large_to_square_are_refused_by_name(name: str, model: Any, 
         if hasattr(model, "score"):
             with pytest.raises(InputError, match="^y must hold values of modulus under"):
                 model.score(X, Y * large)
-
-
-def test_a_search_that_measures_nothing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rkhs.estimators.kernel_autoencoder_cv.path_errors", lambda *_: np.full((2, 15), np.nan))
-    with pytest.warns(ConvergenceWarning, match=r"no setting could be fitted .* cv=2 makes of n_samples=30"):
-        model = KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2).fit(X)
-    assert model.held_out_error_ is None
 
 
 def test_distances_that_are_not_finite_are_refused() -> None:

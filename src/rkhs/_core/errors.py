@@ -11,7 +11,6 @@ __all__ = [
     "ClusterError",
     "CollapseWarning",
     "ColumnWarning",
-    "ComparisonWarning",
     "EdgeWarning",
     "GapWarning",
     "InputError",
@@ -66,10 +65,6 @@ class CollapseWarning(UserWarning):
 
 class ColumnWarning(UserWarning):
     """One column of a table holds nearly all the variance, so the others hardly count."""
-
-
-class ComparisonWarning(UserWarning):
-    """Errors were compared that are measured in different spaces, so that the least one says little."""
 
 
 class EdgeWarning(UserWarning):

@@ -11,7 +11,6 @@ from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as Fu
 from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
-from rkhs.estimators.kernel_autoencoder_cv import KernelAutoencoderCV as KernelAutoencoderCV
 from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
 from rkhs.estimators.kernel_novelty import KernelNovelty as KernelNovelty
 from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA

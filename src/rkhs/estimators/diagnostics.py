@@ -165,12 +165,11 @@ def _training_gram(model: KernelEstimator) -> Tensor | None:
 
 def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
     """What other starts say, where they are known to matter or are asked for."""
-    given: Any = getattr(model, "estimator_", model)  # the fit to all rows of a KernelAutoencoderCV
-    if not is_plain(given) or len(model.model_.layers) > 1:
+    if not is_plain(model) or len(model.model_.layers) > 1:
         return None
     if starts is None:
         n, p = model.codes_.shape
-        matters = p == 1 and given.n_init == 1 and given.candidates_ is None and n <= _MOST
+        matters = p == 1 and model.n_init == 1 and model.candidates_ is None and n <= _MOST
         starts = _STARTS if matters else 0
     if not starts:
         return None

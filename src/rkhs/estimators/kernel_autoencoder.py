@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items
-    from rkhs.estimators.options.arguments import AutoencoderSolverLike, EngineLike, StorageLike
+    from rkhs.estimators.options.arguments import AutoencoderSolverLike, EngineLike
     from rkhs.spaces.features import Storage
 
 
@@ -276,9 +276,6 @@ class KernelAutoencoder(BaseAutoencoder):
     """
 
     _: KW_ONLY
-    reg: Literal["auto"] | float | Sequence[float] | None = None
-    storage: StorageLike | Literal["auto"] = "auto"
-    operators: Sequence[ArrayLike | None] | None = None
     solver: AutoencoderSolverLike = "lbfgs"
     warm_start: bool = False
     engine: EngineLike = None
@@ -403,13 +400,11 @@ class KernelAutoencoder(BaseAutoencoder):
         automatic = isinstance(self.kernel, str) and self.kernel == "auto"
         return default_kernel("kernel") if automatic else super()._input_kernel()
 
-    def _read(
-        self, settings: Settings, X: Any, targets: Items | None, sample_weight: ArrayLike | None, *, drop: bool = True
-    ) -> Training:
-        """Items, targets and weights, checked; rows of weight zero go, unless they are to stay."""
+    def _read(self, settings: Settings, X: Any, targets: Items | None, sample_weight: ArrayLike | None) -> Training:
+        """Items, targets and weights, checked; rows of weight zero go."""
         kernel, output, storage = settings.kernel, settings.output_kernel, settings.storage
         at_least = 2 if isinstance(storage, str) else 1
-        training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop, storage=storage)
+        training = self._training(X, kernel, sample_weight, at_least=at_least, storage=storage)
         gram = output is not None and output.domain == "gram"
         self._keep_grid("target_grid_", targets)
         if targets is not None:

@@ -87,7 +87,7 @@ def make_report(
     Parameters
     ----------
     model : estimator
-        Fitted, with ``transform``: KernelAutoencoder, KernelAutoencoderCV, KernelPCA, KernelContrastive, DeepRKM.
+        Fitted, with ``transform``: KernelAutoencoder, KernelPCA, KernelContrastive, DeepRKM.
     X : array (n, d), kernel values (n, n_train), list of n objects, DataFrame, or Dataset of ``rkhs.data``
         Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``.
     target : array of shape (n,), default=None

@@ -99,15 +99,6 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "storage": [Nystroem(5), RandomFeatures(12)],
         "dtype": ["float32"],
     },
-    "KernelAutoencoderCV": {
-        "columns": ["scaled"],
-        "n_components": [1],
-        "kernels": [["gaussian", "linear"]],
-        "cv": [3],
-        "center": [False],
-        "refine": [False],
-        "dtype": ["float32"],
-    },
     "KernelPCA": {
         "columns": ["scaled"],
         "n_components": [1, 2, None, 0.9],
@@ -192,7 +183,6 @@ GOOD: dict[str, dict[str, list[Any]]] = {
 # Fewer steps, settings and folds than by default: thousands of fits must end.
 BASE: dict[str, dict[str, Any]] = {
     "KernelAutoencoder": FEW,
-    "KernelAutoencoderCV": {**FEW, "regs": (1e-2, 1e-4), "cv": 2},
     "DeepRKM": {"n_components": (2, 1), "max_iter": 15},
     "KernelContrastive": {},
     "OperatorKernelRegressorCV": {"regs": [1e-3, 1e-1], "cv": 2},

@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.augment import Augmentation
-    from rkhs.estimators.options.arguments import Columns, ConstraintLike, Device, Dtype, KernelLike, LossLike, Seed
+    from rkhs.estimators.options.arguments import (
+        Columns,
+        ConstraintLike,
+        Device,
+        Dtype,
+        KernelLike,
+        LossLike,
+        Seed,
+        StorageLike,
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -41,14 +50,14 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     decoder_kernel: KernelLike | tuple[KernelLike, ...] | Literal["auto"] = "auto"
     output_kernel: KernelLike | Literal["same"] | None = None
     loss: LossLike = "squared"
-    reg: Any = field(init=False)  # this, storage and operators are parameters of KernelAutoencoder alone
+    reg: Literal["auto"] | float | Sequence[float] | None = None
     columns: Columns = "raw"
     refine: bool = True
-    storage: Any = field(init=False)
+    storage: StorageLike | Literal["auto"] = "auto"
     random_state: Seed = None
     verbose: int = 0
     linear_part: Literal["auto", "kernel", "free"] = "auto"
-    operators: Any = field(init=False)
+    operators: Sequence[ArrayLike | None] | None = None
     center: bool = True
     scale: bool = True
     code_metric: float = 0.75
@@ -90,8 +99,8 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         tags = super().__sklearn_tags__()
         # Rows of a sparse matrix are rebuilt as features of another kernel, which features of the storage do not give,
         # and have no noise.
-        tags.input_tags.sparse &= isinstance(getattr(self, "storage", "dense"), str)
-        tags.input_tags.sparse &= getattr(self, "noise", None) is None
+        tags.input_tags.sparse &= isinstance(self.storage, str)
+        tags.input_tags.sparse &= self.noise is None
         return tags
 
     @property
