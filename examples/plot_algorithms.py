@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from rkhs.kernels import Gaussian
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor
-from rkhs.solvers import CayleyAdam, ProjectedGradient, RiemannianCG, RiemannianLBFGS, Subspace
+from rkhs.solvers import CayleyAdam, ProjectedGradient, RiemannianLBFGS, Subspace
 
 
 def main(n: int = 500, seconds: float = 3.0) -> dict[str, float]:
@@ -29,7 +29,6 @@ def main(n: int = 500, seconds: float = 3.0) -> dict[str, float]:
         "subspace": Subspace(),
         "projected gradient": ProjectedGradient(tol=1e-7),
         "Riemannian L-BFGS": RiemannianLBFGS(tol=1e-7),
-        "Riemannian conjugate gradient": RiemannianCG(tol=1e-7),
         "Cayley Adam": CayleyAdam(learning_rate=1e-2),
     }
     runs = {name: solver.solve(problem, start, Monitor(time_limit=seconds)) for name, solver in solvers.items()}

@@ -174,7 +174,7 @@ TRIALS = (
         "DeepRKM, time",
         deep,
         partial(seconds, rebuilt),
-        {"solver": ["riemannian_lbfgs", "riemannian_cg", "projected_gradient", ProjectedGradient(growth=1.0)]},
+        {"solver": ["riemannian_lbfgs", "projected_gradient", ProjectedGradient(growth=1.0)]},
     ),
     Trial(
         "KernelContrastive",

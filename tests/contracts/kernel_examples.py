@@ -43,7 +43,6 @@ from rkhs.kernels import (
     Precomputed,
     ProbabilityProduct,
     Product,
-    RandomWalk,
     Scaled,
     ScaledInputs,
     ShiftInvariant,
@@ -99,7 +98,6 @@ EXAMPLES: dict[type, list[Kernel]] = {
         WeisfeilerLehman(3, optimal_assignment=True),
     ],
     ShortestPath: [ShortestPath(), ShortestPath(normalize=False)],
-    RandomWalk: [RandomWalk(), RandomWalk(0.02, labels=False, normalize=False)],
     GlobalAlignment: [GlobalAlignment(), GlobalAlignment(0.3)],
     DynamicTimeWarping: [DynamicTimeWarping(), DynamicTimeWarping(0.2, window=9)],
     ShiftInvariant: [ShiftInvariant(), ShiftInvariant(2.0, "none")],
@@ -207,7 +205,7 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
         return kernel.read(["C" + "".join(rng.choice(parts, size=rng.integers(1, 6))) for _ in range(n)])
     if isinstance(kernel, (Spectrum, Mismatch, Gappy)):
         return kernel.read(["".join(rng.choice(list("acgt"), size=rng.integers(5, 12))) for _ in range(n)])
-    if isinstance(kernel, (WeisfeilerLehman, ShortestPath, RandomWalk)):
+    if isinstance(kernel, (WeisfeilerLehman, ShortestPath)):
         sizes = rng.integers(2, 7, size=n)
         whole = [rng.integers(0, s, size=(s, 2)) for s in sizes]
         return kernel.read(

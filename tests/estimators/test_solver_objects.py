@@ -28,7 +28,7 @@ from rkhs.solvers import (
     DoublyStochastic,
     GradientDescent,
     MiniBatch,
-    RiemannianCG,
+    RiemannianLBFGS,
     Solver,
 )
 
@@ -80,7 +80,7 @@ def test_limits_of_an_object_come_first_and_those_of_the_estimator_fill_the_rest
     assert fit(solver=Adam(0.1, max_iter=3)).n_iter_ == 3
     assert fit(solver=Adam(0.1, max_iter=3), max_iter=50).n_iter_ == 3
     assert fit(solver=LBFGS(tol=10.0), max_iter=50).n_iter_ < fit(solver=LBFGS(), max_iter=50).n_iter_
-    deep = DeepRKM((2, 1), solver=RiemannianCG(), max_iter=2, tol=0.0).fit(X)
+    deep = DeepRKM((2, 1), solver=RiemannianLBFGS(), max_iter=2, tol=0.0).fit(X)
     assert deep.n_iter_ == 2
     loose, exact = (
         OperatorKernelRegressor(solver=solver, loss="huber", tol=0.1).fit(X, X[:, :1]).gap_

@@ -265,12 +265,6 @@ def test_a_table_of_no_known_cell_in_a_row_has_an_answer() -> None:
     assert np.isfinite(K).all()
 
 
-@pytest.mark.parametrize("limits", [{}, 3, "free", (1.0,), (2.0, 1.0), (0.0, 1.0), [1.0, math.inf], [["a"]], None])
-def test_limits_of_a_gaussian_process_are_two_numbers_or_fixed(limits: Any) -> None:
-    with pytest.raises(InputError, match="limits must be"):
-        (Gaussian(1.0) + Linear()).as_sklearn(limits=limits)
-
-
 @pytest.mark.parametrize("columns", [0, np.int64(2), {}, "01", [0.5], [[0]], [0, 0], []])
 def test_columns_of_a_kernel_are_positions(columns: Any) -> None:
     with pytest.raises(InputError, match=r"OnColumns\.columns must be"):
@@ -338,14 +332,6 @@ def test_the_origin_of_scaled_columns_is_one_number_a_column(offset: Any) -> Non
         ScaledInputs(Gaussian(1.0), (1.0, 2.0), offset)(X)
 
 
-def test_scaled_columns_whose_unit_is_not_known_ask_for_rows() -> None:
-    kernel = ScaledInputs(Gaussian(1.0), "mean_norm", "mean")
-    with pytest.raises(InputError, match=r"ScaledInputs\.scales must be numbers for a Gaussian process"):
-        kernel.as_sklearn()
-    with pytest.raises(InputError, match=r"ScaledInputs\.scales must"):
-        ScaledInputs(Gaussian(1.0), "mean")(X)
-
-
 def test_bandwidths_of_single_precision_are_numbers() -> None:
     np.testing.assert_array_equal(Gaussian(np.float32(0.5))(X), Gaussian(0.5)(X))
 
@@ -400,4 +386,4 @@ def test_the_factor_of_a_resolved_kernel_is_checked_once_and_not_at_every_gram_m
     kernel._gram(X), kernel._diag(X), kernel.differentiable, kernel.domain, kernel.read(X)
     assert len(seen) == 1
     with pytest.raises(InputError, match=r"^Scaled\.scale must be > 0; got -1\.0"):
-        Scaled(Gaussian(1.0), -1.0).as_sklearn()
+        Scaled(Gaussian(1.0), -1.0)(X)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.gaussian_process import kernels as process
 
 import rkhs
 from rkhs import features
-from rkhs.kernels import FromFunction, FromSklearn, Gaussian, Kernel, Linear, Matern, Polynomial, ScaledInputs
+from rkhs.kernels import FromFunction, FromSklearn, Gaussian, Linear, Polynomial
 
 # ---------------------------------------------------------------- estimators
 
@@ -160,31 +158,3 @@ class RBFSampler(_Shim):
 
 
 # ---------------------------------------------------------------- kernels of Gaussian processes
-
-
-def _process(kernel: Kernel, of_length: Callable[[Any], Any], length: Any, bounds: Any) -> process.Kernel:
-    """A stationary kernel with ``gamma = of_length(length scale)``, a decreasing function; scales for many lengths."""
-    if np.size(length) > 1:
-        kernel = ScaledInputs(kernel.set_params(gamma=float(of_length(1.0))), tuple(1.0 / np.asarray(length)))
-        of_length = np.reciprocal
-    else:
-        kernel.set_params(gamma=float(of_length(np.squeeze(length))))
-    if isinstance(bounds, str):
-        return kernel.as_sklearn(limits=bounds)
-    pairs = {tuple(pair) for pair in np.flip(of_length(np.asarray(bounds)), -1).reshape(-1, 2).tolist()}
-    (limits,) = pairs  # our kernels have one pair for all lengths
-    return kernel.as_sklearn(limits=limits)
-
-
-def rbf(length_scale: Any = 1.0, length_scale_bounds: Any = (1e-5, 1e5)) -> process.Kernel:
-    return _process(Gaussian(), lambda length: 0.5 / length**2, length_scale, length_scale_bounds)
-
-
-def matern(length_scale: Any = 1.0, length_scale_bounds: Any = (1e-5, 1e5), nu: float = 1.5) -> process.Kernel:
-    return _process(Matern(nu), np.reciprocal, length_scale, length_scale_bounds)
-
-
-PROCESS_KERNELS = {
-    "sklearn.gaussian_process.kernels.RBF": rbf,
-    "sklearn.gaussian_process.kernels.Matern": matern,
-}

@@ -16,7 +16,6 @@ from rkhs.solvers import (
     CayleyAdam,
     ProjectedGradient,
     QuadraticPenalty,
-    RiemannianCG,
     RiemannianLBFGS,
     Subspace,
 )
@@ -25,7 +24,6 @@ from rkhs.solvers.small_stiefel import maximise_traces
 FEASIBLE = [
     Subspace(tol=1e-8),
     RiemannianLBFGS(tol=1e-8),
-    RiemannianCG(tol=1e-7, max_iter=5000),
     ProjectedGradient(tol=1e-8, max_iter=20000),
     ProjectedGradient(tol=1e-7, growth=1.0, max_iter=20000),
     CayleyAdam(learning_rate=0.05, tol=1e-5, max_iter=5000),

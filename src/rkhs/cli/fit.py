@@ -36,7 +36,7 @@ kernels: a name, name(parameter=value), and sums, products and multiples of such
 Quote them for the shell. Names and short names, with the defaults by kind marked *:
   vectors    gaussian (rbf), laplacian, matern, linear, cosine, polynomial (poly), arccosine, ntk
   molecules  tanimoto *, minmax (* for counts); molecules, moleculetanimoto (on SMILES; molecules * with --predict)
-  graphs     weisfeilerlehman (wl), shortestpath (sp), randomwalk (rw); 'wl(2) + sp' *
+  graphs     weisfeilerlehman (wl), shortestpath (sp); 'wl(2) + sp' *
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,
              'sink + gak' * for several channels, dynamictimewarping (dtw)

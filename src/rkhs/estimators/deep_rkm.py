@@ -69,7 +69,7 @@ class DeepRKM(FittedComponents):
         limit, and without centring, an infinite bandwidth would be optimal for any data. ``"fixed"`` keeps the
         bandwidths.
     solver : str or Solver, default="subspace"
-        ``"subspace"``, ``"riemannian_lbfgs"``, ``"riemannian_cg"``, ``"projected_gradient"``, ``"cayley_adam"``,
+        ``"subspace"``, ``"riemannian_lbfgs"``, ``"projected_gradient"``, ``"cayley_adam"``,
         ``"penalty_lbfgs"``, ``"penalty_adam"``, or an object of :mod:`rkhs.solvers` that keeps orthonormal columns.
     init : {"kpca", "random"} or ndarray of shape (n, sum of n_components), default="kpca"
         Start from layer-wise kernel PCA, each layer orthogonal to those below; from random codes; or from given codes

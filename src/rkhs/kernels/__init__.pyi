@@ -1,7 +1,6 @@
 from rkhs.kernels.base import Composite as Composite, Kernel as Kernel, VectorKernel as VectorKernel
 from rkhs.kernels.bridges.borrowed import FromModule as FromModule, FromSklearn as FromSklearn
 from rkhs.kernels.bridges.custom import FromFunction as FromFunction, Precomputed as Precomputed
-from rkhs.kernels.bridges.gaussian_process import SklearnKernel as SklearnKernel
 from rkhs.kernels.combined.alignment import (
     alignment as alignment,
     alignment_weights as alignment_weights,
@@ -14,7 +13,6 @@ from rkhs.kernels.combined.sums_and_products import Product as Product, Scaled a
 from rkhs.kernels.combined.views import OnColumns as OnColumns, Views as Views
 from rkhs.kernels.objects.by_kind import kernels_for as kernels_for
 from rkhs.kernels.objects.graphs import (
-    RandomWalk as RandomWalk,
     ShortestPath as ShortestPath,
     WeisfeilerLehman as WeisfeilerLehman,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,13 +16,8 @@ from rkhs._core.errors import InputError, in_range
 from rkhs._core.lazy import ByName
 from rkhs._core.linalg import Outer
 
-if TYPE_CHECKING:
-    from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
-
-
 # What is made of kernels, by modules that import this one.
 _JOINED = ByName("rkhs.kernels.combined.sums_and_products", sum="added", product="multiplied", multiple="Scaled")
-_BRIDGES = ByName("rkhs.kernels.bridges.gaussian_process", process="to_process")
 
 
 def not_finite(kernel: Kernel, values: Tensor, *, whole: bool = True) -> InputError:
@@ -191,51 +186,6 @@ class Kernel(Configurable):
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         raise InputError(f"{type(self).__name__} has no gradient; use a Gaussian or Matern kernel")
-
-    def as_sklearn(self, X: Any = None, limits: Any = (1e-5, 1e5)) -> ProcessKernel:
-        """The kernel for ``sklearn.gaussian_process``, with exact gradients by its bandwidths and scales.
-
-        Hyper-parameters are ``gamma`` of stationary kernels and of ``GaussianOf``, ``scale`` of ``Linear``, ``scales``
-        of ``ScaledInputs`` of a stationary kernel, and ``constant_value`` of a multiple ``0.5 * k``. Sums, products and
-        multiples become scikit-learn's own and combine with any of its kernels; all other parameters stay.
-        ``as_kernel`` turns the fitted kernel back into one of this library.
-
-        Parameters
-        ----------
-        X : items, optional
-            Training items, to turn ``gamma="median"`` and the like into numbers.
-        limits : tuple of two float or "fixed", default=(1e-5, 1e5)
-            Bounds of every hyper-parameter; ``"fixed"``: none is changed.
-
-        Returns
-        -------
-        sklearn.gaussian_process.kernels.Kernel
-
-        Raises
-        ------
-        InputError
-            If a hyper-parameter is not a number and ``X`` is not given.
-
-        Notes
-        -----
-        The gradient costs one Gram matrix a hyper-parameter.
-
-        References
-        ----------
-        Rasmussen and Williams (2006), equation 5.9.
-
-        Examples
-        --------
-        >>> from sklearn.gaussian_process import GaussianProcessRegressor
-        >>> from rkhs.kernels import Matern, as_kernel
-        >>> X = [[0.0], [1.0], [2.0]]
-        >>> model = GaussianProcessRegressor(Matern(2.5, 1.0).as_sklearn()).fit(X, [0.0, 1.0, 0.0])
-        >>> model.predict(X).round(3)
-        array([0., 1., 0.])
-        >>> as_kernel(model.kernel_).nu
-        2.5
-        """
-        return _BRIDGES["process"](self if X is None else self.resolve(self.read(X)), limits)
 
     def __add__(self, other: object) -> Kernel:
         return _JOINED["sum"](self, other) if isinstance(other, Kernel) else NotImplemented

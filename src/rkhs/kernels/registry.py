@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-from importlib import import_module
 from typing import Any
 
 from rkhs import kernels
@@ -35,8 +34,6 @@ _BY_NAME = ByName(
     wl="WeisfeilerLehman",
     shortest_path="ShortestPath",
     sp="ShortestPath",
-    random_walk="RandomWalk",
-    rw="RandomWalk",
     spectrum="Spectrum",
     mass_spectrum=lambda: kernels.Normalized(kernels.ProbabilityProduct()),
     mismatch="Mismatch",
@@ -66,7 +63,7 @@ def kernel_from_name(name: str) -> Kernel:
     name : str
         "gaussian" or "rbf", "laplacian", "matern", "linear", "cosine", "polynomial" or "poly", "arccosine", "ntk",
         "tanimoto", "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian",
-        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mass_spectrum",
+        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "spectrum", "mass_spectrum",
         "mismatch", "gappy", "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
         "molecules", "molecule_tanimoto", "precomputed".
 
@@ -97,7 +94,7 @@ def as_kernel(kernel: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str or callable
-        A kernel, or what its ``as_sklearn`` made, is copied, so that later changes of it change nothing here. A name
+        A kernel is copied, so that later changes of it change nothing here. A name
         goes through :func:`kernel_from_name`. A kernel of scikit-learn becomes a :class:`FromSklearn`, a plain function
         of two items a :class:`FromFunction`.
 
@@ -119,8 +116,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
     if is_process_kernel(kernel):
-        made = import_module("rkhs.kernels.bridges.gaussian_process").from_process(kernel)
-        return kernels.FromSklearn(own(kernel)) if made is None else own(made)
+        return kernels.FromSklearn(own(kernel))
     if isinstance(kernel, type):
         raise InputError(f"kernel must be a Kernel, a name or a function of two items; got the class {kernel.__name__}")
     if callable(kernel):

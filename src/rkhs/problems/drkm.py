@@ -52,7 +52,7 @@ class ConstrainedDRKM:
 
     constraint: ClassVar[Stiefel] = Stiefel()
     solvers: ClassVar[tuple[str, ...]] = (  # that keep the constraint
-        *("Subspace", "RiemannianLBFGS", "RiemannianCG", "ProjectedGradient", "QuadraticPenalty", "CayleyAdam"),
+        *("Subspace", "RiemannianLBFGS", "ProjectedGradient", "QuadraticPenalty", "CayleyAdam"),
     )
 
     def __post_init__(self) -> None:

@@ -12,5 +12,5 @@ from rkhs.solvers.minibatch import DoublyStochastic as DoublyStochastic, MiniBat
 from rkhs.solvers.penalty import QuadraticPenalty as QuadraticPenalty
 from rkhs.solvers.preimage import PreimageDescent as PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient as ProjectedGradient
-from rkhs.solvers.riemannian import RiemannianCG as RiemannianCG, RiemannianLBFGS as RiemannianLBFGS
+from rkhs.solvers.riemannian import RiemannianLBFGS as RiemannianLBFGS
 from rkhs.solvers.subspace import Subspace as Subspace

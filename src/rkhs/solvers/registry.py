@@ -31,7 +31,6 @@ STIEFEL_SOLVERS = ByName(
     "rkhs.solvers",
     subspace="Subspace",
     riemannian_lbfgs="RiemannianLBFGS",
-    riemannian_cg="RiemannianCG",
     projected_gradient="ProjectedGradient",
     cayley_adam="CayleyAdam",
     penalty_lbfgs=partial(_penalty, "lbfgs"),

@@ -1,9 +1,8 @@
-"""Riemannian L-BFGS and conjugate gradient for any constraint with a tangent projection and a retraction."""
+"""Riemannian L-BFGS for any constraint with a tangent projection and a retraction."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections import deque
 from typing import Any
 
@@ -17,51 +16,7 @@ from rkhs.solvers.lbfgs import PAIRS, Step, two_loop
 _MAX_TRIALS = 30
 
 
-class _Riemannian(OnASet):
-    """Line-search method along tangent directions; a subclass chooses the direction."""
-
-    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        x = manifold.project(start)
-        value, grad = problem.value_and_grad(x)
-        riemannian = manifold.tangent(x, grad)
-        memory = self._fresh()
-        evaluations, stalled, iteration, restarted = 1, 0, 0, False
-        while True:
-            measure = float(riemannian.norm())
-            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": manifold.violation(x)}
-            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), stalled=stalled >= 5, **facts)
-            if reason is not None:
-                break
-            direction = memory.direction(manifold, x, riemannian)
-            slope = float((riemannian * direction).sum())
-            if not slope < -1e-14 * measure * float(direction.norm()):
-                memory = self._fresh()
-                direction, slope = -riemannian, -measure * measure
-            step = _backtrack(manifold, problem, x, value, direction, slope, memory.first(measure, slope))
-            evaluations += step.trials
-            if step.length == 0.0:
-                if restarted or memory.empty:
-                    exact = measure <= rounding(x) * max(1.0, abs(value))
-                    reason = Reason.ROUNDING if exact else Reason.LINE_SEARCH
-                    break
-                memory, restarted = self._fresh(), True
-                continue
-            restarted = False
-            new = manifold.tangent(step.point, step.grad)
-            moved = manifold.tangent(step.point, step.length * direction)
-            memory.push(manifold, step.point, moved, riemannian, new, step.length, slope)
-            decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
-            stalled = stalled + 1 if decrease <= _rounding(x) else 0
-            x, value, riemannian = step.point, step.value, new
-            iteration += 1
-        return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
-
-    @abstractmethod
-    def _fresh(self) -> Any:
-        """A new memory: ``direction``, ``first`` trial step, ``push``, ``empty``."""
-
-
-class RiemannianLBFGS(_Riemannian):
+class RiemannianLBFGS(OnASet):
     """Limited-memory BFGS on a constraint set, with transport by projection and Armijo backtracking.
 
     Pairs without positive curvature are left out, so that the direction is always one of descent.
@@ -81,30 +36,41 @@ class RiemannianLBFGS(_Riemannian):
 
     limits = (1000, 1e-8)
 
-    def _fresh(self) -> _Pairs:
-        return _Pairs()
-
-
-class RiemannianCG(_Riemannian):
-    """Conjugate gradient on a constraint set, Polak-Ribiere with restart, transport by projection.
-
-    Parameters
-    ----------
-    max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 2000 alone.
-    tol : float or None, default=None
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
-        estimator; 1e-8 alone.
-
-    References
-    ----------
-    Absil, Mahony and Sepulchre (2008), algorithm 13; Edelman, Arias and Smith (1998), section 3.4.
-    """
-
-    limits = (2000, 1e-8)
-
-    def _fresh(self) -> _Conjugate:
-        return _Conjugate()
+    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        x = manifold.project(start)
+        value, grad = problem.value_and_grad(x)
+        riemannian = manifold.tangent(x, grad)
+        memory = _Pairs()
+        evaluations, stalled, iteration, restarted = 1, 0, 0, False
+        while True:
+            measure = float(riemannian.norm())
+            facts: dict[str, Any] = {"evaluations": evaluations, "infeasibility": manifold.violation(x)}
+            reason = self._stop(monitor, iteration, value, measure, max(1.0, abs(value)), stalled=stalled >= 5, **facts)
+            if reason is not None:
+                break
+            direction = memory.direction(manifold, x, riemannian)
+            slope = float((riemannian * direction).sum())
+            if not slope < -1e-14 * measure * float(direction.norm()):
+                memory = _Pairs()
+                direction, slope = -riemannian, -measure * measure
+            step = _backtrack(manifold, problem, x, value, direction, slope, memory.first(measure))
+            evaluations += step.trials
+            if step.length == 0.0:
+                if restarted or memory.empty:
+                    exact = measure <= rounding(x) * max(1.0, abs(value))
+                    reason = Reason.ROUNDING if exact else Reason.LINE_SEARCH
+                    break
+                memory, restarted = _Pairs(), True
+                continue
+            restarted = False
+            new = manifold.tangent(step.point, step.grad)
+            moved = manifold.tangent(step.point, step.length * direction)
+            memory.push(manifold, step.point, moved, riemannian, new)
+            decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
+            stalled = stalled + 1 if decrease <= _rounding(x) else 0
+            x, value, riemannian = step.point, step.value, new
+            iteration += 1
+        return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
 
 
 def _rounding(x: Tensor) -> float:
@@ -122,13 +88,13 @@ class _Pairs:
     def empty(self) -> bool:
         return not self.pairs
 
-    def first(self, measure: float, slope: float) -> float:
+    def first(self, measure: float) -> float:
         return 1.0 if self.pairs else 1.0 / max(measure, 1e-300)
 
     def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
         return manifold.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
 
-    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, length: float, slope: float) -> None:
+    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor) -> None:
         carried = [(manifold.tangent(x, a), manifold.tangent(x, b)) for a, b, _ in self.pairs]
         carried.append((s, new - manifold.tangent(x, old)))
         self.pairs.clear()
@@ -136,29 +102,6 @@ class _Pairs:
             curvature = float((a * b).sum())
             if curvature > 1e-10 * float(a.norm()) * float(b.norm()):
                 self.pairs.append((a, b, 1.0 / curvature))
-
-
-class _Conjugate:
-    """The last direction of conjugate gradient."""
-
-    def __init__(self) -> None:
-        self.last: tuple[Tensor, float] | None = None
-        self.guess: tuple[float, float] | None = None
-
-    @property
-    def empty(self) -> bool:
-        return self.last is None
-
-    def first(self, measure: float, slope: float) -> float:
-        return 1.0 / max(measure, 1e-300) if self.guess is None else 1.5 * self.guess[0] * self.guess[1] / slope
-
-    def direction(self, manifold: Any, x: Tensor, gradient: Tensor) -> Tensor:
-        return -gradient if self.last is None else self.last[0] * self.last[1] - gradient
-
-    def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, length: float, slope: float) -> None:
-        beta = float((new * (new - manifold.tangent(x, old))).sum()) / max(float((old * old).sum()), 1e-300)
-        self.last = (s / length, max(beta, 0.0))
-        self.guess = (length, slope)
 
 
 def _backtrack(

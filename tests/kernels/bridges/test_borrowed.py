@@ -9,25 +9,15 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor, kernels as gp
+from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
 from rkhs import KernelPCA
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.kernels import (
-    FromFunction,
     FromModule,
     FromSklearn,
     Gaussian,
-    GaussianOf,
-    Kernel,
-    Laplacian,
-    Linear,
-    Matern,
-    Normalized,
-    Polynomial,
-    ScaledInputs,
-    Tanimoto,
     as_kernel,
 )
 
@@ -37,129 +27,6 @@ def points(seed: int = 0, n: int = 12, d: int = 3) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- Gaussian processes
-
-PROCESSES = [
-    (Gaussian(0.3), 1),
-    (Laplacian("l1", 0.4), 1),
-    (Laplacian("l2", 0.4), 1),
-    (Matern(0.5, 0.6), 1),
-    (Matern(2.5, 0.6), 1),
-    (Linear(0.7), 1),
-    (GaussianOf(Tanimoto(), 0.5), 1),
-    (0.5 * Gaussian(0.3) + 2.0 * Linear(0.3), 4),
-    (Gaussian(0.3) * Matern(1.5, 0.2) * Polynomial(2), 2),
-    (0.3 * (Gaussian(0.2) + Laplacian("l1", 0.1)), 3),
-    (ScaledInputs(Gaussian(0.3), (0.5, 1.0, 2.0)), 3),
-    (ScaledInputs(Matern(0.5, 0.3), (0.5, 1.0, 2.0)) * (2.0 * ScaledInputs(Laplacian("l1", 0.2), (1.0, 0.3, 2.0))), 7),
-    (ScaledInputs(Linear(0.3), (0.5, 1.0, 2.0)), 0),
-    (Polynomial(2), 0),
-]
-
-
-@pytest.mark.parametrize(("kernel", "count"), PROCESSES, ids=lambda v: repr(v) if isinstance(v, Kernel) else "")
-def test_gradients_by_hyperparameters(kernel: Kernel, count: int) -> None:
-    X = points()
-    kernel = kernel.resolve(torch.from_numpy(X))
-    other = kernel.as_sklearn()
-    assert other.n_dims == count == sum(h.n_elements for h in other.hyperparameters) == len(other.bounds)
-    K, gradient = other(X, eval_gradient=True)
-    np.testing.assert_allclose(K, kernel(X), rtol=1e-14)
-    assert gradient.shape == (12, 12, count)
-    for i in range(count):
-        step = np.zeros(count)
-        step[i] = 1e-5
-        up, down = other.clone_with_theta(other.theta + step), other.clone_with_theta(other.theta - step)
-        np.testing.assert_allclose(gradient[..., i], (up(X) - down(X)) / 2e-5, rtol=1e-6, atol=1e-8)
-    assert as_kernel(other) == kernel
-    np.testing.assert_allclose(other.diag(X), np.diag(kernel(X)), rtol=1e-12)
-
-
-def test_a_process_finds_the_optimum_of_scikit_learns_kernel() -> None:
-    X = points(1, 30, 1)
-    y = np.sin(2.0 * X[:, 0])
-    theirs = GaussianProcessRegressor(2.0 * gp.RBF(1.0), alpha=1e-4).fit(X, y)
-    ours = GaussianProcessRegressor((2.0 * Gaussian(0.5)).as_sklearn(), alpha=1e-4).fit(X, y)
-    assert ours.log_marginal_likelihood_value_ == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-6)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-4)
-    assert as_kernel(ours.kernel_).base.gamma == pytest.approx(0.5 / theirs.kernel_.k2.length_scale**2, rel=1e-2)
-
-
-def test_it_combines_with_scikit_learns_kernels() -> None:
-    X = points(2, 25)
-    y = X[:, 0] + 0.1 * np.random.default_rng(0).normal(size=25)
-    together = Gaussian().as_sklearn(X) + gp.WhiteKernel(0.1)
-    model = GaussianProcessRegressor(together, n_restarts_optimizer=1, random_state=0).fit(X, y)
-    assert model.log_marginal_likelihood_value_ > model.log_marginal_likelihood(together.theta)
-    assert together.k1.is_stationary()
-    assert not (Linear().as_sklearn()).is_stationary()
-    assert clone(together) == together
-    assert as_kernel(2.0 * Gaussian(0.3).as_sklearn()) == 2.0 * Gaussian(0.3)
-    assert isinstance(as_kernel(together), FromSklearn)
-
-
-HYPERPARAMETERS = [
-    (Gaussian(0.3), ["gamma"], [0.3]),
-    (GaussianOf(Tanimoto(), 0.5), ["gamma"], [0.5]),
-    (Linear(0.7), ["scale"], [0.7]),
-    (ScaledInputs(Gaussian(1.0), (0.5, 2.0)), ["scales"], [0.5, 2.0]),
-    (2.0 * Matern(1.5, 0.4) + Laplacian("l2", 0.1), ["k1__k1__constant_value", "k1__k2__gamma", "k2__gamma"], None),
-    (Polynomial(2, 1.0), [], []),
-]
-
-
-@pytest.mark.parametrize(("kernel", "names", "values"), HYPERPARAMETERS, ids=lambda v: repr(v))
-def test_hyperparameters_are_parameters_as_scikit_learns_are(kernel: Kernel, names: list[str], values: Any) -> None:
-    ours = kernel.as_sklearn(limits=(1e-3, 1e3))
-    assert [h.name for h in ours.hyperparameters] == names
-    values = np.array([2.0, 0.4, 0.1] if values is None else values)
-    np.testing.assert_allclose(ours.theta, np.log(values), rtol=1e-15)
-    assert set(names) | {f"{name}_bounds" for name in names} <= set(ours.get_params())
-    np.testing.assert_array_equal(ours.bounds.ravel(), np.tile(np.log([1e-3, 1e3]), len(values)))
-    for name in names:
-        ours.set_params(**{name: np.multiply(2.0, ours.get_params()[name])})
-    np.testing.assert_allclose(ours.theta, np.log(2.0 * values), rtol=1e-12)
-    assert (ours == kernel.as_sklearn(limits=(1e-3, 1e3))) == (not names)
-    assert clone(ours) == ours == ours.clone_with_theta(ours.theta)
-    assert (ours == kernel.as_sklearn(limits="fixed")) == (not names)
-    assert kernel.as_sklearn(limits="fixed").n_dims == 0
-
-
-def test_columns_that_matter_get_the_larger_scale() -> None:
-    X = points(1, 40, 2)
-    start = ScaledInputs(Gaussian(0.5), (1.0, 1.0)).as_sklearn()
-    learned = as_kernel(GaussianProcessRegressor(start, alpha=1e-6).fit(X, np.sin(X[:, 0]) + 0.02 * X[:, 1]).kernel_)
-    assert learned.base == Gaussian(0.5)
-    assert learned.scales[0] > 5.0 * learned.scales[1]
-
-
-def test_single_precision_inputs_are_computed_in_double() -> None:
-    X = points(1, 30, 2)
-    y = np.sin(X[:, 0])
-    kernel = Gaussian(0.5).as_sklearn()
-    assert kernel(X.astype(np.float32)).dtype == kernel.diag(X.astype(np.float32)).dtype == np.float64
-    single = GaussianProcessRegressor(kernel, optimizer=None).fit(X.astype(np.float32), y)
-    np.testing.assert_allclose(single.predict(X.astype(np.float32)), y, atol=1e-5)
-
-
-def test_fixed_hyperparameters_and_objects() -> None:
-    X = points(3, 20)
-    fixed = Gaussian(0.4).as_sklearn(limits="fixed")
-    assert fixed.n_dims == 0
-    model = GaussianProcessClassifier(fixed).fit(X, X[:, 0] > 0)
-    assert model.kernel_.kernel == Gaussian(0.4)
-    letters = FromFunction(lambda x, y: float(len(set(x) & set(y)))).as_sklearn()
-    words = ["kernel", "kennel", "matrix", "tricks"]
-    process = GaussianProcessRegressor(letters, alpha=1e-3).fit(words, [0.0, 0.0, 1.0, 1.0])
-    assert process.predict(["kern"])[0] < 0.5 < process.predict(["trim"])[0]
-
-
-def test_bandwidths_must_be_numbers() -> None:
-    with pytest.raises(InputError, match=r"Gaussian.gamma must be a number for a Gaussian process; got 'median'"):
-        Gaussian().as_sklearn()
-    with pytest.raises(InputError, match="has parameters that depend on data.*Pass the training data"):
-        Normalized(Gaussian()).as_sklearn()(points())
-    with pytest.raises(InputError, match="leave Y out"):
-        Gaussian(1.0).as_sklearn()(points(), points(), eval_gradient=True)
 
 
 # ---------------------------------------------------------------- scikit-learn's kernels
@@ -184,7 +51,6 @@ def test_process_kernels_come_in_and_go_back() -> None:
     kernel = as_kernel(periodic)
     assert isinstance(kernel, FromSklearn)
     np.testing.assert_allclose(kernel(X), periodic(X), rtol=1e-14)
-    assert as_kernel(Gaussian(0.3).as_sklearn()) == Gaussian(0.3)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 import rkhs
 from rkhs._core.errors import InputError
-from rkhs.kernels import RandomWalk, ShortestPath, WeisfeilerLehman
+from rkhs.kernels import ShortestPath, WeisfeilerLehman
 from rkhs.kernels.objects.graphs import read_graph
 
 nx = pytest.importorskip("networkx", reason="graphs are made with networkx (extra `graphs`)")
@@ -90,19 +90,6 @@ def test_paths_are_those_of_the_definition() -> None:
     np.testing.assert_array_equal(kernel(X, Y), dot(left, right))
 
 
-@pytest.mark.parametrize("labels", [False, True])
-def test_walks_solve_the_linear_system(labels: bool) -> None:
-    X = graphs(8)
-    K = RandomWalk(0.01, labels, normalize=False)(X)
-    for i, x in enumerate(X):
-        for j, y in enumerate(X):
-            a, b = (np.array([d["label"] for _, d in g.nodes(data=True)]) for g in (x, y))
-            keep = (a[:, None] == b).ravel() if labels else np.ones(len(a) * len(b), dtype=bool)
-            A = np.kron(nx.to_numpy_array(x), nx.to_numpy_array(y))[np.ix_(keep, keep)]
-            expected = np.linalg.solve(np.eye(len(A)) - 0.01 * A, np.ones(len(A))).sum() if len(A) else 0.0
-            assert K[i, j] == pytest.approx(expected, rel=1e-13)
-
-
 def test_grakel_gives_the_same() -> None:
     grakel = pytest.importorskip("grakel", reason="the other implementation is GraKeL (extra `graphs`)")
     X = [g for g in graphs(20) if g.number_of_edges()]
@@ -116,11 +103,9 @@ def test_grakel_gives_the_same() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wl = grakel.WeisfeilerLehman(n_iter=3).fit_transform(theirs)
-        walks = grakel.RandomWalk(lamda=0.01, method_type="baseline").fit_transform(theirs)
     connected = [i for i, g in enumerate(X) if nx.number_of_isolates(g) == 0]  # GraKeL drops isolated nodes
     rows = np.ix_(connected, connected)
     np.testing.assert_allclose(WeisfeilerLehman(3, normalize=False)(X)[rows], wl[rows])
-    np.testing.assert_allclose(RandomWalk(0.01, False, False)(X)[rows], walks[rows], rtol=1e-12)
 
 
 def test_all_forms_of_a_graph_are_one() -> None:
@@ -144,7 +129,7 @@ def test_the_number_of_a_node_does_not_matter() -> None:
     X = graphs(10)
     rng = np.random.default_rng(0)
     moved = [nx.relabel_nodes(g, dict(zip(g, rng.permutation(len(g)).tolist(), strict=True))) for g in X]
-    for kernel in (WeisfeilerLehman(), ShortestPath(), RandomWalk()):
+    for kernel in (WeisfeilerLehman(), ShortestPath()):
         np.testing.assert_allclose(kernel(X, moved), kernel(X), rtol=1e-13)
 
 
@@ -161,7 +146,6 @@ def test_isolated_nodes_and_graphs_without_edges_count() -> None:
     one = ([], 1)
     assert WeisfeilerLehman(1, normalize=False)([one]) == [[2.0]]
     assert ShortestPath()([one]) == [[0.0]]
-    assert RandomWalk(0.5)([one]) == [[1.0]]
     assert WeisfeilerLehman(1, normalize=False)([([], 3), ([(0, 1)], 3)]).tolist() == [[18.0, 12.0], [12.0, 14.0]]
 
 
@@ -179,7 +163,7 @@ def test_isolated_nodes_and_graphs_without_edges_count() -> None:
         (([(0, 1)], ["a", 1]), "one label a node"),
     ],
 )
-@pytest.mark.parametrize("kernel", [WeisfeilerLehman(), ShortestPath(), RandomWalk()])
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(), ShortestPath()])
 def test_bad_graphs_are_named(kernel, item, message: str) -> None:
     with pytest.raises(InputError, match=message):
         kernel([([(0, 1)], 2), item])
@@ -194,10 +178,6 @@ def test_bad_labels_and_parameters_are_named() -> None:
         WeisfeilerLehman(-1)([([], 1)])
     with pytest.raises(InputError, match="ShortestPath.normalize must be True or False"):
         ShortestPath(normalize=2)([([], 1)])
-    with pytest.raises(InputError, match="RandomWalk.decay must be > 0"):
-        RandomWalk(0.0)([([], 1)])
-    with pytest.raises(InputError, match=r"RandomWalk.decay must be below 0.25, .*diverges; got 0.3"):
-        RandomWalk(0.3)([([(0, 1), (1, 2)], 3)])
 
 
 def test_labels_of_texts_keep_apart_and_plain_form_stays() -> None:
@@ -214,7 +194,7 @@ def test_what_names_no_attribute_of_a_node_is_refused() -> None:
         WeisfeilerLehman(node_label=[])([nx.path_graph(3)])
 
 
-@pytest.mark.parametrize("kernel", [WeisfeilerLehman(), ShortestPath(), RandomWalk()])
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(), ShortestPath()])
 @pytest.mark.parametrize("labels", [2.0, None, "CC", np.array(3.0), object()])
 def test_labels_that_are_no_list_are_refused(kernel: Any, labels: Any) -> None:
     with pytest.raises(InputError, match="item 1 must be a pair of edges and labels"):

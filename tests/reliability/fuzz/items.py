@@ -23,7 +23,6 @@ from rkhs.kernels import (
     MoleculeKernel,
     MoleculeTanimoto,
     ProbabilityProduct,
-    RandomWalk,
     ShiftInvariant,
     ShortestPath,
     Spectrum,
@@ -70,7 +69,7 @@ def _item(case: Case, kernel: Kernel, shape: int) -> Any:
     """One item; ``shape`` is what all items of a list share."""
     if isinstance(kernel, (Spectrum, Mismatch, Gappy)):
         return _text(case, "acgt", 6 if shape % 2 else 3, 12)
-    if isinstance(kernel, (WeisfeilerLehman, ShortestPath, RandomWalk)):
+    if isinstance(kernel, (WeisfeilerLehman, ShortestPath)):
         return _graph(case)
     if isinstance(kernel, (GlobalAlignment, DynamicTimeWarping)):
         return _series(case, None)

@@ -19,7 +19,6 @@ from rkhs.kernels import (
     Gaussian,
     GaussianOf,
     Kernel,
-    Laplacian,
     Linear,
     Matern,
     MinMax,
@@ -285,31 +284,6 @@ def _hostile_parameter(case: Case, kernel: Kernel) -> None:
     case.call(f"repr with {chosen}={given!r:.60}", repr, hostile, must_name=wanted)
 
 
-def gaussian_process_walk(case: Case) -> None:
-    """A kernel as scikit-learn's Gaussian processes take it: values, gradient by theta, and order."""
-    X, Y = values.tame(case, int(case.rng.integers(2, 8)), 3), values.tame(case, 3, 3)
-    kernel = case.one_of([Gaussian(), Matern(2.5), 0.5 * Laplacian() + Linear(), Gaussian(0.3) * Matern(0.5, 1.0)])
-    limits = case.one_of(["fixed", (1e-3, 1e3)]) if case.chance(0.8) else hostile_value(case, "limits")
-    made = case.call("as_sklearn", kernel.as_sklearn, X, limits, may_name=r"limits|number")
-    if not made.answered:
-        return
-    given = made.value
-    theta = case.call("theta", lambda: given.theta, may_name=r"limits|number|bounds", finite=False)
-    own = case.call("k(X)", given, X, may_name=READS)
-    case.call("bounds", lambda: given.bounds, may_name=r"limits|bounds", finite=False)
-    if not own.answered or not theta.answered:
-        return
-    case.agree("values are those of the kernel", own.value, kernel(X), rtol=1e-9)
-    both = case.call("k(X) and gradient", given, X, eval_gradient=True, may_name=READS)
-    if both.answered:
-        case.expect(both.value[1].shape == (*own.value.shape, len(theta.value)), "a gradient for each hyper-parameter")
-    cross = case.call("k(Y, X)", given, Y, X, may_name=READS)
-    if cross.answered:
-        _rows(case, given, Y, X, cross.value, X)
-    name, bad = refused(case, X)
-    case.call(f"k({name})", given, bad, may_name=READS)
-
-
 def operator_walk(case: Case) -> None:
     """Regression with sums of kernels times operators, good ones and hostile ones."""
     q = int(case.rng.integers(1, 4))
@@ -335,5 +309,5 @@ def operator_walk(case: Case) -> None:
 
 def subjects() -> dict[str, Callable[[Case], None]]:
     """Every public kernel that has an example."""
-    named = {"SklearnKernel": gaussian_process_walk, "Separable": operator_walk}
+    named = {"Separable": operator_walk}
     return {kind.__name__: (lambda case, kind=kind: walk(case, kind)) for kind in EXAMPLES} | named

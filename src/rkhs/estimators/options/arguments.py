@@ -42,7 +42,6 @@ KernelName = Literal[
     "wl",
     "shortest_path",
     "sp",
-    "random_walk",
     "rw",
     "spectrum",
     "mismatch",
@@ -92,7 +91,6 @@ StiefelSolverLike = (
     | Literal[
         "subspace",
         "riemannian_lbfgs",
-        "riemannian_cg",
         "projected_gradient",
         "cayley_adam",
         "penalty_lbfgs",

@@ -1,4 +1,4 @@
-"""Graphs: reading them, and the Weisfeiler-Lehman, shortest-path and random-walk kernels."""
+"""Graphs: reading them, and the Weisfeiler-Lehman and shortest-path kernels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-import torch
 from scipy.sparse.csgraph import shortest_path
-from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, is_frame
-from rkhs._core.checks import check_count, check_flag, check_number
+from rkhs._core.checks import check_count, check_flag
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, in_unary, mix
 
@@ -111,25 +109,6 @@ class _Union:
         loops = edges[:, 0] == edges[:, 1]
         self.sources = np.concatenate([edges[:, 0], edges[~loops, 1]])
         self.targets = np.concatenate([edges[:, 1], edges[~loops, 0]])
-
-    @classmethod
-    def joined(cls, parts: list[_Union]) -> _Union:
-        graphs = [{"labels": part.labels, "edges": np.column_stack([part.sources, part.targets])} for part in parts]
-        union = cls(graphs)
-        once = np.unique(np.column_stack([union.sources, union.targets]), axis=0)  # both directions came in
-        union.sources, union.targets = once[:, 0], once[:, 1]
-        return union
-
-    @property
-    def adjacency(self) -> Any:
-        """Sparse, symmetric, of zeros and ones."""
-        n = len(self.labels)
-        ones = np.ones(len(self.sources))
-        return scipy.sparse.coo_array((ones, (self.sources, self.targets)), shape=(n, n)).tocsr()
-
-    @property
-    def largest_degree(self) -> int:
-        return int(np.bincount(self.sources, minlength=1).max())
 
 
 class _GraphKernel(ObjectKernel):
@@ -262,86 +241,3 @@ class ShortestPath(_GraphKernel, PartsKernel):
             codes.append(mix(mix(label[rows] ^ mix(length + _SALT)) + label[columns]))
             owners.append(np.full(len(rows), number))
         return count_parts(np.concatenate(owners), np.concatenate(codes), len(items))
-
-
-@dataclass(eq=False, repr=False)
-class RandomWalk(_GraphKernel):
-    """Geometric random-walk kernel: graphs are compared by their common walks of all lengths.
-
-    ``k(x, y) = e^T (I - decay A)^{-1} e`` with A the adjacency matrix of the direct product of the graphs, whose nodes
-    are the pairs of nodes with equal labels: the number of common walks of length t times ``decay^t``, summed.
-
-    Parameters
-    ----------
-    decay : float, default=0.01
-        Weight of one more step, > 0; below one over the product of the largest degrees of any two graphs, or the sum
-        over walks may diverge: refused.
-    labels : bool, default=True
-        Whether the nodes of common walks must agree in their labels.
-    normalize, node_label : bool and str, default=True and "label"
-        As of :class:`WeisfeilerLehman`.
-
-    Notes
-    -----
-    The linear systems of one graph with all others are solved together, by the sum over walks up to rounding: for each
-    graph of v nodes and N nodes in all, some 20 steps of O(v N (v + degree)). For hundreds of small graphs.
-
-    References
-    ----------
-    Gartner, Flach and Wrobel (2003); Vishwanathan et al. (2010), section 4.
-
-    Examples
-    --------
-    >>> from rkhs.kernels import RandomWalk
-    >>> edge, path = ([(0, 1)], 2), ([(0, 1), (1, 2)], 3)
-    >>> RandomWalk(0.1, normalize=False)([edge, path]).round(3)
-    array([[ 4.444,  6.939],
-           [ 6.939, 11.042]])
-    """
-
-    decay: float = 0.01
-    labels: bool = True
-    normalize: bool = True
-    node_label: str = "label"
-
-    def _check(self) -> None:
-        check_number(self.decay, "RandomWalk.decay", above=0.0)
-        check_flag(self.labels, "RandomWalk.labels")
-        check_flag(self.normalize, "RandomWalk.normalize")
-
-    def _features(self, items: list[dict[str, np.ndarray]]) -> tuple[list[_Union], np.ndarray]:
-        """The graphs, and their kernel values with themselves."""
-        singles = [_Union([graph]) for graph in items]
-        return singles, np.array([self._values(one, one)[0] for one in singles])
-
-    def _from_features(self, F: tuple[list[_Union], np.ndarray], G: tuple[list[_Union], np.ndarray]) -> Tensor:
-        every = _Union.joined(G[0])
-        K = np.array([self._values(one, every) for one in F[0]])
-        if self.normalize:
-            K /= np.sqrt(F[1])[:, None] * np.sqrt(G[1])
-        if F is G:
-            K = (K + K.T) / 2.0
-            np.fill_diagonal(K, 1.0 if self.normalize else F[1])
-        return torch.from_numpy(K)
-
-    def _diag(self, X: list[dict[str, np.ndarray]]) -> Tensor:
-        return torch.ones(len(X), dtype=torch.float64) if self.normalize else torch.from_numpy(self._features(X)[1])
-
-    def _values(self, one: _Union, others: _Union) -> np.ndarray:
-        """Kernel values of one graph with many, shape (number of others,)."""
-        reach = self.decay * one.largest_degree * others.largest_degree
-        if reach >= 1.0:
-            raise InputError(
-                f"RandomWalk.decay must be below {self.decay / reach:g}, one over the product of the largest degrees "
-                f"{one.largest_degree} and {others.largest_degree}, or the sum over walks diverges; got {self.decay:g}"
-            )
-        A, B = one.adjacency, others.adjacency
-        shape = (len(one.labels), len(others.labels))
-        allowed = one.labels[:, None] == others.labels if self.labels else np.ones(shape, dtype=bool)
-        term = allowed.astype(np.float64)
-        total, size = term.copy(), 1.0
-        while size > 1e-17 * (1.0 - reach) and term.any():
-            term = (B @ (A @ term).T).T * allowed * self.decay
-            total += term
-            size *= max(reach, 1e-300)
-        return np.bincount(others.owners, weights=total.sum(axis=0), minlength=others.n)
