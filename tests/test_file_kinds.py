@@ -21,8 +21,6 @@ SEEN: set[str] = set()
 def test_models_say_what_they_said(name: str, tmp_path: Path) -> None:
     if "molecules" in name:
         pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
-    if "pipeline" in name:
-        pytest.importorskip("skops", reason="pipelines are stored by skops (extra `skops`)")
     model, items = made(list(CASES).index(name), name)
     rkhs.save(model, tmp_path / "m")
     again = rkhs.load(tmp_path / "m")

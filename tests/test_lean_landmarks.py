@@ -17,7 +17,7 @@ from rkhs._core.containers import FORMAT, Container, read_container, write_conta
 from rkhs._core.errors import ModelFileError
 from rkhs.features import Nystroem
 from rkhs.losses import Huber
-from rkhs.models import stored_autoencoder
+from rkhs.models import completion
 from rkhs.spaces.features import nystroem
 
 RNG = np.random.default_rng(0)
@@ -105,7 +105,7 @@ def test_directions_of_the_targets_are_computed_with_the_layer(tmp_path: Path) -
 
 @pytest.mark.parametrize("part", ["landmarks", "items", "directions"])
 def test_numbers_that_come_out_otherwise_are_kept(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, ways = features(kernel="tanimoto").fit(BITS), stored_autoencoder.leading_directions
+    model, ways = features(kernel="tanimoto").fit(BITS), completion.leading_directions
     if part == "items":
         kept = model.model_.items
         assert kept is not None
@@ -114,7 +114,7 @@ def test_numbers_that_come_out_otherwise_are_kept(part: str, tmp_path: Path, mon
         plain = nystroem._triangle_of
         monkeypatch.setattr(nystroem, "_triangle_of", lambda K: plain(K) * (1.0 + 1e-15))
     else:
-        monkeypatch.setattr(stored_autoencoder, "leading_directions", lambda T, w, p: -(ways(T, w, p)))
+        monkeypatch.setattr(completion, "leading_directions", lambda T, w, p: -(ways(T, w, p)))
     rkhs.save(model, tmp_path / "m")
     monkeypatch.undo()
     again, found = rkhs.load(tmp_path / "m"), read_container(tmp_path / "m", FORMAT, 2**30)

@@ -1,6 +1,6 @@
 """Model files: fitted estimators to one safetensors file and back, without pickle.
 
-Only classes of this library are stored, by a name that is looked up in a fixed table, and steps of pipelines by skops;
+Only classes of this library are stored, by a name that is looked up in a fixed table;
 parameters pass through the constructors, which only store, so that loading a file runs no code from it. The format:
 ``docs/user/model_files.md``.
 """
@@ -16,9 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import sklearn
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.codec import Decoder, Encoder, SizeError
@@ -26,14 +24,12 @@ from rkhs._core.config import is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.memory import readable
-from rkhs._core.pipelines import pack_pipeline, unpack_pipeline
 from rkhs._core.stored import Stored
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
 # Without max_bytes: how much more than its file a model may take. Packed bits become numbers of 64 bits.
 _SMALL, _TIMES = 2**25, 72
-_PIPELINE = "sklearn.pipeline.Pipeline"
 
 # The packages whose public classes a model may be made of.
 _PACKAGES = (
@@ -112,8 +108,8 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[
 
     Parameters
     ----------
-    estimator : estimator of rkhs, or Pipeline
-        Fitted. The steps of a pipeline are estimators of rkhs and scikit-learn's own preprocessing.
+    estimator : estimator of rkhs
+        Fitted. skops stores pipelines around it: ``skops.io.dump(pipeline, path)``.
     path : str or path
         By convention it ends in ``.rkhs``.
     notes : dict, default=None
@@ -146,14 +142,9 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[
         raise InputError(f"save writes estimators of rkhs; got a {type(estimator).__name__}{inside}")
     arrays: dict[str, np.ndarray] = {}
     encoder = Encoder(arrays, _stored_name)
-    if type(estimator) is Pipeline:
-        arrays["skops"], ours = pack_pipeline(estimator)
-        inside_it = [encoder.estimator(one) for one in ours]
-        content = {"class": _PIPELINE, "sklearn": sklearn.__version__, "inside": inside_it}
-    else:
-        _stored_name(type(estimator))
-        check_is_fitted(estimator)
-        content = encoder.estimator(estimator)
+    _stored_name(type(estimator))
+    check_is_fitted(estimator)
+    content = encoder.estimator(estimator)
     content |= {"library": sys.modules["rkhs"].__version__, "notes": encoder.encode(dict(notes or {}), "notes")}
     write_container(path, content, arrays, FORMAT)
 
@@ -218,13 +209,9 @@ def read_model(
 
 def _build(container: Container, max_bytes: int) -> ModelFile:
     content, arrays = container.content, dict(container.arrays)
-    data = arrays.pop("skops", None) if content["class"] == _PIPELINE else None
     decoder = Decoder(arrays, _find_class, max_bytes)
-    if data is None:
-        estimator = decoder.estimator(content)
-        check_is_fitted(estimator)
-    else:
-        estimator = unpack_pipeline(data, [decoder.estimator(one) for one in content["inside"]], max_bytes)
+    estimator = decoder.estimator(content)
+    check_is_fitted(estimator)
     notes = decoder.decode(content["notes"])
     recipe = _fingerprint_of(notes)
     if recipe is not None and getattr(estimator, "fingerprint_", recipe) is None:  # read as the command line read it

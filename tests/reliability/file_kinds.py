@@ -9,12 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import rkhs
 from rkhs import kernels
@@ -118,25 +112,6 @@ def peaks(rng: np.random.Generator) -> Any:
     return np.sort(rng.uniform(50.0, 53.0, n)), rng.uniform(0.1, 1.0, n)
 
 
-def pipeline_table(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Steps of scikit-learn: columns with gaps and columns of categories."""
-    X = np.abs(rng.normal(size=(N + N_NEW, 4)))
-    X[::5, 0] = np.nan
-    X[:, 3] = rng.integers(0, 5, len(X))
-    numbers = make_pipeline(SimpleImputer(add_indicator=True), FunctionTransformer(np.log1p), StandardScaler())
-    encoder = OneHotEncoder(drop="first", min_frequency=4, handle_unknown="infrequent_if_exist", sparse_output=False)
-    columns = ColumnTransformer([("numbers", numbers, slice(0, 2)), ("kinds", encoder, [3])], remainder="passthrough")
-    return make_pipeline(columns, KPCA(2, kernel=kernels.Gaussian(0.2))).fit(X[:N]), X[N:]
-
-
-def pipeline_texts(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Steps of scikit-learn: words of texts."""
-    words = ["red", "blue", "green", "cat", "dog", "sits", "runs", "day", "night", "away"]
-    texts = [" ".join(rng.choice(words, size=6)) for _ in range(N + N_NEW)]
-    model = make_pipeline(TfidfVectorizer(), TruncatedSVD(4, random_state=0), KPCA(2, kernel=kernels.Gaussian(0.2)))
-    return model.fit(texts[:N]), texts[N:]
-
-
 KPCA, K2AE, OKR = rkhs.KernelPCA, rkhs.KernelAutoencoder, rkhs.OperatorKernelRegressor
 CASES: dict[str, Case] = {
     "kernel_pca_linear": vectors(KPCA(2, kernel="linear", center=False)),
@@ -174,8 +149,6 @@ CASES: dict[str, Case] = {
     "operator_regressor_random_features": vectors(OKR(storage=RandomFeatures(30, random_state=0)), "row"),
     "operator_regressor_cv": vectors(rkhs.OperatorKernelRegressorCV(regs=(1e-2, 1e-3), cv=2), "row"),
     "functional_regressor": curves,
-    "pipeline_table": pipeline_table,
-    "pipeline_texts": pipeline_texts,
     "io_regressor": vectors(rkhs.InputOutputKernelRegressor(output_kernel="gaussian"), "columns"),
 }
 

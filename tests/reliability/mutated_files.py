@@ -35,7 +35,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 
 from rkhs._core.containers import Container, pack, unpack
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
@@ -314,8 +313,6 @@ class Outcome:
         except RkhsError:
             pass
         except Exception as error:
-            if isinstance(model, Pipeline):  # its steps have errors of their own
-                return
             frame = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(frame.filename).name}:{frame.lineno}"
             self.raw.append(f"{what}: {type(error).__name__}: {str(error)[:80]} ({place})")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
 from rkhs._core.errors import InputError
+
+Model = TypeVar("Model", bound="Stored")
 
 
 class Stored:
@@ -29,6 +32,27 @@ class Stored:
     def from_file(self) -> Self:
         """The value of a file with what the file lacks."""
         return self
+
+
+def leanest(model: Model, candidates: Iterable[Model], parts: Callable[[Model], tuple[Any, ...]]) -> Model:
+    """The first candidate whose completion gives the parts of the model to the last bit; else the model."""
+    for lean in candidates:
+        try:
+            found = parts(lean.from_file())
+        except InputError:  # a system that has no solution
+            continue
+        if all(a is b or np.array_equal(a, b) for a, b in zip(found, parts(model), strict=True)):
+            return lean
+    return model
+
+
+@contextmanager
+def completing() -> Iterator[None]:
+    """Raise an error of the library where the parts of a file made by hand give no others."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise InputError(f"the items of a model file do not give what it lacks ({error}); fit again") from error
 
 
 @cache

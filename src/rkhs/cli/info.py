@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rkhs._core.errors import ModelFileError, brief, shortened
+from rkhs._core.errors import ModelFileError, shortened
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, JSON, MODEL
 from rkhs.cli.summaries import print_json
@@ -28,17 +28,15 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.containers import FORMAT, file_sha256, read_container
 
     container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
-    pipeline = container.content["class"] == "sklearn.pipeline.Pipeline"
     try:
-        facts = _steps(args) if pipeline else _facts(container)
+        facts = _facts(container)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{args.model}: the description of the model is damaged ({type(error).__name__}: {error}); write the file "
             "again from the original"
         ) from error
     if args.diagnosis:
-        last = f"none of a pipeline; in Python, of its last step: rkhs.diagnose(rkhs.load({args.model!r})[-1])"
-        facts |= {"diagnosis": last} if pipeline else _diagnosis(read_model_file(args).estimator)
+        facts |= _diagnosis(read_model_file(args).estimator)
     facts["written by"] = f"rkhs {container.content['library']}, format {container.version[0]}.{container.version[1]}"
     facts["checksum"], facts["sha256"] = container.checksum, file_sha256(args.model)
     if args.json:
@@ -104,17 +102,6 @@ def _of_target(target: dict[str, Any]) -> dict[str, str]:
     if "labels" in target:
         return facts | {"accuracy": f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"}
     return facts | {"held-out error": f"{target['held-out error']:.4g} ({target['measure']})"}
-
-
-def _steps(args: argparse.Namespace) -> dict[str, Any]:
-    """Of a pipeline, which must be built for it: skops knows the parameters of its steps."""
-    import sklearn
-
-    from rkhs.persistence import load
-
-    pipeline = load(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
-    steps = {name: brief(step) for name, step in pipeline.steps}
-    return {"class": "Pipeline", "steps": steps, "scikit-learn": sklearn.__version__}
 
 
 def _shape(value: dict[str, Any], container: Container) -> tuple[int, ...]:

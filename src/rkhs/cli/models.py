@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rkhs._core.errors import InputError
-
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
@@ -16,11 +14,6 @@ def read_model_file(args: argparse.Namespace) -> ModelFile:
     from rkhs.persistence import read_model
 
     file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
-    if hasattr(file.estimator, "steps"):
-        raise InputError(
-            f"{args.model}: a pipeline of scikit-learn, made in Python: of the commands only rkhs info reads it; use "
-            f"it in Python, as in rkhs.load({args.model!r}).transform(X)"
-        )
     _note_columns(file)
     for reader in (file.estimator, getattr(file.estimator, "filling_", None)):
         if reader is not None:

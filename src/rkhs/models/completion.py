@@ -11,42 +11,16 @@ the completion of the rest gives it to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
-
 import numpy as np
+import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs._core.errors import InputError
-from rkhs._core.stored import Stored
 from rkhs.kernels.base import Kernel
+from rkhs.problems.coordinates import STRIP as STRIP
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.semiparametric import semiparametric_decoder
-
-Model = TypeVar("Model", bound=Stored)
-
-
-def leanest(model: Model, candidates: Iterable[Model], parts: Callable[[Model], tuple[Any, ...]]) -> Model:
-    """The first candidate whose completion gives the parts of the model to the last bit; else the model."""
-    for lean in candidates:
-        try:
-            found = parts(lean.from_file())
-        except InputError:  # a system that has no solution
-            continue
-        if all(a is b or np.array_equal(a, b) for a, b in zip(found, parts(model), strict=True)):
-            return lean
-    return model
-
-
-@contextmanager
-def completing() -> Iterator[None]:
-    """Raise an error of the library where the parts of a file made by hand give no others."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise InputError(f"the items of a model file do not give what it lacks ({error}); fit again") from error
+from rkhs.problems.last_layers import AnchorsLayer
+from rkhs.problems.semiparametric import leading_directions, semiparametric_decoder
 
 
 def best_layer(
@@ -62,3 +36,21 @@ def best_layer(
 def spares_memory(items: np.ndarray) -> bool:
     """Whether items as targets take less memory than coordinates and coefficients that follow from them."""
     return items.shape[1] > len(items) or bool(((items == 0) | (items == 1)).all())
+
+
+def layer_on_landmarks(
+    kernel: Kernel,
+    codes: np.ndarray,
+    target: Tensor,
+    reg: float,
+    weights: Tensor | None,
+    *,
+    components: int,
+    free: bool,
+) -> tuple[np.ndarray | None, ...]:
+    """Coefficients, linear part and directions of targets in the span of landmarks, in the order of the fit."""
+    leading = leading_directions(target, weights, components) if free else None
+    decoder = AnchorsLayer.of(target, kernel, len(target), reg, weights, None, linear=free)
+    found = decoder.solve(torch.as_tensor(codes).to(target))
+    parts = (found.coefficients, found.linear, leading)
+    return tuple(None if part is None else part.contiguous().numpy() for part in parts)

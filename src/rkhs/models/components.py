@@ -11,10 +11,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.errors import InputError
-from rkhs._core.stored import Stored, check_places, check_shape
+from rkhs._core.stored import Stored, check_places, check_shape, completing, leanest
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models.completion import best_layer, completing, leanest, spares_memory
+from rkhs.models.completion import best_layer, spares_memory
 from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent

@@ -13,11 +13,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.errors import InputError
-from rkhs._core.stored import Stored, check_places, check_shape
+from rkhs._core.stored import Stored, check_places, check_shape, completing, leanest
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models.calibration import Calibration, NewItems
-from rkhs.models.completion import completing, leanest
 from rkhs.models.kept import GramOf
 from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.problems.dual import dual_problem
@@ -197,18 +196,22 @@ class MachineModel(Stored):
 
     def from_file(self) -> Self:
         """The model with what the file lacks."""
-        output, of, C, U = self.output, self.gram_of_outputs, self.coefficients, None
+        output, of, C = self.output, self.gram_of_outputs, self.coefficients
         with completing():
             if isinstance(output, RKHS) and output.triangle is None and of is not None:
                 output, U = output.restored(of())
-            if C is None and U is not None and self.reg is not None and self._has_closed_form:
-                term = self.kernel.pairs[0]
-                K = GramOf(term.kernel, self.map.kept, U.numpy())()
-                A = None if term.operator is None else tensor_like(term.operator, U)
-                C = Direct().solve(dual_problem([(K, A)], U, Squared(), self.reg)).point.cpu().numpy()
+                C = self._coefficients(U) if C is None and self._has_closed_form else C
         if C is None or (isinstance(output, RKHS) and output.triangle is None):
             raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
         return replace(self, output=output, coefficients=C)
+
+    def _coefficients(self, U: Tensor) -> np.ndarray:
+        """Coefficients (n, r) of the squared loss for coordinates (n, r) of the outputs."""
+        term, reg = self.kernel.pairs[0], self.reg
+        assert reg is not None
+        K = GramOf(term.kernel, self.map.kept, U.numpy())()
+        A = None if term.operator is None else tensor_like(term.operator, U)
+        return Direct().solve(dual_problem([(K, A)], U, Squared(), reg)).point.cpu().numpy()
 
     def with_outputs(self, kernel: Kernel, items: Any) -> Self:
         """The model that knows the outputs behind its features."""

@@ -12,17 +12,14 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import InputError
-from rkhs._core.stored import check_places, check_shape
+from rkhs._core.stored import check_places, check_shape, completing, leanest
 from rkhs.engines import thread_limit
 from rkhs.losses import Squared
-from rkhs.models.completion import best_layer, completing, leanest, spares_memory
+from rkhs.models.completion import STRIP, best_layer, layer_on_landmarks, spares_memory
 from rkhs.models.functions import LinearPart
 from rkhs.models.kept import KeptItems
 from rkhs.models.layers import AutoencoderLayers
 from rkhs.outputs import RKHS, Euclidean
-from rkhs.problems.coordinates import STRIP
-from rkhs.problems.last_layers import AnchorsLayer
-from rkhs.problems.semiparametric import leading_directions
 from rkhs.spaces.features import LandmarkMap
 from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
 
@@ -143,18 +140,15 @@ def _with_layer_on_landmarks(model: Model) -> Model:
         raise InputError("the last layer must have coefficients, or training items to compute them again; got neither")
     if kept.rows.shape != (n, landmarks.shape[1]) or not np.array_equal(np.sort(model.support), np.arange(n)):
         raise InputError(f"training items must be {n} rows of {landmarks.shape[1]} columns, each used once")
-    free = layer.linear is not None
+    components, free = min(one.anchors.shape[1] for one in model.layers), layer.linear is not None
     with thread_limit(1):  # as in the fit
         order = torch.as_tensor(model.support)
         raw = torch.cat([model.map.raw(tile).to(torch.float64) for tile in torch.from_numpy(kept.rows).split(STRIP)])
         target = torch.cat([output.encode(tile) for tile in raw.split(STRIP)])[order]
         w = None if model.row_weights is None else torch.as_tensor(model.row_weights)[order]
-        components = min(one.anchors.shape[1] for one in model.layers)
-        leading = leading_directions(target, w, components) if free else None
-        decoder = AnchorsLayer.of(target, layer.kernel, n, model.reg[-1], w, None, linear=free)
-        found = decoder.solve(torch.as_tensor(layer.anchors).to(target))
-    parts = (found.coefficients, found.linear, leading)
-    C, linear, directions = (None if part is None else part.contiguous().numpy() for part in parts)
+        C, linear, directions = layer_on_landmarks(
+            layer.kernel, layer.anchors, target, model.reg[-1], w, components=components, free=free
+        )
     last = replace(layer, coefficients=C, linear=linear)
     return replace(model, layers=(*model.layers[:-1], last), pricing=replace(model.pricing, directions=directions))
 
