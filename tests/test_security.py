@@ -11,7 +11,7 @@ import pytest
 import rkhs
 from rkhs import persistence
 from rkhs._core import containers
-from rkhs.cli.main import command_parsers
+from rkhs.cli.main import whole_parser
 from rkhs.reports import findings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +31,8 @@ def test_limits_are_those_of_the_code(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_flags_and_arguments_exist(name: str) -> None:
     text = PAGES[name].replace("./dev bench", "")
-    flags = {flag for parser in command_parsers().values() for flag in parser._option_string_actions}
+    (commands,) = whole_parser()._subparsers._group_actions
+    flags = {flag for parser in commands.choices.values() for flag in parser._option_string_actions}
     bench = {"--others", "--rows", "--storage"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
     assert named - flags - bench == set()

@@ -155,7 +155,7 @@ _TABLE = ("filling_", "$estimator", "state")
             _in(*_REBUILT[:3], "fields", "output", "params", factor=1e308),
             "square of a factor",
         ),
-        ("kernel_autoencoder_spanned", _in("model_", "fields", "linear", "fields", mixed=None), "both sides"),
+        ("kernel_autoencoder_filled", _in("model_", "fields", "linear", "fields", mixed=None), "both sides"),
         ("kernel_pca_linear", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
         ("kernel_pca_linear", _in(_input_dtype="0.1.0"), "_input_dtype in a model file cannot be a str"),
         ("operator_regressor", lambda found: found.content["state"].update(transform=None), "name of a fitted"),

@@ -15,8 +15,7 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.config import as_toml, config_words
-from rkhs.cli.options import CONFIG, declare
+from rkhs.cli.options import TRACEBACK, declare
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
@@ -34,7 +33,6 @@ _COMMANDS = {
     "its rows",
     "report": "write one HTML page about a file and its model: the map, errors, what to know",
     "export": "write the encoder or decoder of a model as an ONNX file",
-    "completion": "print a script that completes commands and flags in bash or zsh",
     "info": "say what a model file holds",
     "versions": "print the versions of rkhs, Python and everything rkhs can use",
 }
@@ -42,8 +40,8 @@ _AS_WRITTEN = argparse.RawDescriptionHelpFormatter  # examples keep their lines
 _USER_ERROR, _OWN_ERROR, _INTERRUPTED = 2, 1, 130
 
 
-def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
-    """Build the parser, and those of the commands; only the chosen one has its arguments: its module is imported."""
+def _parser(*chosen: str) -> argparse.ArgumentParser:
+    """Build the parser; only the chosen commands have their arguments: their modules are imported."""
     parser = CommandParser(
         prog="rkhs",
         description="Representations with kernels in Hilbert spaces.",
@@ -52,36 +50,19 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, Comm
     )
     parser.add_argument("--version", action="version", version=f"rkhs {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    made: dict[str, CommandParser] = {}
     for name, line in _COMMANDS.items():
         text = f"{line[0].upper()}{line[1:]}."
-        made[name] = commands.add_parser(name, help=line, description=text, formatter_class=_AS_WRITTEN)
-        if name == chosen:
-            _add_arguments(name, made[name])
-    return parser, made
+        of_command = commands.add_parser(name, help=line, description=text, formatter_class=_AS_WRITTEN)
+        if name in chosen:
+            command = importlib.import_module(f"rkhs.cli.{name}")
+            of_command.epilog = getattr(command, "EXAMPLES", None)
+            declare(of_command, command.OPTIONS + TRACEBACK)
+    return parser
 
 
-def _add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
-    command = importlib.import_module(f"rkhs.cli.{name}")
-    parser.epilog = getattr(command, "EXAMPLES", None)
-    declare(parser, command.OPTIONS + CONFIG)
-
-
-def command_parsers() -> dict[str, CommandParser]:
-    """The parsers of all commands, with their arguments."""
-    made = _parser(None)[1]
-    for name, parser in made.items():
-        _add_arguments(name, parser)
-    return made
-
-
-def _parse(words: list[str], chosen: str | None) -> tuple[argparse.Namespace, argparse.ArgumentParser | None]:
-    """The arguments: those of a configuration file stand before those of the command line, which win."""
-    parser, made = _parser(chosen)
-    if chosen in made:
-        place = words.index(chosen) + 1
-        words[place:place] = config_words(made[chosen], chosen, words[place:], _COMMANDS)
-    return parser.parse_args(words), made.get(chosen or "")
+def whole_parser() -> argparse.ArgumentParser:
+    """The parser with the arguments of all commands, for programs such as shtab."""
+    return _parser(*_COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,10 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         args = argparse.Namespace()
         try:
-            args, parser = _parse(words, chosen)
-            if args.print_config and parser is not None:
-                print(as_toml(parser, args.command, args))
-                return _status(0, out)
+            args = _parser(*filter(None, [chosen])).parse_args(words)
             return _status(importlib.import_module(f"rkhs.cli.{args.command}").run(args), out)
         except KeyboardInterrupt as interrupt:
             return _interrupted(interrupt)

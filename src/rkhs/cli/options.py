@@ -57,10 +57,7 @@ reading the input:
 --skip-rows N  rows above the table in a text file (default: look)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
-CONFIG = """
-configuration:
---config FILE.toml  read flags from a file; flags on the command line win over it
---print-config  print the flags as TOML, and do nothing else
+TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
 
 
