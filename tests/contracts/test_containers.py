@@ -29,7 +29,6 @@ from rkhs.evaluation import (
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Linear, WeisfeilerLehman
 from rkhs.plots import CodeMapDisplay
-from rkhs.selection import learn_kernel
 from tests.contracts.estimator_examples import CHOSEN, QUICK, for_estimator, plain
 from tests.contracts.kernel_examples import ALL, items, letters_in_common
 from tests.contracts.test_ownership import answers
@@ -262,7 +261,6 @@ def evaluations(w: Wrap) -> Any:
 
 def choices(w: Wrap) -> Any:
     return (
-        learn_kernel("gaussian", w(X), w(Y)).leave_one_out,
         kernels.alignment(w(K), w(K**2)),
         kernels.alignment_weights([w(K), w(K**2)], w(CLASSES)),
         kernels.alignment_weights([w(K), w(K**2)], target=w(K**3)),

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels import DotProduct, Kernel, MeanEmbedding, SparseRows, Stationary, Sum
-from tests.contracts.kernel_examples import ALL, SMOOTH, STATIONARY, has_function, items
+from tests.contracts.kernel_examples import ALL, SMOOTH, has_function, items
 
 
 def taylor_slope(value: Any, X: torch.Tensor, G: torch.Tensor, seed: int) -> None:
@@ -96,20 +95,3 @@ def test_kernels_without_gradient_say_so(kernel: Kernel) -> None:
         base.cross_pullback(X, X, X)
     with pytest.raises(InputError, match="no gradient"):
         base.diag_pullback(X, X[0])
-
-
-@pytest.mark.parametrize("kernel", STATIONARY)
-def test_bandwidth_gradient(kernel: Stationary) -> None:
-    X = items(kernel, 300)
-    k = kernel.resolve(X)
-    rng = np.random.default_rng(0)
-    left, right = (torch.from_numpy(rng.normal(size=(300, 2))) for _ in range(2))
-    S = left @ right.mT
-    gamma, h = float(k.gamma), 1e-5
-
-    def value(g: float) -> float:
-        return float((clone(k).set_params(gamma=g)._gram(X) * S).sum())
-
-    expected = (value(gamma * (1 + h)) - value(gamma * (1 - h))) / (2 * h * gamma)
-    assert k.bandwidth_gradient(X, S) == pytest.approx(expected, rel=1e-6)
-    assert k.bandwidth_gradient(X, Outer(left, right), k._gram(X)) == pytest.approx(expected, rel=1e-6)

@@ -190,8 +190,6 @@ def _solved(solver: Any) -> Any:
 
 def _functions() -> Iterator[Call]:
     for name, function in functions.table().items():
-        if name == "learn_kernel":
-            continue  # slow, and asked by the fuzz
         good = function.good(Case(f"signatures.{name}", 0, 0, Path()))
         open_names = [
             key for key, given in good.items() if key not in function.fixed and not isinstance(given, np.ndarray)

@@ -22,7 +22,7 @@ from tests.reliability.fuzz.runner import run_case
 from tests.reliability.fuzz.subjects import subjects
 
 SEED = 8
-SLOW = {"commands", "fit_robust", "learn_kernel"}  # seconds a case: in the full run
+SLOW = {"commands", "fit_robust"}  # seconds a case: in the full run
 
 
 @pytest.mark.parametrize("name", sorted(set(subjects()) - SLOW))

@@ -27,13 +27,3 @@ def test_blocks_agree_with_the_cross_pullback(kernel: Kernel, n: int) -> None:
             torch.testing.assert_close(kernel.pullback(X, S, gram), expected, rtol=1e-6, atol=1e-5)
     twice = kernel.cross_pullback(X, X, 2.0 * left @ left.mT)
     torch.testing.assert_close(kernel.pullback(X, Outer(left, left), K), twice, rtol=1e-6, atol=1e-5)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), Matern(1.5, 0.7)], ids=repr)
-def test_bandwidth_gradient_over_several_blocks(kernel: Kernel) -> None:
-    rng = np.random.default_rng(0)
-    X, S = torch.as_tensor(rng.normal(size=(530, 3))), torch.as_tensor(rng.normal(size=(530, 530)))
-    h = 1e-5 * kernel.gamma
-    up, down = (type(kernel)(**{**kernel.get_params(), "gamma": kernel.gamma + s}) for s in (h, -h))
-    expected = float((S * (up._gram(X) - down._gram(X))).sum()) / (2.0 * h)
-    assert kernel.bandwidth_gradient(X, S) == pytest.approx(expected, rel=1e-5)

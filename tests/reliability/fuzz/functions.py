@@ -275,13 +275,6 @@ def _kernels_and_choices() -> dict[str, Function]:
             lambda c: {"K": Gaussian(0.3)(values.tame(c, 6, 2)), "T": values.tame(c, 6, 1), "regs": [1e-3, 1.0]},
             fixed=("K", "T"),
         ),
-        "learn_kernel": Function(
-            selection.learn_kernel,
-            lambda c: {"kernel": "gaussian", **_regression(c), "ard": False, "max_rows": 100, "max_iter": 3},
-            (),
-            ("X", "targets"),
-            names=r"reads|rows|Gaussian|K \+ n reg",
-        ),
         "choose_kernel": Function(
             selection.choose_kernel,
             lambda c: {"items": values.tame(c, 8, 2), "y": np.arange(8) % 2, "kernels": ("linear", "gaussian")},

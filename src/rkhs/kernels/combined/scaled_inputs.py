@@ -18,7 +18,7 @@ from rkhs.kernels.vectors.dot_product import Linear
 class ScaledInputs(Mapped):
     """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with a positive ``s_j`` a column.
 
-    ``1 / s_j`` is the length over which column j matters; :func:`rkhs.selection.learn_kernel` finds it.
+    ``1 / s_j`` is the length over which column j matters.
 
     Parameters
     ----------

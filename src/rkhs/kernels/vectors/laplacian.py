@@ -91,16 +91,6 @@ class Laplacian(RadialDistance):
             G[rows] = self._cross_pullback(X[rows], X, symmetric_rows(S, rows.start, rows.stop))
         return G
 
-    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
-        if self.norm == "l2":
-            return super().bandwidth_gradient(X, S, K)
-        total = 0.0
-        for rows in blocks(len(X)):
-            D = torch.cdist(X[rows], X, p=1.0)
-            D.mul_((D * (-self._gamma * LOG2E)).exp2_())
-            total -= float(D.mul_(symmetric_rows(S, rows.start, rows.stop)).sum())
-        return 0.5 * total
-
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         if self.norm == "l2":
             return super()._cross_pullback(X, Y, S)

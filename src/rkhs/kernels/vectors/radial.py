@@ -141,14 +141,6 @@ class Radial(Stationary):
         )
         return _graph_laplacian(A, halves).mul_(2.0)
 
-    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
-        total = 0.0
-        for rows, D in upper_distances(X - column_means(X)):
-            M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
-            M.mul_(symmetric_rows(S, rows.start, rows.stop, rows.start))
-            total += float(M.sum()) + float(M[:, rows.stop - rows.start :].sum())
-        return total / (self._power * self._gamma)
-
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         return _pair_laplacian(X, Y, squared_distances(X, Y, of=self._slope).mul_(S), 2.0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, shown
-from rkhs._core.linalg import Outer, column_means
+from rkhs._core.linalg import column_means
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import cancels, squared_distances
 from rkhs.kernels.vectors.medians import median_bandwidth, middle_squared_distances
@@ -110,13 +109,6 @@ class Stationary(VectorKernel):
         if isinstance(self.gamma, str):
             raise InputError(f"{type(self).__name__}.gamma is {self.gamma!r}: call resolve(X) first")
         return float(self.gamma)
-
-    @abstractmethod
-    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
-        """Derivative with respect to ``gamma`` of a function of ``k(X, X)``: ``<S, dK/dgamma>`` with ``S = dJ/dK``.
-
-        In row blocks: O(n^2 d) work and O(n) memory beside ``S``.
-        """
 
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_ones(X.shape[0])
