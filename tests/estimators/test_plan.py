@@ -11,8 +11,6 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
 from rkhs.errors import InputError
-from rkhs.estimators import Plan
-from rkhs.estimators.run import planned_seconds
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
 
@@ -46,9 +44,8 @@ def test_a_plan_says_what_the_fit_says(estimator: Any, data: Any, capsys: pytest
     assert plan.bytes == estimator.announced_bytes_
     assert (plan.said in capsys.readouterr().err) == hasattr(estimator, "verbose")
     assert plan.storage == str(getattr(estimator, "storage_", estimator.storage))
-    assert 0.0 < plan.seconds[0] < plan.seconds[1] < 10.0
-    assert 4 <= len(str(plan).splitlines()) <= 15
-    assert str(plan).startswith(f"{plan.said}\ntime: ")
+    assert 3 <= len(str(plan).splitlines()) <= 14
+    assert str(plan).startswith(f"{plan.said}\n")
 
 
 def test_options_are_those_of_the_fit_or_rules() -> None:
@@ -74,8 +71,6 @@ def test_many_rows_are_planned_on_landmarks() -> None:
     many = np.repeat(X, 8, axis=0) + 1e-3 * RNG.normal(size=(1200, 4))
     plan = KernelAutoencoder(1).plan(many)
     assert plan.storage == "Nystroem(m=1000)"
-    assert plan.seconds is not None
-    assert plan.seconds[1] / plan.seconds[0] == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize(
@@ -90,15 +85,13 @@ def test_many_rows_are_planned_on_landmarks() -> None:
 )
 def test_data_of_all_kinds_are_planned(estimator: Any, data: Any, beside: dict[str, Any]) -> None:
     plan = estimator.plan(data, **beside)
-    assert plan.seconds is not None
     assert plan.bytes > 0
 
 
 def test_files_are_planned_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    plan = KernelAutoencoder(1, storage=Nystroem(20), verbose=1).plan(rows)
-    assert plan.seconds is not None
+    KernelAutoencoder(1, storage=Nystroem(20), verbose=1).plan(rows)
     assert capsys.readouterr() == ("", "")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
 
@@ -118,39 +111,3 @@ def test_a_plan_refuses_what_the_fit_refuses(estimator: Any, match: str) -> None
 
 def test_estimators_that_say_nothing_have_no_plan() -> None:
     assert not hasattr(KernelContrastive(), "plan")
-
-
-def test_times_grow_with_a_power_of_the_rows() -> None:
-    asked: list[tuple[int, int | None]] = []
-
-    def timed(size: int, m: int | None) -> float:
-        asked.append((size, m))
-        return 1e-3 * (size / 100.0) ** 2
-
-    found = planned_seconds(timed, None, 20_000, 2.0)
-    assert asked == [(100, None), (200, None), (400, None), (800, None), (1600, None)]
-    assert found == pytest.approx((20.0, 80.0))  # 40 s, within a factor of two
-    assert planned_seconds(timed, None, 150, 2.0) == pytest.approx((1e-3 * 2.25 / 1.3, 1e-3 * 2.25 * 1.3))
-    asked.clear()
-    landmarks = planned_seconds(lambda size, m: timed(size, m) and 1e-5 * (size * (m or 0)) ** 0.8, 1000, 50_000, 9.0)
-    assert asked[:3] == [(100, 25), (200, 50), (400, 100)]
-    assert landmarks == pytest.approx((0.5e-5 * 5e7**0.8, 2e-5 * 5e7**0.8))
-
-
-def test_slow_fits_are_timed_on_few_rows() -> None:
-    sizes: list[int] = []
-
-    def slow(size: int, m: int | None) -> float:
-        sizes.append(size)
-        return 0.8 if size == 100 else 1.1
-
-    assert planned_seconds(slow, None, 10_000, 1.8) == pytest.approx((0.55 * 50**1.8, 2.2 * 50**1.8))
-    assert sizes == [100, 200]  # a fit to few rows alone says little
-
-
-def test_times_that_cannot_be_measured_are_not_known() -> None:
-    def refused(size: int, m: int | None) -> float:
-        raise InputError("too few")
-
-    assert planned_seconds(refused, None, 300, 2.0) is None
-    assert "time: not known" in str(Plan({}, "dense", 1, None, (), "said"))

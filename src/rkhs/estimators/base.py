@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split, available_if
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import (
@@ -58,7 +53,6 @@ from rkhs.estimators.run import (
     check_fit_stored,
     check_parameters,
     open_run,
-    planned_seconds,
 )
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
@@ -84,7 +78,6 @@ class KernelEstimator(EngineThreads, WholeFits):
     dtype: str
 
     _plans = False  # whether the next fit ends where it has said what it will take
-    _power = 1.8  # of the number of rows, with which the time of a dense fit grows
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
     _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes beside the model, without which a file is refused
@@ -134,12 +127,10 @@ class KernelEstimator(EngineThreads, WholeFits):
     def plan(self, X: Any, y: Any = None, **data: Any) -> Plan:
         """What ``fit`` would do with the same arguments: it goes as far as the fit before that computes.
 
-        The time is that of fits to some of the rows, carried over; on ordinary data they take some two seconds.
-
         Returns
         -------
         Plan
-            ``options``, ``storage``, ``bytes``, ``seconds`` (a range), ``equations``; printed, a line for each.
+            ``options``, ``storage``, ``bytes``, ``equations``; printed, a line for each.
 
         Raises
         ------
@@ -156,27 +147,8 @@ class KernelEstimator(EngineThreads, WholeFits):
             model.fit(X, y, **data)
         except Planned as stopped:
             (estimate,) = stopped.args
-        timed = partial(model._timed, X, y, data, storage)
-        m = None if isinstance(storage, str) else storage.m
-        seconds = planned_seconds(timed, m, _num_samples(X), self._power)
         shown = {name: now if isinstance(now, str) else brief(now) for name, now in options.items()}
-        return Plan(shown, str(storage), estimate.n_bytes, seconds, equations, str(estimate))
-
-    def _timed(self, X: Any, y: Any, data: dict[str, Any], storage: Any, size: int, m: int | None) -> float:
-        """Processor time of a fit to some of the rows, with so many features."""
-        model, rows = (
-            clone(self).set_params(storage=copy.copy(storage)),
-            np.linspace(0, _num_samples(X) - 1, size).astype(int),
-        )
-        if m is not None:
-            model.storage.m = m
-        data = {name: value if value is None else _safe_indexing(value, rows) for name, value in data.items()}
-        part, targets = (as_rows(X).read(0, size), y) if is_stream(X) else _safe_split(model, X, y, rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            started = time.process_time()
-            model.fit(part, targets, **data)
-        return time.process_time() - started
+        return Plan(shown, str(storage), estimate.n_bytes, equations, str(estimate))
 
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""

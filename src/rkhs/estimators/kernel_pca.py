@@ -172,7 +172,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     dtype: Dtype = "float64"
 
     model_: ComponentsModel = field(init=False)
-    _power = 2.3
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")

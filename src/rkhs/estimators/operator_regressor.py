@@ -143,7 +143,6 @@ class OperatorKernelRegressor(DualRegressor):
     storage: StorageLike = "dense"
 
     _reads_gaps = True
-    _power = 2.6
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Fit the machine.

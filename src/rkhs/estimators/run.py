@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
-from rkhs._core.errors import InputError, RkhsError, shown
+from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
@@ -33,11 +33,6 @@ from rkhs.engines import (
 from rkhs.estimators.options.memory_needs import dense_advice
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
-
-# Of a plan: rows of the fits that are timed, seconds that they may take in all, and times as much before the second;
-# landmarks are this part of such rows; power of rows times features with which time grows; factors by which times miss
-# what is said, of all rows and of fewer (``./dev bench plan``).
-_SIZES, _BUDGET, _FIRST, _SHARE, _POWER, _ALL, _APART = (100, 200, 400, 800, 1600), 2.0, 5.0, 4, 0.8, 1.3, 2.0
 
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
@@ -57,14 +52,12 @@ class Plan:
     options: dict[str, str]  # what parameters become, or the rule that chooses them from the data
     storage: str
     bytes: int  # of memory beside the data
-    seconds: tuple[float, float] | None  # range of the processor time; None: no fit to fewer rows could be timed
     equations: tuple[str, ...]  # the problem that would be solved
     said: str  # what the fit itself says of its memory with verbose=1
 
     def __repr__(self) -> str:
-        taken = "{:.2g} to {:.2g} s of one core".format(*self.seconds) if self.seconds else "not known"
         options = (f"  {name} = {now}" for name, now in self.options.items())
-        return "\n".join([self.said, f"time: {taken}", *self.equations, *options])
+        return "\n".join([self.said, *self.equations, *options])
 
 
 @dataclass(eq=False)
@@ -211,28 +204,3 @@ def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | No
     blocks = isinstance(storage, Storage) or storage == "blocked" or not isinstance(engine, (Serial, Threads))
     stack.enter_context(thread_limit(1 if blocks else engine.width))
     return engine
-
-
-def planned_seconds(
-    timed: Callable[[int, int | None], float], m: int | None, n: int, power: float
-) -> tuple[float, float] | None:
-    """Range of the processor time of a fit to ``n`` rows, with ``m`` features or none, from those of smaller fits."""
-    spent: list[float] = []
-    done, least, fits = 1.0, 0, list(_smaller(m, n, power))
-    for size, few, work in fits:
-        if spent and sum(spent) + spent[-1] * work / done > _BUDGET * (_FIRST if len(spent) == 1 else 1.0):
-            break
-        with suppress(RkhsError, ValueError, TypeError, KeyError, IndexError):  # too few rows, or not cut like this
-            spent.append(timed(size, few))
-            done, least = work, size
-    if not spent:
-        return None
-    likely, apart = spent[-1] * fits[-1][2] / done, _ALL if least == n else _APART
-    return likely / apart, likely * apart
-
-
-def _smaller(m: int | None, n: int, power: float) -> Iterator[tuple[int, int | None, float]]:
-    """Rows, features and what time grows with of fits to more and more rows, up to the whole fit."""
-    for size in (*(size for size in _SIZES if size < n), n):
-        few = m if m is None or size == n else min(m, max(20, size // _SHARE))
-        yield size, few, float(size) ** power if few is None else float(size * few) ** _POWER
