@@ -9,29 +9,19 @@ from rkhs.plots.predictions import (
     AtomContributionsDisplay,
     LoadingsDisplay,
     OutlierDisplay,
-    PredictionDisplay,
-    RankDisplay,
     RiskCoverageDisplay,
-    SupportDisplay,
 )
-from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, TraversalDisplay
-from rkhs.plots.training import SelectionDisplay, SpectrumDisplay, TrainingDisplay
+from rkhs.plots.reconstructions import ReconstructionDisplay
+from rkhs.plots.training import SelectionDisplay
 
 __all__ = [
     "AtomContributionsDisplay",
     "CodeMapDisplay",
     "Display",
-    "ErrorDisplay",
     "LoadingsDisplay",
     "OutlierDisplay",
-    "PredictionDisplay",
-    "RankDisplay",
     "ReconstructionDisplay",
     "RiskCoverageDisplay",
     "SelectionDisplay",
-    "SpectrumDisplay",
-    "SupportDisplay",
-    "TrainingDisplay",
-    "TraversalDisplay",
     "save_figure",
 ]

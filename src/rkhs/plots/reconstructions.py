@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, shown
-from rkhs.plots.display import COLORS, Display, matrix, name_axes, new_grid, vector
+from rkhs.plots.display import COLORS, Display, matrix, new_grid, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,111 +153,6 @@ class ReconstructionDisplay(Display):
         ax.set_yticks(places, self.names)
         ax.invert_yaxis()
         ax.set_xlabel("error, as a share of the variance of the column")
-
-
-class TraversalDisplay(Display):
-    """A walk along each code: one row a code, from low to high.
-
-    Parameters
-    ----------
-    walks : array of shape (p, n_steps, d)
-        What the codes decode to along each walk.
-    names : sequence of p str, default=None
-        Of the codes.
-    shape : tuple of int, default=None
-        Of an image; None draws curves.
-    """
-
-    def __init__(self, walks: Any, *, names: Sequence[str] | None = None, shape: Sequence[int] | None = None) -> None:
-        self.walks = np.asarray(walks, dtype=np.float64)
-        if self.walks.ndim != 3 or not self.walks.size or not np.isfinite(self.walks).all():
-            raise InputError(f"walks must be finite numbers of shape (p, n_steps, d); got shape {self.walks.shape}")
-        self.names = [f"code {i + 1}" for i in range(len(self.walks))] if names is None else list(names)
-        self.shape = _image_shape(shape, self.walks.shape[2])
-
-    @classmethod
-    def from_estimator(
-        cls, model: KernelEstimator, *, n_steps: int = 7, quantiles: tuple[float, float] = (0.05, 0.95), **options: Any
-    ) -> Self:
-        """Walks from a low to a high quantile of each of ``codes_``, the others at their means.
-
-        The ``inverse_transform`` of the model must give vectors.
-        """
-        codes, steps = matrix(model.codes_, "model.codes_"), check_count(n_steps, "n_steps", at_least=2)
-        walks = []
-        for j in range(codes.shape[1]):
-            Z = np.tile(codes.mean(0), (steps, 1))
-            low, high = (float(np.quantile(codes[:, j], share)) for share in quantiles)
-            Z[:, j] = np.linspace(low, high, steps)
-            walks.append(np.asarray(model.inverse_transform(Z)))
-        return cls(np.stack(walks), **options)
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw in a figure of its own."""
-        if ax is not None:
-            raise InputError("ax must be None: a traversal makes a figure with a row a code")
-        p, steps, _ = self.walks.shape
-        if self.shape is not None:
-            self.figure_, panels = new_grid(p, steps, 0.9)
-            low, high = float(self.walks.min()), float(self.walks.max())
-            for row, walk, name in zip(panels, self.walks, self.names, strict=True):
-                row[0].set_ylabel(name, fontsize="small", rotation=0, ha="right", va="center")
-                for panel, item in zip(row, walk, strict=True):
-                    panel.imshow(item.reshape(self.shape), cmap="gray_r", vmin=low, vmax=high)
-        else:
-            from matplotlib import colormaps
-
-            self.figure_, panels = new_grid(1, p, 2.2)
-            shades = colormaps["viridis"](np.linspace(0.0, 0.9, steps))
-            for panel, walk, name in zip(panels[0], self.walks, self.names, strict=True):
-                panel.set_title(name, fontsize="small")
-                for item, shade in zip(walk, shades, strict=True):
-                    panel.plot(item, color=shade, linewidth=1.1)
-        self.ax_ = panels.flat[0]
-        return self
-
-    def _draw(self, ax: Axes) -> None:
-        raise InputError("a traversal makes a figure of its own; call plot()")
-
-
-class ErrorDisplay(Display):
-    """Histograms of reconstruction errors, of training and of new items.
-
-    Parameters
-    ----------
-    errors : array of shape (n,)
-        Squared errors, not negative.
-    new_errors : array of shape (m,), default=None
-    threshold : float, default=None
-        Drawn as a line, such as that of an outlier.
-    """
-
-    def __init__(self, errors: Any, new_errors: Any = None, *, threshold: float | None = None) -> None:
-        self.errors = vector(errors, "errors")
-        self.new_errors = None if new_errors is None else vector(new_errors, "new_errors")
-        self.threshold = threshold
-        if min(self.errors.min(), 0.0 if self.new_errors is None else self.new_errors.min()) < 0.0:
-            raise InputError("errors must not be negative: they are squared distances")
-
-    @classmethod
-    def from_estimator(cls, model: KernelEstimator, X: Any, X_new: Any = None, **options: Any) -> Self:
-        """The ``reconstruction_error`` of items, and of new items beside them."""
-        new = None if X_new is None else model.reconstruction_error(X_new)
-        return cls(model.reconstruction_error(X), new, **options)
-
-    def _draw(self, ax: Axes) -> None:
-        everything = self.errors if self.new_errors is None else np.concatenate([self.errors, self.new_errors])
-        positive = everything[everything > 0.0]
-        low = float(positive.min()) if positive.size else 1.0
-        edges = np.geomspace(max(low, float(everything.max()) * 1e-12), max(float(everything.max()), low * 2), 31)
-        for name, errors, color in (("items", self.errors, COLORS[0]), ("new items", self.new_errors, COLORS[1])):
-            if errors is not None:
-                shown, weights = np.maximum(errors, edges[0]), np.full(len(errors), 1.0 / len(errors))
-                ax.hist(shown, edges.tolist(), weights=weights, alpha=0.6, color=color, label=name)
-        if self.threshold is not None:
-            ax.axvline(self.threshold, color="#444444", linestyle="--", label="threshold")
-        ax.set_xscale("log")
-        name_axes(ax, "squared reconstruction error", "share of the items")
 
 
 def _image_shape(shape: Sequence[int] | None, d: int) -> tuple[int, ...] | None:

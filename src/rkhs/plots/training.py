@@ -8,55 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.plots.display import COLORS, Display, name_axes, vector
+from rkhs.plots.display import COLORS, Display, name_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rkhs.estimators.base import KernelEstimator
-
-
-class TrainingDisplay(Display):
-    """The objective by iteration, and beside it the duality gap or the norm of the gradient.
-
-    Parameters
-    ----------
-    history : sequence of dict
-        As in ``history_``: rows with ``iteration``, ``value``, ``measure``.
-    gap : float, default=None
-        Duality gap in the end, written into the picture.
-    measure_name : str, default="stopping measure"
-    """
-
-    def __init__(
-        self, history: Sequence[dict[str, Any]], *, gap: float | None = None, measure_name: str = "stopping measure"
-    ) -> None:
-        if not history:
-            raise InputError("history must hold at least one iteration; a closed form has none to show")
-        self.values = vector([row["value"] for row in history], "history values")
-        self.measures = np.asarray([row.get("measure", np.nan) for row in history], dtype=float)
-        self.gap, self.measure_name = gap, measure_name
-
-    @classmethod
-    def from_estimator(cls, model: KernelEstimator, **options: Any) -> Self:
-        """The ``history_`` of a fitted model."""
-        return cls(model.history_, **{"gap": getattr(model, "gap_", None), **options})
-
-    def _draw(self, ax: Axes) -> None:
-        steps = np.arange(1, len(self.values) + 1)
-        marker = "o" if len(steps) <= 20 else None  # one iteration alone is a point, no line
-        (line,) = ax.plot(steps, self.values, color=COLORS[0], marker=marker, label="objective")
-        name_axes(ax, "iteration", "objective", legend=False)
-        handles = [line]
-        if np.isfinite(self.measures).any() and (self.measures[np.isfinite(self.measures)] > 0.0).any():
-            other = ax.twinx()
-            handles += other.plot(
-                steps, self.measures, color=COLORS[1], linestyle="--", marker=marker, label=self.measure_name
-            )
-            other.set_yscale("log")
-            other.set_ylabel(self.measure_name)
-        said = None if self.gap is None else f"duality gap in the end: {self.gap:.1e}"
-        ax.legend(handles=handles, frameon=False, fontsize="small", title=said, loc="upper right")
 
 
 class SelectionDisplay(Display):
@@ -107,42 +64,3 @@ class SelectionDisplay(Display):
 
 def _words(setting: Any) -> str:
     return ", ".join(f"{value:g}" for value in np.atleast_1d(np.asarray(setting, dtype=float)))
-
-
-class SpectrumDisplay(Display):
-    """Variance by component, and its sum.
-
-    Parameters
-    ----------
-    shares : array of shape (p,)
-        ``explained_variance_ratio_``.
-
-    Examples
-    --------
-    >>> from rkhs import KernelPCA
-    >>> from rkhs.plots import SpectrumDisplay
-    >>> from sklearn.datasets import load_iris
-    >>> SpectrumDisplay.from_estimator(KernelPCA(4).fit(load_iris().data)).shares.shape
-    (4,)
-    """
-
-    def __init__(self, shares: Any) -> None:
-        self.shares = vector(shares, "shares")
-
-    @classmethod
-    def from_estimator(cls, model: KernelEstimator) -> Self:
-        """The ``explained_variance_ratio_`` of a fitted kernel PCA; of other models the variances of ``codes_``."""
-        shares = getattr(model, "explained_variance_ratio_", None)
-        if shares is None:
-            variances = np.asarray(model.codes_).var(0)
-            shares = np.sort(variances)[::-1] / max(float(variances.sum()), 1e-300)
-        return cls(shares)
-
-    def _draw(self, ax: Axes) -> None:
-        places = np.arange(1, len(self.shares) + 1)
-        ax.bar(places, self.shares, color=COLORS[0], label="each")
-        ax.plot(places, np.cumsum(self.shares), color=COLORS[1], marker="o", label="all up to here")
-        ax.set_ylim(0.0, max(1.0, float(np.cumsum(self.shares)[-1])) * 1.02)
-        ax.set_xticks(places if len(places) <= 12 else places[:: -(-len(places) // 12)])
-        name_axes(ax, "component", "share of the variance", legend=False)
-        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), frameon=False, ncols=2, fontsize="small")
