@@ -40,7 +40,7 @@ class Kernel(Configurable):
     torch tensors, so that ``sklearn.svm.SVC(kernel=k)`` works.
 
     To write a kernel, subclass this class (objects) or :class:`VectorKernel` (vectors) and give ``_gram`` and
-    ``_diag``; a differentiable kernel adds ``_pullback`` and ``_cross_pullback``.
+    ``_diag``; a differentiable kernel adds ``_cross_pullback``.
 
     Every kernel raises InputError at its first use for parameters out of range, and for items that it cannot read.
 
@@ -55,7 +55,7 @@ class Kernel(Configurable):
     @property
     def differentiable(self) -> bool:
         """Whether the kernel can act on codes, that is, has pull-backs."""
-        return type(self)._pullback is not Kernel._pullback
+        return type(self)._cross_pullback is not Kernel._cross_pullback
 
     @property
     def rotation_invariant(self) -> bool:
@@ -166,9 +166,13 @@ class Kernel(Configurable):
         return K.add_(self._gram(X, Y), alpha=factor)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        raise InputError(
-            f"{type(self).__name__} has no gradient and cannot act on codes; use a Gaussian or Matern kernel"
-        )
+        """As :meth:`pullback`; kernels that are faster than their :meth:`_cross_pullback` override it."""
+        if type(self)._cross_pullback is Kernel._cross_pullback:
+            raise InputError(
+                f"{type(self).__name__} has no gradient and cannot act on codes; use a Gaussian or Matern kernel"
+            )
+        dense = S.dense() if isinstance(S, Outer) else S
+        return self._cross_pullback(X, X, dense + dense.mT)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         raise InputError(f"{type(self).__name__} has no gradient; use a Gaussian or Matern kernel")

@@ -134,10 +134,6 @@ class FunctionalLaplacian(_Functional):
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_full((X.shape[0],), float(self._weights(X).sum()))
 
-    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        dense = S.dense() if isinstance(S, Outer) else S
-        return self._cross_pullback(X, X, dense + dense.mT)
-
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         w, gamma = self._weights(X), float(self.gamma)
         rows = max(1, _BLOCK // max(1, Y.numel()))
