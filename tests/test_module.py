@@ -163,3 +163,33 @@ def test_predictors_of_regressors_are_onnx_files_too(kernel: Any, tmp_path: Any)
     assert rkhs.to_onnx(model, tmp_path / "model.onnx") == {"X": (3,), "y": (2,)}
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
     np.testing.assert_allclose(session.run(None, {"X": NEW})[0], model.predict(NEW), atol=1e-9)
+
+
+SHAPED = [
+    (KernelAutoencoder(2, max_iter=5), "encoder", 3),
+    (KernelAutoencoder((3, 2), max_iter=5), "decoder", 2),
+    (KernelAutoencoder(2, columns="scaled", storage=Nystroem(15), max_iter=5), "encoder", 3),
+    (KernelPCA(2, kernel="linear"), "encoder", 3),
+    (KernelPCA(2, kernel=Gaussian(0.1) * Polynomial(2) + 0.3 * Matern(1.5)), "encoder", 3),
+    (KernelContrastive(2, max_iter=5), "encoder", 3),
+    (OperatorKernelRegressor("laplacian", reg=1e-2), "predictor", 3),
+]
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize(("model", "part", "d"), SHAPED, ids=repr)
+def test_a_module_takes_rows_of_its_columns_and_dtype_alone(model: Any, part: str, d: int) -> None:
+    module = rkhs.as_module(model.fit(X, Y), part=part)
+    for shape in [(4, 1), (4, d + 1), (d,), (2, 4, d), ()]:
+        with pytest.raises(InputError, match=rf"must be a tensor of shape \(m, {d}\); got shape"):
+            module(torch.zeros(shape, dtype=torch.float64))
+    with pytest.raises(InputError, match="got a ndarray"):
+        module(np.zeros((4, d)))
+    for dtype in (torch.float32, torch.float16, torch.int64, torch.complex128):
+        with pytest.raises(InputError, match=r"must be torch.float64 .* module.to\(rows\)"):
+            module(torch.zeros((4, d), dtype=dtype))
+    assert module(torch.zeros((4, d), dtype=torch.float64)).dtype == torch.float64
+    single = module.float()
+    assert single(torch.zeros((4, d))).dtype == torch.float32
+    with pytest.raises(InputError, match="must be torch.float32"):
+        single(torch.zeros((4, d), dtype=torch.float64))

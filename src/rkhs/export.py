@@ -119,12 +119,13 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     Returns
     -------
     torch.nn.Module
-        In float64; ``.float()`` makes it one of float32.
+        In float64; ``.float()`` makes it one of float32. It takes rows of its dtype and gives results of it.
 
     Raises
     ------
     InputError
-        For another model, and for parameters of refined codes.
+        For another model, and for parameters of refined codes. The module raises it for rows of another shape, dtype
+        or device than its constants.
 
     Notes
     -----

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -79,9 +80,9 @@ class FittedModule(torch.nn.Module):
     ) -> None:
         super().__init__()
         # A copy, which a later fit of the model does not change.
-        self.write, self.model, self.trainable, self._count = write, copy(model), trainable, 0
+        self.write, self.model, self.columns, self.trainable, self._count = write, copy(model), columns, trainable, 0
         with torch.no_grad():
-            self.forward(torch.zeros(1, *columns, dtype=torch.float64))  # names the constants
+            write(self, self.model, torch.zeros(1, *columns, dtype=torch.float64))  # names the constants
 
     def constant(self, value: Any, *, free: bool = False) -> Tensor:
         """The next constant of the formula, which has the value of an array at first; whether it may be trained."""
@@ -117,6 +118,20 @@ class FittedModule(torch.nn.Module):
         return refined_codes(model, rows, raw, codes, None)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """The codes, rows or outputs of rows of shape (m, d)."""
+        """The codes, rows or outputs of rows of shape (m, d), of the dtype and on the device of the module."""
         self._count = 0
+        if not torch.jit.is_tracing():  # a trace would keep the branch
+            self._check(rows)
         return self.write(self, self.model, rows)
+
+    def _check(self, rows: Tensor) -> None:
+        """Refuse what would broadcast, or be computed in two precisions."""
+        like, (d,) = next(chain(self.buffers(), self.parameters())), self.columns
+        if not isinstance(rows, Tensor) or rows.ndim != 2 or rows.shape[1] != d:
+            got = f"shape {tuple(rows.shape)}" if isinstance(rows, Tensor) else f"a {type(rows).__name__}"
+            raise InputError(f"the rows of this module must be a tensor of shape (m, {d}); got {got}")
+        if (rows.dtype, rows.device) != (like.dtype, like.device):
+            raise InputError(
+                f"the rows of this module must be {like.dtype} on {like.device}, as it is; got {rows.dtype} on "
+                f"{rows.device}. Move the module by module.to(rows), or rows by rows.to({like.dtype})"
+            )
