@@ -17,7 +17,7 @@ ROWS = load_digits().data[:400]
 def test_a_set_holds_what_is_nearer_than_the_conformal_quantile_of_held_out_errors() -> None:
     model = KernelAutoencoder(3, reg=(1e-4, 1e-4)).fit(ROWS[:60])
     held, new = ROWS[60:79], ROWS[79:120]
-    found = model.decode_set(model.transform(new), new, held, 0.8)
+    found = model.decode_set(model.transform(new), new, held, coverage=0.8)
     limit = np.sort(model.reconstruction_error(held))[15]  # the 16th of 19: ceil(0.8 (19 + 1))
     rebuilt = model.inverse_transform(model.transform(new))
     near = ((rebuilt[:, None] - new) ** 2).sum(2) <= limit
@@ -25,7 +25,7 @@ def test_a_set_holds_what_is_nearer_than_the_conformal_quantile_of_held_out_erro
     np.testing.assert_array_equal(found.sizes, near.sum(1))
     assert 0 < near.mean() < 0.5
     assert found.promise == "at least"
-    assert not model.decode_set(model.transform(new), new, held[:18], 0.95).informative.any()
+    assert not model.decode_set(model.transform(new), new, held[:18], coverage=0.95).informative.any()
 
 
 @pytest.mark.parametrize("storage", ["dense", "landmarks"])
@@ -43,4 +43,4 @@ def test_the_item_is_inside_as_often_as_promised(storage: str) -> None:
 def test_a_coverage_that_is_none_is_refused() -> None:
     model = KernelAutoencoder(2, reg=1e-3).fit(ROWS[:30])
     with pytest.raises(InputError, match="coverage must be"):
-        model.decode_set(model.codes_, ROWS[:30], ROWS[30:60], 1.5)
+        model.decode_set(model.codes_, ROWS[:30], ROWS[30:60], coverage=1.5)

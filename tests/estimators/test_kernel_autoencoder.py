@@ -53,9 +53,12 @@ def test_more_components_than_rank(small: np.ndarray) -> None:
     assert model.reconstruction_error(flat).mean() < 1e-3 * flat.var(0).sum()
 
 
-def test_more_components_than_rows(small: np.ndarray) -> None:
-    model = fit(KernelAutoencoder(9), small[:5])
-    assert model.transform(small).shape == (30, 9)
+@pytest.mark.parametrize("options", [{}, {"constraint": "sphere"}, {"center": False}, {"output_kernel": "same"}])
+@pytest.mark.parametrize("widths", [9, 5, (9, 2), (2, 9)])
+def test_more_components_than_rows_are_refused(widths: int | tuple[int, int], options: dict, small: np.ndarray) -> None:
+    with pytest.raises(InputError, match="n_components must be at most 4 for n_samples=5, whose centred codes"):
+        KernelAutoencoder(widths, **options).fit(small[:5])
+    assert fit(KernelAutoencoder(4, **options), small[:5]).codes_.shape == (5, 4)
 
 
 def test_two_rows_are_told_apart() -> None:

@@ -39,7 +39,7 @@ def test_an_interval_is_the_full_conformal_set_of_machines_with_the_new_row(mean
     X, y = made(29)
     y, new = y if mean else y - 100.0, made(6, seed=1)[0]
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2, center=mean).fit(X, y)
-    found = model.predict_set(new, coverage)
+    found = model.predict_set(new, coverage=coverage)
     kernel, needed = Gaussian(0.4), rows_at_least(coverage, 29)
     for x, lower, upper in zip(new, found.lower, found.upper, strict=True):
         A = inverse(kernel(np.vstack([X, x])), 0.29, mean=mean)
@@ -213,7 +213,7 @@ def test_an_ellipsoid_is_the_smallest_that_holds_every_output_of_which_some_row_
     (X, Y), (new, _) = made(29, q=2), made(8, seed=1)
     Y = Y @ np.array([[1.0, 0.9], [0.0, 0.3]]) - (0.0 if mean else 100.0)
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2, center=mean).fit(X, Y)
-    found = model.predict_set(new, 1.0 - 1.0 / 30.0, shape="ellipsoid")
+    found = model.predict_set(new, coverage=1.0 - 1.0 / 30.0, shape="ellipsoid")
     assert found.metric is not None
     assert np.linalg.det(found.metric) == pytest.approx(1.0)
     half = np.linalg.inv(np.linalg.cholesky(found.metric).T)
@@ -264,10 +264,10 @@ def test_too_few_rows_give_the_whole_space_and_say_so() -> None:
     X, y = made(8)
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X, y)
     for shape in ("box", "ball", "ellipsoid"):
-        found = model.predict_set(X, 0.9, shape=shape)
+        found = model.predict_set(X, coverage=0.9, shape=shape)
         assert not found.informative.any()
         assert found.contains(y + 1e9).all()
-    assert model.predict_set(X, 0.8).informative.all()  # floor(0.2 * 9) = 1 row
+    assert model.predict_set(X, coverage=0.8).informative.all()  # floor(0.2 * 9) = 1 row
 
 
 def test_a_sum_of_kernels_and_a_gram_matrix_give_the_sets_of_their_items(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_what_has_no_closed_form_is_refused_with_the_way_out(settings: dict[str,
 def test_a_coverage_out_of_range_is_refused(coverage: Any) -> None:
     X, y = made(12)
     with pytest.raises(InputError, match="coverage must be"):
-        OperatorKernelRegressor(reg=1e-2).fit(X, y).predict_set(X, coverage)
+        OperatorKernelRegressor(reg=1e-2).fit(X, y).predict_set(X, coverage=coverage)
 
 
 def test_a_deviation_is_that_of_the_best_two_parts_and_covers() -> None:

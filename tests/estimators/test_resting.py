@@ -28,7 +28,7 @@ def rows() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model(rows: np.ndarray) -> KernelAutoencoder:
-    with pytest.warns(CollapseWarning, match=r"components \[3, 4, 5\] of the codes carry nothing and are zero"):
+    with pytest.warns(CollapseWarning, match=r"3 components of the codes \(3, 4, 5\) carry nothing and are zero"):
         return KernelAutoencoder(6).fit(rows[:80])
 
 

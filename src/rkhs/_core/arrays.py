@@ -185,6 +185,11 @@ def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Te
     return torch.from_numpy(_viewable(np.asarray(array, order="C"))).to(device=device, dtype=dtype)
 
 
+def as_tensor(array: Any) -> Tensor:
+    """View an array as a tensor of its dtype; read-only memory, such as a file of joblib, is copied."""
+    return array if isinstance(array, Tensor) else torch.from_numpy(_viewable(np.asarray(array)))
+
+
 def tensor_like(values: Any, like: Tensor, name: str = "values") -> Tensor:
     """Numbers as a tensor of the dtype and on the device of another, in the order in which they lie in memory."""
     if isinstance(values, Tensor):

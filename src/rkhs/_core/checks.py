@@ -197,6 +197,18 @@ def check_gram(K: np.ndarray, name: str = "K") -> np.ndarray:
     return (K + K.T) / 2
 
 
+def check_spread(array: Any, name: str, dtype: str) -> Any:
+    """Refuse columns that all vary so little that the squares of differences lose their digits."""
+    least = 1e3 * float(np.finfo(np.float64 if dtype == "float64" else np.float32).tiny) ** 0.5
+    spread = float((array.max(axis=0) - array.min(axis=0)).max()) if 0 not in array.shape else 0.0
+    if 0.0 < spread < least:
+        raise InputError(
+            f"{name} must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
+            "column. Rescale the data"
+        )
+    return array
+
+
 def check_squares(array: Any, name: str, dtype: str) -> Any:
     """Refuse rows whose squared distances and inner products may not be finite."""
     limit = float(np.finfo(np.float64 if dtype == "float64" else np.float32).max) ** 0.5 / max(1, array.shape[1])

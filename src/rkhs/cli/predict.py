@@ -114,7 +114,7 @@ def _with_sets(
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
     import numpy as np
 
-    sets, deviations = model.predict_set(items, coverage), model.predict(items, return_std=True)[1]
+    sets, deviations = model.predict_set(items, coverage=coverage), model.predict(items, return_std=True)[1]
     parts = [np.asarray(part).reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
     novelty = model.p_values(items)
     found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}

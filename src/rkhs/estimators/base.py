@@ -31,7 +31,7 @@ from rkhs._core.arrays import (
     to_tensor,
     warn_of_one_column,
 )
-from rkhs._core.checks import check_gram, check_squares, real_array
+from rkhs._core.checks import check_gram, check_spread, check_squares, real_array
 from rkhs._core.errors import InputError, brief, warn
 from rkhs._core.ownership import WholeFits, own, unshared
 from rkhs.engines.sources import as_rows, is_stream
@@ -89,6 +89,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     column_means_: np.ndarray | None = None  # of columns that are read as they are
     column_scales_: np.ndarray | None = None
     filling_: FilledTable | None = None
+    grouped_: bool = False  # whether rows of a group were left out together
     _kept_rows: np.ndarray | None = None  # training items of positive weight; None: all
     # Pairs of a kernel (None: the fitted one) and the regularisers that a choice compared with it by each row left out
     # alone; empty after other choices, None where nothing was chosen.
@@ -362,26 +363,28 @@ class KernelEstimator(EngineThreads, WholeFits):
                 return self._to_output(function(items))
         return np.concatenate([self._to_output(function(read(tile))) for tile in tiles(n, step)])
 
+    def _promise_of(self, held_out: Any) -> str:
+        """What sets by errors of held-out items promise: less where the fit has seen some of these, which is warned."""
+        items = self._read_new(held_out)
+        steps = tiles(len(items), tile_rows(self.map_.width))
+        known = sum(int(self.map_.holds(items[tile]).sum()) for tile in steps)
+        if not known:
+            return "at least"
+        warn(
+            f"{known} of {len(items)} items of held_out are items of the fit, or equal ones: their errors can be too "
+            "small, and then sets hold less than they promise; pass items that the fit did not see"
+        )
+        return "about"
+
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = check_squares(read_rows(self, X, reset=reset, ensure_min_samples=at_least), "X", self.dtype)
-        return self._check_spread(array) if reset else array
+        return check_spread(array, "X", self.dtype) if reset else array
 
     def _check_sparse(self, X: Any, *, reset: bool, at_least: int = 1) -> Any:
         """Rows of a sparse matrix, or of an array that is read as one."""
         rows = read_sparse(self, X, reset=reset, at_least=at_least)
         check_squares(rows, "X", self.dtype)
-        return self._check_spread(rows) if reset else rows
-
-    def _check_spread(self, array: np.ndarray) -> np.ndarray:
-        """Refuse columns that all vary so little that the squares of differences lose their digits."""
-        least = 1e3 * float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).tiny) ** 0.5
-        spread = float((array.max(axis=0) - array.min(axis=0)).max()) if array.size else 0.0
-        if 0.0 < spread < least:
-            raise InputError(
-                f"X must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
-                "column. Rescale the data"
-            )
-        return array
+        return check_spread(rows, "X", self.dtype) if reset else rows
 
     def _read_matrix(self, X: Any, name: str, columns: int | None = None, shape: str = "(m, {q})") -> Tensor:
         """A finite matrix beside ``X`` (codes, targets) as a tensor."""

@@ -10,6 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from rkhs._core.arrays import as_tensor
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor
@@ -157,7 +158,7 @@ def _equal(root: Tensor) -> Tensor:
 def _training_gram(model: KernelEstimator) -> Tensor | None:
     """Kernel values of the training items, or of those that are kept; None where they are not known any more."""
     if isinstance(model, BaseAutoencoder) and model.support_items_ is None:
-        return model.model_.training_gram(torch.as_tensor(model.model_.layers[0].anchors))
+        return model.model_.training_gram(as_tensor(model.model_.layers[0].anchors))
     if getattr(model, "support_items_", None) is None:
         return None
     return model.kernel_._gram(model._support()).to(**model._options)

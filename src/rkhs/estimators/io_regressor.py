@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, to_tensor
-from rkhs._core.checks import check_choice, check_gram, check_squares, real_array
+from rkhs._core.checks import check_choice, check_gram, check_spread, check_squares, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, shown, some_rows
 from rkhs._core.ownership import own
@@ -133,13 +133,11 @@ class InputOutputKernelRegressor(KernelMachine):
     _outputs_given: Any = field(init=False)
 
     output_kernel_: Kernel = field(init=False)
-    multilabel_: bool = field(init=False)
     output_ = Fitted[RKHS]("output")
     _every_fit_has = (
         "output_kernel_",
         "train_outputs_",
         "_outputs_given",
-        "multilabel_",
         "reg_",
         "leave_one_out_error_",
     )
@@ -167,7 +165,6 @@ class InputOutputKernelRegressor(KernelMachine):
         self
         """
         self._check_parameters()
-        check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
         kernel, loss = read_operator_kernel(self.kernel, self.operator, X), as_loss(self.loss)
         loss.check_isotropic()
         training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
@@ -229,6 +226,8 @@ class InputOutputKernelRegressor(KernelMachine):
             self._check_output_names(y, reset=training)
         if gram and training:
             array = check_gram(array, "y (output_kernel='precomputed')")
+        if training and not gram:
+            check_spread(array, "y", self.dtype)
         return to_tensor(check_squares(array, "y", self.dtype), **self._options)
 
     def _check_output_names(self, y: Any, *, reset: bool) -> None:
@@ -259,11 +258,17 @@ class InputOutputKernelRegressor(KernelMachine):
     def _store_outputs(self, outputs: Items, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)
         self._outputs_given = _in_order(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
-        binary = isinstance(outputs, Tensor) and bool(((outputs == 0) | (outputs == 1)).all())
-        linear = isinstance(self.output_kernel_, Linear) and self.output_kernel_ == Linear()
+        _ = self.multilabel_  # refuses another decoding than these outputs have
+
+    @property
+    def multilabel_(self) -> bool:
+        """By the present ``decoding``, which may change after the fit."""
+        check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
+        outputs, linear = self.train_outputs_, self.output_kernel_ == Linear()
+        binary = isinstance(outputs, np.ndarray) and bool(((outputs == 0) | (outputs == 1)).all())
         if self.decoding in ("labels", "cardinality") and not (binary and linear):
             raise InputError(f"decoding={self.decoding!r} needs output_kernel='linear' and outputs of zeros and ones")
-        self.multilabel_ = binary and linear and self.decoding != "candidates"
+        return binary and linear and self.decoding != "candidates"
 
     def predict_weights(self, X: Any) -> np.ndarray:
         """Weights ``b`` on the training outputs with ``h(x) = sum_j b_j phi(y_j)``, shape (m, n).
@@ -367,19 +372,20 @@ class InputOutputKernelRegressor(KernelMachine):
             known = self.scores(other, lists, per_sample=True)
             scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
             places = check_places_of(places, [len(one) for one in known])
-            return MemberSets(coverage, "at least", *likely_candidates(known, places, list(scores), coverage))
-        found = LeftOutMachine(self, self.model_, X, gram=gram)
+            found = likely_candidates(known, places, list(scores), coverage)
+            return MemberSets(coverage, self._promise_of(other), *found)
+        machine = LeftOutMachine(self, self.model_, X, gram=gram)
         if candidates is None and self.multilabel_:
-            return self._label_sets(found, coverage)
-        kernels = self._candidate_kernels(len(found.items), candidates, diag, per_sample=per_sample)
+            return self._label_sets(machine, coverage)
+        kernels = self._candidate_kernels(len(machine.items), candidates, diag, per_sample=per_sample)
         members, distances = [], self.output_.squared_distances
-        tiles = found.settings() if found.exact else ([(found.calibration, new)] for new in found.tiles())
+        tiles = machine.settings() if machine.exact else ([(machine.calibration, new)] for new in machine.tiles())
         for settings in tiles:
             for row in range(len(settings[0][1].values)):
                 K, diagonal = next(kernels)
                 squares = [distances(new.values[row : row + 1], K, diagonal, paired=False)[0] for _, new in settings]
                 members.append(chosen_members(settings, row, self.output_.encode(K), squares, coverage))
-        return MemberSets(coverage, "at least" if found.exact else "about", members)
+        return MemberSets(coverage, "at least" if machine.exact else "about", members, scope=self._scope)
 
     def _label_sets(self, found: LeftOutMachine, coverage: float) -> MemberSets:
         """Labels above the limit at which few true ones are missed, by left-out scores."""
@@ -387,7 +393,8 @@ class InputOutputKernelRegressor(KernelMachine):
         zero = self._label_scores(found.calibration.residuals[:1] * 0.0)
         missed = self._label_scores(found.calibration.residuals) - zero
         limit = label_limit(Y - missed, Y, coverage)
-        return MemberSets(coverage, "about", list(found.each(lambda new: self._label_scores(new.values)) >= limit))
+        members = list(found.each(lambda new: self._label_scores(new.values)) >= limit)
+        return MemberSets(coverage, "about", members, scope=self._scope)
 
     def _label_scores(self, U: Tensor) -> np.ndarray:
         """Predicted label vectors (m, q) at coordinates."""

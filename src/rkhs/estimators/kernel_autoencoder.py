@@ -11,7 +11,7 @@ import torch
 from sklearn.utils.metaestimators import available_if
 
 from rkhs._core.arrays import to_tensor
-from rkhs._core.checks import check_gram
+from rkhs._core.checks import check_gram, check_spread
 from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
@@ -431,6 +431,8 @@ class KernelAutoencoder(BaseAutoencoder):
             read = self._read_matrix(targets, "targets", shape="(n, {q})")
             if output is not None and output.domain == "gram":
                 read = to_tensor(check_gram(read.cpu().numpy(), "targets (kernel='precomputed')"), **self._options)
+            else:
+                check_spread(read.numpy(force=True), "targets", self.dtype)
         if len(read) != n:
             raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
         return read

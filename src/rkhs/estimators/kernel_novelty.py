@@ -56,7 +56,8 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     kernel : "auto", str, Kernel or callable, default="auto"
         ``"auto"``: a Gaussian kernel ``exp(-2 ||x - y||^2 / median)``.
     alpha : float, default=0.05
-        :meth:`predict` calls an item novel if it is stranger than all but a share ``alpha`` of the training items.
+        :meth:`predict` calls an item novel if it is stranger than all but a share ``alpha`` of the training items. It
+        may be changed after the fit.
     reg : float, default=0.01
         The ridge ``r``, in units of the mean of ``k(x, x)``. It hardly matters.
     columns : {"auto", "raw", "scaled", "integral", "filled"}, default="auto"
@@ -116,9 +117,15 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     kernel_ = Fitted[Kernel]("kernel")
     map_ = Fitted[FeatureMap]("map")
     train_diag_: np.ndarray = field(init=False)
-    offset_: float = field(init=False)
     columns_: str = field(init=False)
-    _every_fit_has = ("train_diag_", "offset_", "columns_")
+    _every_fit_has = ("train_diag_", "columns_")
+
+    @property
+    def offset_(self) -> float:
+        """By the present ``alpha``, which may change after the fit."""
+        check_is_fitted(self)
+        self._check_parameters()
+        return -self.model_.limit(self.alpha)
 
     @property
     def _automatic(self) -> bool:
@@ -161,7 +168,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         joint = JointItems.of(self, [kernel])
         if joint is not None:
             self.model_ = replace(self.model_, shift=self._shift(joint))
-        self.offset_ = -self.model_.limit(self.alpha)
+        _ = self.model_.calibration  # refuses what it cannot leave out
         return self
 
     def _shift(self, joint: JointItems) -> float:

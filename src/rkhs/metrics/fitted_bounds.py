@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from rkhs._core.arrays import as_tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.constraints import Sphere, as_constraint
@@ -105,7 +106,7 @@ def bound(
     _check_theorem(machine, asked)
     X = machine.map.support(torch.empty(0, dtype=torch.float64))
     K, (layer,) = machine.kernel._gram(X), machine.layers
-    Z, d, n = torch.as_tensor(layer.anchors).double(), machine.rebuilt.columns, len(machine.codes)
+    Z, d, n = as_tensor(layer.anchors).double(), machine.rebuilt.columns, len(machine.codes)
     s, t = _norm(K, machine.encoder.coefficients), _norm(layer.kernel._gram(Z), layer.coefficients)
     if asked["constraint"] != "none":
         terms = {
@@ -153,7 +154,7 @@ def _given(number: float | None, name: str, values: torch.Tensor) -> float:
 
 def _norm(K: torch.Tensor, coefficients: np.ndarray) -> float:
     """``||f||`` of ``f = sum_i k(., x_i) c_i``."""
-    C = torch.as_tensor(coefficients).to(K)
+    C = as_tensor(coefficients).to(K)
     return float((C * (K @ C)).sum().clamp_min(0.0).sqrt())
 
 

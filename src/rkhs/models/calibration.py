@@ -57,6 +57,8 @@ class PredictionSets:
     promise : {"at least", "about"}
         Whether it is a theorem for items exchangeable with those of the fit, or was measured only: of boxes, and where
         a choice of settings from these rows takes no part in the set.
+    scope : {"items", "items of known groups"}
+        The new items that the promise speaks of: after ``fit(groups=)`` those of the groups of the fit.
     center : ndarray of shape (m,) or (m, q)
         What the sets lie around.
     lower, upper : ndarray of the shape of ``center``, or None
@@ -76,6 +78,7 @@ class PredictionSets:
     upper: np.ndarray | None = None
     radius: np.ndarray | None = None
     metric: np.ndarray | None = None
+    scope: str = "items"
 
     @property
     def informative(self) -> np.ndarray:
@@ -104,6 +107,7 @@ class MemberSets:
     promise: str  # "at least" or "about", as in :class:`PredictionSets`
     members: list[np.ndarray]  # m arrays of bool: which candidates, or labels, belong to each set
     probabilities: list[np.ndarray] | None = None  # m arrays: of the candidates; they sum to one in each
+    scope: str = "items"  # that the promise speaks of, as in :class:`PredictionSets`
 
     @classmethod
     def nearest(

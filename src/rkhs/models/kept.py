@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import as_tensor, tensor_like
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs._core.stored import Stored, check_shape
@@ -70,7 +69,7 @@ class GramOf(Stored):
 
     def __call__(self) -> Tensor:
         """Shape (n, n)."""
-        like = torch.as_tensor(self.like)
+        like = as_tensor(self.like)
         return clipped_gram(self.kernel, tensor_like(self.items, like) if self._vectors else self.items, like)
 
     @property

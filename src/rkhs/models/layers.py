@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items, tensor_like
+from rkhs._core.arrays import Items, as_tensor, tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs._core.sparse import from_items
@@ -182,14 +182,14 @@ class AutoencoderLayers(Stored):
     @cached_property
     def anchors_decoded(self) -> np.ndarray:
         """What the decoder says at the codes that it is spread over, shape (n, r): refined codes are searched there."""
-        return self.last.of(torch.as_tensor(self.last.anchors)).numpy()
+        return self.last.of(as_tensor(self.last.anchors)).numpy()
 
     @cached_property
     def factor(self) -> tuple[np.ndarray, np.ndarray]:
         """Triangle and pivots of the power function; a model from a file computes them again."""
         if self.pricing.triangle is not None and self.pricing.pivots is not None:
             return self.pricing.triangle, self.pricing.pivots
-        like = torch.as_tensor(self.encoder.coefficients)
+        like = as_tensor(self.encoder.coefficients)
         kept = self.map.whole and self.map.kept is not None
         K = clipped_gram(self.kernel, self.map.support(like), like) if kept else self.training_gram(like)
         assert K is not None

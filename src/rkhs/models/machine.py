@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items, tensor_like
+from rkhs._core.arrays import Items, as_tensor, tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape, completing, leanest
 from rkhs.kernels import Kernel, OperatorKernel
@@ -110,7 +110,7 @@ class MachineModel(Stored):
     def with_setting(self, K: Tensor, other: Tensor, reg: float) -> Calibration:
         """What a machine says of the same targets that has another Gram matrix and ``reg``; the first is its own."""
         assert self.reg is not None
-        C, n, mean = torch.as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
+        C, n, mean = as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
         U = K @ C + n * self.reg * C
         return Calibration.of(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
 

@@ -10,13 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items
+from rkhs._core.arrays import Items, as_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.stored import check_shape
 from rkhs.models.calibration import Calibration, NewItems, rows_at_least
 from rkhs.models.kept import GramModel, GramOf
-
-_SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
+from rkhs.spaces.features.base import same_items
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +37,8 @@ class NoveltyModel(GramModel):
     def _distinct(self) -> tuple[Tensor, Tensor, Tensor]:
         """Gram matrix of the items that differ, their places, and how many items each of them stands for."""
         like = np.zeros(1)
-        K = GramOf(self.kernel, self.map.kept, like)() if self.gram is None else torch.as_tensor(self.gram).double()
-        first = _same(K, K.diagonal(), K.diagonal()).double().argmax(1)
+        K = GramOf(self.kernel, self.map.kept, like)() if self.gram is None else as_tensor(self.gram).double()
+        first = same_items(K, K.diagonal(), K.diagonal()).double().argmax(1)
         places, counts = torch.unique(first, return_counts=True)
         return K[places][:, places], places, counts.double()
 
@@ -54,7 +53,7 @@ class NoveltyModel(GramModel):
         K, places, _ = self._distinct
         raw = self.map.raw(items).cpu().double()[:, places]
         d = (self.kernel._diag(items) if diagonal is None else diagonal).cpu().double()
-        found, known = self.calibration.new(raw, d), _same(raw, d, K.diagonal())
+        found, known = self.calibration.new(raw, d), same_items(raw, d, K.diagonal())
         rows = known.any(1)
         found = replace(found, known=rows)
         found.variance[rows] = 1.0 / self.calibration.precision[known.double().argmax(1)[rows]]
@@ -65,7 +64,7 @@ class NoveltyModel(GramModel):
         """The rise of the variance of the nearest row that differs with each column of ``x``, shape (d,)."""
         K, places, _ = self._distinct
         raw, d = self.map.raw(x[None]).double()[:, places], self.kernel._diag(x[None]).double()
-        near = raw.masked_fill(_same(raw, d, K.diagonal()), -torch.inf)[0].argmax()
+        near = raw.masked_fill(same_items(raw, d, K.diagonal()), -torch.inf)[0].argmax()
         changed = self.map.support(x)[places[near]].repeat(len(x) + 1, 1)
         changed[:-1].diagonal().copy_(x)
         variance = self.calibration.new(self.map.raw(changed)[:, places], self.kernel._diag(changed)).variance
@@ -85,9 +84,3 @@ class NoveltyModel(GramModel):
         values = torch.repeat_interleave(own, counts.long()).sort(descending=True).values
         needed = rows_at_least(1.0 - alpha, len(values))
         return float(values[needed - 1]) if needed > 0 else sys.float_info.max
-
-
-def _same(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Whether items of rows are those of columns, by their kernel values."""
-    norms = rows[:, None] + columns
-    return norms - 2.0 * K <= _SAME * norms

@@ -166,7 +166,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return rank(rebuilt.output.squared_distances(U, *goal, paired=False), n_best)
 
     def decode_set(
-        self, codes: ArrayLike, candidates: Items | None, held_out: Any, coverage: float = 0.9, *, diag: Any = None
+        self, codes: ArrayLike, candidates: Items | None, held_out: Any, *, coverage: float = 0.9, diag: Any = None
     ) -> MemberSets:
         """Sets of candidates that hold the item of each code with probability ``coverage``, if it is among them.
 
@@ -175,7 +175,8 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         """
         check_number(coverage, "coverage", above=0.0, at_most=1.0)
         ranking = self.decode(codes, candidates, by="features", diag=diag)
-        return MemberSets.nearest(*ranking, self.reconstruction_error(held_out, diag=diag), coverage, "at least")
+        errors = self.reconstruction_error(held_out, diag=diag)
+        return MemberSets.nearest(*ranking, errors, coverage, self._promise_of(held_out))
 
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
-from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
+from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning, some_rows
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
 from rkhs.estimators.autoencoder.settings import Settings
@@ -188,7 +188,8 @@ def _rested(
     model = replace(model, resting=as_array(resting))
     codes = model.shown(model.read(to_tensor(model.codes, U.dtype, U.device)))
     numbers = torch.nonzero(~torch.isnan(resting))[:, 0].tolist()
-    said = f"components {numbers} of the codes carry nothing and are zero for all items: n_components can be lower"
+    count = f"{len(numbers)} components of the codes ({some_rows(numbers)})"
+    said = f"{count} carry nothing and are zero for all items: n_components can be lower"
     return replace(model, codes=codes.cpu().numpy()), [CollapseWarning(said)]
 
 

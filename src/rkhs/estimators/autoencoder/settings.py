@@ -191,12 +191,13 @@ class Settings:
         """Check what depends on the data: rows against components, outputs against the last operator."""
         if n < 2:
             raise InputError(f"X must have at least 2 rows of positive weight; got n_samples={n}")
-        if isinstance(self.code_set, Whitened):
-            if weighted:
-                raise InputError("sample_weight must be equal for constraint='whiten'")
-            if self.widths[0] > n:
-                p = self.widths[0]
-                raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
+        if isinstance(self.code_set, Whitened) and weighted:
+            raise InputError("sample_weight must be equal for constraint='whiten'")
+        if max(self.widths) >= n:
+            raise InputError(
+                f"n_components must be at most {n - 1} for n_samples={n}, whose centred codes have no more dimensions; "
+                f"got {max(self.widths)}. Ask for fewer components or give more samples"
+            )
         A = self.operators[-1]
         if A is not None and q is not None:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)

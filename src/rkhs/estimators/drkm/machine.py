@@ -13,6 +13,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import as_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
@@ -155,7 +156,7 @@ def _given_start(settings: Settings, codes: np.ndarray, problem: ConstrainedDRKM
     """Codes of all layers that were given; only the penalty method may start outside of the constraint."""
     if codes.shape != tuple(like.shape) or not np.isfinite(codes).all():
         raise InputError(f"init must be codes of all layers: finite, of shape {tuple(like.shape)}; got {codes.shape}")
-    H = torch.as_tensor(codes).to(like)
+    H = as_tensor(codes).to(like)
     return H if isinstance(settings.solver, QuadraticPenalty) else problem.constraint.project(H)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, read_values, reading, to_tensor
-from rkhs._core.checks import check_number, check_squares
+from rkhs._core.checks import check_number, check_spread, check_squares
 from rkhs._core.config import RegressorMixin
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -144,6 +144,7 @@ class KernelMachine(KernelEstimator):
         """A number for the group of each row, shape (n,), where the choice of ``reg`` leaves groups out."""
         if groups is None:
             return None
+        self.grouped_ = True
         import pandas as pd
 
         labels = read_values(groups, "groups")
@@ -182,6 +183,8 @@ class KernelMachine(KernelEstimator):
         training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop)
         self._keep_grid("target_grid_", y)
         Y, one_output = self._read_targets(y, training.n_given)
+        known = Y.nan_to_num().numpy(force=True)
+        check_spread(known if self.center else np.vstack([known, np.zeros_like(known[:1])]), "y", self.dtype)
         return replace(training, goal=cut(Y, training.kept), own=False), one_output
 
     def _read_targets(self, y: Any, n: int) -> tuple[Tensor, bool]:
@@ -199,6 +202,11 @@ class KernelMachine(KernelEstimator):
         check_consistent_length(np.empty(n), values)
         matrix = check_squares(values.reshape(n, -1), "y", self.dtype)
         return to_tensor(matrix, **self._options), values.ndim == 1
+
+    @property
+    def _scope(self) -> str:
+        """The new items that sets of left-out rows speak of."""
+        return "items of known groups" if self.grouped_ else "items"
 
     def _coordinates(self, X: Any) -> Tensor:
         """Coordinates of the predicted outputs, shape (m, r)."""
@@ -236,8 +244,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
     def predict_set(
         self,
         X: Any,
-        coverage: float = 0.9,
         *,
+        coverage: float = 0.9,
         shape: SetShape = "auto",
         held_out: tuple[Any, Any] | None = None,
         diag: ArrayLike | None = None,
@@ -262,7 +270,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
             ``"auto"``: intervals for one output, boxes for several. Ellipsoids follow errors that go together.
         held_out : pair (X, y), default=None
             Rows that the fit did not see. Then sets are those of split conformal prediction, for every loss, storage
-            and kernel, also with a proof, and all of one size.
+            and kernel, also with a proof, and all of one size. If the model finds items among them that it keeps, it
+            warns, and the promise is "about".
         diag : float or array of shape (m,), optional
             ``k(x, x)`` of the new items with ``kernel="precomputed"``; None: that of the training items if all agree.
         gram : array of shape (n, n), optional
@@ -289,14 +298,15 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         check_is_fitted(self)
         coverage = read_coverage(coverage, shape)
         if held_out is None:
-            return left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
+            found = left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
+            return replace(found, scope=self._scope)
         other, y = held_out
         center, known = (np.asarray(as_numpy(self.predict(items)), dtype=np.float64) for items in (X, other))
         given = self._read_targets(y, len(known))[0].cpu().numpy()
         if given.size != known.size:
             raise InputError(f"held_out must hold outputs of shape {known.shape}; got {given.shape}")
         missed = given - known.reshape(given.shape)
-        return split_sets(self.model_, center, missed, coverage, shape)
+        return replace(split_sets(self.model_, center, missed, coverage, shape), promise=self._promise_of(other))
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
         """How like the training items each new one is, shape (m,): a small value is a warning beside its prediction.

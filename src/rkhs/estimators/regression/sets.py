@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, tile_rows, tiles, to_tensor
+from rkhs._core.arrays import as_numpy, as_tensor, tile_rows, tiles, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -146,7 +146,7 @@ def split_sets(
     model: MachineModel, center: np.ndarray, missed: np.ndarray, coverage: float, shape: SetShape
 ) -> PredictionSets:
     """Sets of any machine by its residuals (k, q) on rows that the fit did not see."""
-    k, fitted = len(missed), model.in_units(torch.as_tensor(model.coefficients))  # residuals, if the loss is squared
+    k, fitted = len(missed), model.in_units(as_tensor(model.coefficients))  # residuals, if the loss is squared
     sizes = np.sqrt((fitted**2).mean(0))
     scale = np.where(sizes > 0.0, sizes, 1.0)
     metric = _unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None

@@ -51,6 +51,10 @@ class FeatureMap(Configurable):
         """:attr:`kept` in the form that the kernel reads, vectors with the dtype and on the device of a tensor."""
         raise InputError(f"{type(self).__name__} keeps no training items; use storage='dense' or Nystroem(m)")
 
+    def holds(self, items: Any) -> np.ndarray:
+        """Whether each of a tile of items is one of those that are kept, shape (m,)."""
+        return np.zeros(len(items), dtype=bool)
+
     def kept_raw(self) -> Tensor | None:
         """Raw features of the kept items, shape (width, width), in float64; None where none are known."""
         return None
@@ -96,6 +100,15 @@ class FeatureMap(Configurable):
         return self.whiten_adjoint(raw.mT).mT
 
 
+_SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
+
+
+def same_items(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Whether items of rows are those of columns, by their kernel values (m, n) and those with themselves."""
+    norms = rows[:, None] + columns
+    return norms - 2.0 * K <= _SAME * norms
+
+
 class KernelValues(FeatureMap):
     """Features whose raw part is the kernel values with the items that are kept."""
 
@@ -113,6 +126,15 @@ class KernelValues(FeatureMap):
     def raw(self, items: Any) -> Tensor:
         """``k(x, X)`` with the kept items ``X``."""
         return self.kernel._gram(items, self.support(items) if isinstance(items, Tensor) else self.kept)
+
+    def holds(self, items: Any) -> np.ndarray:
+        """Whether each of a tile of items is one of those that are kept, shape (m,); of a Gram matrix none is."""
+        if self.kept is None:
+            return np.zeros(len(items), dtype=bool)
+        items = items.double() if isinstance(items, Tensor) else items
+        kept = self.support(items) if isinstance(items, Tensor) else self.kept
+        parts = self.kernel._gram(items, kept), self.kernel._diag(items), self.kernel._diag(kept)
+        return np.asarray(same_items(*(part.cpu().double() for part in parts)).any(1).numpy())
 
 
 def check_items_stored(kernel: Any, items: Any, n: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, row_index, tensor_like
+from rkhs._core.arrays import as_numpy, as_tensor, row_index, tensor_like
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, rank_tolerance
@@ -89,7 +89,7 @@ class LandmarkMap(KernelValues):
             return None
         with thread_limit(1):
             vectors = self.kernel.domain == "vectors"
-            return _triangle_of(self.kernel._gram(torch.as_tensor(self.landmarks) if vectors else self.landmarks))
+            return _triangle_of(self.kernel._gram(as_tensor(self.landmarks) if vectors else self.landmarks))
 
     @property
     def width(self) -> int:
@@ -103,7 +103,7 @@ class LandmarkMap(KernelValues):
 
     def kept_raw(self) -> Tensor:
         """Gram matrix of the landmarks."""
-        L = torch.as_tensor(self.lower)
+        L = as_tensor(self.lower)
         return L @ L.mT
 
     def raw(self, items: Any) -> Tensor:
