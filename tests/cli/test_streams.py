@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import rkhs
 from rkhs.cli import info
 from rkhs.cli.main import main
-from rkhs.cli.streams import Stream
+from rkhs.cli.streams import Stream, Terminated, ended_by_signals
 from rkhs.cli.wording import one_line
 from rkhs.data import write_codes
 
@@ -151,3 +152,25 @@ def test_no_memory_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr(info, "run", run)
     assert main(["info", "x"]) == 2
     assert "not enough memory for this (Unable to allocate 80. TiB)" in capsys.readouterr().err
+
+
+INTERRUPTS = [("SIGINT", KeyboardInterrupt), ("SIGTERM", Terminated), ("SIGHUP", Terminated)]
+
+
+@pytest.mark.parametrize(("name", "raised"), INTERRUPTS)
+def test_an_interrupt_that_falls_into_a_destructor_ends_the_command(name: str, raised: type[BaseException]) -> None:
+    class Slow:
+        def __del__(self) -> None:
+            signal.raise_signal(getattr(signal, name))
+            time.sleep(0.01)
+
+    def work() -> None:
+        with ended_by_signals():
+            Slow()
+            for _ in range(500):
+                time.sleep(0.01)
+
+    before = sys.unraisablehook
+    with pytest.raises(raised):
+        work()
+    assert sys.unraisablehook is before

@@ -124,7 +124,7 @@ def test_parameters_of_answers_may_change_after_the_fit(tmp_path: Path) -> None:
         np.testing.assert_array_equal(labels.predict(NEW), other.predict(NEW))
         assert labels.multilabel_ == other.multilabel_
     with pytest.raises(InputError, match="decoding must be one of"):
-        labels.set_params(decoding="lables").predict(NEW)
+        labels.set_params(decoding="words").predict(NEW)
     with pytest.raises(InputError, match="needs output_kernel='linear' and outputs of zeros and ones"):
         InputOutputKernelRegressor().fit(X, Y).set_params(decoding="labels").predict(NEW)
 

@@ -75,7 +75,7 @@ def test_other_columns_and_other_items_are_refused() -> None:
         model.partial_fit(X[:, :3])
     assert not hasattr(KernelAutoencoder(2, kernel="precomputed"), "partial_fit")
     assert not hasattr(KernelAutoencoder(2, kernel="spectrum"), "partial_fit")
-    with pytest.raises(ValueError, match="minimum of 2"):
+    with pytest.raises(ValueError, match="at least 2 rows"):
         KernelAutoencoder(2).partial_fit(X[:1])
 
 

@@ -179,3 +179,14 @@ def test_misfits_are_refused_with_what_fits():
         ADMM().solve(object())
     with pytest.raises(InputError, match="tol must be >= 0"):
         ADMM(tol=-1.0).solve(two)
+
+
+def test_settings_whose_closed_form_misses_its_gap_are_recorded_beside_those_that_reach_it():
+    for seed in range(40):
+        r = np.random.default_rng(seed)
+        x, y = torch.from_numpy(r.normal(size=(4, 1))), torch.from_numpy(1e6 * r.normal(size=(4, 1)))
+        regs = list(10.0 ** r.uniform(-14.0, 1.0, 3))
+        found = Direct().solve_batch(dual_problem([(x @ x.T, None)], y, [Squared()] * 3, regs))
+        for j, reg in enumerate(regs):
+            alone = Direct().solve(dual_problem([(x @ x.T, None)], y, Squared(), reg))
+            torch.testing.assert_close(found.points[j], alone.point, rtol=1e-6, atol=1e-3)

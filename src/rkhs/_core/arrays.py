@@ -5,6 +5,7 @@ Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); tor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,7 +61,26 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         )
     if hasattr(X, "start_indices"):
         raise InputError(f"{name} must {_ONE_GRID}")
-    return np.asarray(X) if _is_series(X) else X
+    bare = isinstance(X, (dict, set, frozenset)) and not is_sparse(X)  # of scipy, dok is a dict
+    if bare or hasattr(X, "collect_schema"):
+        way = "X.collect()" if hasattr(X, "collect_schema") else "a frame, or a list of rows"
+        raise InputError(f"{name} must be rows in memory; got a {type(X).__name__}. Pass {way.replace('X', name)}")
+    return _converted(X, name) if _is_series(X) or _converts(X) else X
+
+
+def _converts(X: Any) -> bool:
+    """Whether X is of a foreign class that NumPy reads: a memoryview, or what has ``__array__``."""
+    foreign = hasattr(X, "__array__") and not isinstance(X, (np.ndarray, np.generic)) and not hasattr(X, "columns")
+    return isinstance(X, memoryview) or (foreign and not isinstance(X, type) and not is_sparse(X))
+
+
+def _converted(X: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(X)
+    except Exception as error:  # of foreign code
+        raise InputError(
+            f"{name} must be rows that NumPy reads; its {type(X).__name__} gives none ({error}). Pass an array"
+        ) from error
 
 
 def is_sparse(X: Any) -> bool:
@@ -153,7 +173,15 @@ def reading(X: Any, name: str) -> Iterator[None]:
     except (TypeError, ValueError, OverflowError) as error:
         if is_missing(error):
             raise InputError(missing_sentence(name)) from None
-        unnamed = hasattr(X, "toarray") and not str(error).startswith("Sparse data was passed")
+        few = re.search(r"array with (\d+) sample\(s\).* minimum of (\d+)", str(error))
+        if few:
+            raise InputError(
+                f"{name} must have at least {few[2]} rows; got n_samples={few[1]}. Give more rows"
+            ) from None
+        sparse = str(error).startswith("Sparse data was passed")
+        if sparse and is_frame(X):
+            raise InputError(f"{name} must be a dense frame; got sparse columns. Pass its sparse.to_dense()") from None
+        unnamed = hasattr(X, "toarray") and not sparse
         if is_frame(X) or unnamed or isinstance(error, OverflowError):
             real_array(X, name)
         raise

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
 # What a terminal obeys: control characters except tab and line feed, and marks that turn the direction of writing.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _PROGRESS = re.compile("(\r?)(.*?)((?:\x1b\\[K)?)", re.DOTALL)  # a line that is written over
+_SOON = 0.01  # seconds after which a lost interrupt is sent once more
 
 
 class Stream:
@@ -85,8 +88,13 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them."""
+    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them.
+
+    What a signal raises in a destructor, where Python drops it, is raised once more after that.
+    """
     with ExitStack() as stack:
+        stack.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = partial(_interrupt_later, sys.unraisablehook)
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGTERM", "SIGHUP"):  # nohup ignores SIGHUP, and Windows has none
                 number = getattr(signal, name, None)
@@ -94,6 +102,19 @@ def ended_by_signals() -> Iterator[None]:
                     stack.callback(signal.signal, number, signal.SIG_DFL)
                     signal.signal(number, _terminate)
         yield
+
+
+def _interrupt_later(hook: Callable[[Any], Any], unraisable: Any) -> None:
+    """Send the signal of an interrupt that a destructor has lost to the main thread, when this hook has ended."""
+    error = unraisable.exc_value
+    if not isinstance(error, KeyboardInterrupt):
+        return hook(unraisable)
+    number = error.number if isinstance(error, Terminated) else signal.SIGINT
+    if isinstance(error, Terminated):
+        signal.signal(number, _terminate)
+    timer = threading.Timer(_SOON, _thread.interrupt_main, [number])
+    timer.daemon = True
+    return timer.start()
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

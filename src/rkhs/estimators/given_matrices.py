@@ -9,7 +9,7 @@ import scipy.sparse
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, is_sparse, read_rows, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, is_sparse, read_rows, reading, to_tensor
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import constant_value
@@ -55,7 +55,8 @@ def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int 
         return scipy.sparse.csr_array(read_rows(estimator, X, reset=reset, ensure_min_samples=at_least))
     made = compressed(X)
     options: dict[str, Any] = {"accept_sparse": "csr", "dtype": made.dtype, "ensure_min_samples": at_least}
-    return validate_data(estimator, made, reset=reset, **options)
+    with reading(made, "X"):
+        return validate_data(estimator, made, reset=reset, **options)
 
 
 def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:

@@ -56,7 +56,9 @@ class Direct(GapSolver):
         W = _in_basis(Q, problem.targets[..., None], 1.0 / (spectrum[..., None] + problem.rows.curvature))
         # The gap of a closed form is rounding, which an exacting tol may not allow for.
         ledger.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
-        ledger.record(problem, W, 1, monitor)
+        left = ledger.record(problem, W, 1, monitor)
+        if left is not None:
+            problem, W = problem.select(left.nonzero()[:, 0]), W[..., left]
         return ledger.close(problem, W, 1)
 
     def _begin(self, problem: Any, start: Tensor | None) -> Iterates:

@@ -315,7 +315,10 @@ def _path(
             path.errors[k] = _error(stages, last)
     errors = path.errors[:, 0]
     if not np.isfinite(errors).any():
-        raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
+        raise InputError(
+            "the normal equations of the decoder are not positive definite at any reg. Where most rows are equal, fit "
+            "the different ones with their counts as sample_weight; else give a larger reg"
+        )
     chosen = int(np.argmax(good_enough(errors - _floor(stages, part))))  # the first is the strongest
     stage = found[chosen]
     assert stage is not None
