@@ -61,11 +61,16 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         )
     if hasattr(X, "start_indices"):
         raise InputError(f"{name} must {_ONE_GRID}")
+    _refuse_foreign(X, name)
+    return _converted(X, name) if _is_series(X) or _converts(X) else X
+
+
+def _refuse_foreign(X: Any, name: str) -> None:
+    """Refuse what holds rows in no order, or not yet."""
     bare = isinstance(X, (dict, set, frozenset)) and not is_sparse(X)  # of scipy, dok is a dict
     if bare or hasattr(X, "collect_schema"):
         way = "X.collect()" if hasattr(X, "collect_schema") else "a frame, or a list of rows"
         raise InputError(f"{name} must be rows in memory; got a {type(X).__name__}. Pass {way.replace('X', name)}")
-    return _converted(X, name) if _is_series(X) or _converts(X) else X
 
 
 def _converts(X: Any) -> bool:
