@@ -348,8 +348,22 @@ class ColumnScaling:
 
 
 def tile_rows(support: int) -> int:
-    """Rows of a tile whose kernel values with so many supports take 64 MiB."""
-    return max(256, TILE_BYTES // (8 * max(support, 1)))
+    """Rows of a tile whose kernel values with so many supports take 64 MiB; whole lots of 64, which round alike."""
+    return max(256, TILE_BYTES // (8 * max(support, 1)) // 64 * 64)
+
+
+def row_count(X: Any) -> int | None:
+    """Number of rows of what :func:`cut_rows` can cut; None for anything else."""
+    if is_sparse(X) or isinstance(X, (np.ndarray, Tensor)):
+        return int(X.shape[0]) if X.ndim else None
+    return len(X) if isinstance(X, (list, tuple)) or is_frame(X) else None
+
+
+def cut_rows(X: Any, rows: slice) -> Any:
+    """Some rows in the container in which they came."""
+    if is_sparse(X):
+        return X.tocsr()[rows]
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def tiles(n: int, step: int) -> Iterator[slice]:

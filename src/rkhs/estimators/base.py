@@ -18,13 +18,16 @@ from rkhs._core.arrays import (
     ColumnScaling,
     as_numpy,
     check_items,
+    cut_rows,
     is_curves,
     is_frame,
+    is_sparse,
     read_curves,
     read_numbers,
     read_rows,
     resolve_device,
     resolve_dtype,
+    row_count,
     row_index,
     tile_rows,
     tiles,
@@ -36,6 +39,7 @@ from rkhs._core.errors import InputError, brief, warn
 from rkhs._core.ownership import WholeFits, own, unshared
 from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.given_matrices import (
+    has_views,
     new_matrix,
     on_rows_of,
     read_diagonal,
@@ -342,26 +346,75 @@ class KernelEstimator(EngineThreads, WholeFits):
         """New data as the matrix that the training data became."""
         return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
 
-    def _in_tiles(self, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
-        """Results for rows of any origin, tile by tile, in the dtype of the training data."""
-        step = tile_rows(self.map_.width)
-        if self.kernel_.domain == "vectors" and is_stream(X) and self.filling_ is None:
+    def _tiles(self, X: Any, *beside: Any, width: int = 0) -> Iterator[tuple[Any, ...]]:
+        """New rows as the kernel reads them, so many that ``width`` numbers a row fit into memory.
+
+        What stands ``beside`` the rows is cut with them; None stays None.
+        """
+        check_is_fitted(self)
+        step = tile_rows(max(width, self.map_.width, getattr(self, "n_features_in_", 1)))
+        n, read = self._opened(X, step)
+        for tile in tiles(n, step):
+            yield read(tile), *(part if part is None else cut_rows(part, tile) for part in beside)
+
+    def _in_tiles(self, X: Any, function: Callable[..., Any], *beside: Any, width: int = 0) -> Any:
+        """Results for rows of any origin, tile by tile: arrays, or tensors, which become arrays of the training dtype.
+
+        Of a function that returns several, a tuple of such.
+        """
+        found: list[tuple[np.ndarray, ...]] = []
+        done, several = 0, False
+        for parts in self._tiles(X, *beside, width=width):
+            result = function(*parts)
+            several = isinstance(result, tuple)
+            each = result if several else (result,)
+            found.append(tuple(self._to_output(one, done) if isinstance(one, Tensor) else one for one in each))
+            done += len(found[-1][0])
+        joined = tuple(np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True))
+        return joined if several else joined[0]
+
+    def _opened(self, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
+        """The number of new rows, and what reads some of them; rows in memory are checked before anything is computed.
+
+        Kernel values are read at once: they are as large as what is computed of them.
+        """
+        domain = self.kernel_.domain
+        if domain == "vectors" and is_stream(X) and self.filling_ is None:
             rows = as_rows(X)
-            n, width = rows.shape
-            if width != self.n_features_in_:
+            if rows.shape[1] != self.n_features_in_:
                 raise InputError(
-                    f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                    "input"
+                    f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                    "features as input"
                 )
 
             def read(tile: slice) -> Any:
                 return to_tensor(self._scaled(rows.read(tile.start, tile.stop)), **self._options)
-        else:
+
+            return rows.shape[0], read
+        n = None if domain == "gram" else row_count(X)
+        if n is None or n <= step:
             items = self._read_new(X)
-            n, read = len(items), items.__getitem__
-            if n <= step:
-                return self._to_output(function(items))
-        return np.concatenate([self._to_output(function(read(tile))) for tile in tiles(n, step)])
+            return len(items), lambda tile: items if tile == slice(0, len(items)) else items[tile]
+        X = X.tocsr() if is_sparse(X) else X
+        if hasattr(X, "shape"):
+            for tile in tiles(n, step):
+                self._read_new(cut_rows(X, tile))
+        return n, lambda tile: self._read_new(cut_rows(X, tile))
+
+    def _count_new(self, X: Any) -> int:
+        """Number of new items, of which views are several matrices."""
+        return int(_num_samples(X[0] if hasattr(self, "view_weights_") and has_views(X) else X))
+
+    def _new_diagonal(self, X: Any, diag: ArrayLike | None) -> Tensor | None:
+        """``k(x, x)`` of new items that are rows of kernel values; None where the kernel itself gives it."""
+        check_is_fitted(self)
+        return self._gram_diagonal(diag, self._cross_gram(self._read_new(X))) if self.kernel_.domain == "gram" else None
+
+    def _of_codes(self, Z: Tensor, function: Callable[[Tensor], Tensor], width: int = 0) -> Tensor:
+        """What a function makes of codes (m, p), tile by tile; ``width`` as of new rows."""
+        step = tile_rows(max(width, self.map_.width, len(self.codes_)))
+        found = [function(Z[tile]) for tile in tiles(len(Z), step)]
+        return torch.cat(found) if len(found) > 1 else found[0]
 
     def _promise_of(self, held_out: Any) -> str:
         """What sets by errors of held-out items promise: less where the fit has seen some of these, which is warned."""
@@ -483,15 +536,15 @@ class KernelEstimator(EngineThreads, WholeFits):
         """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""
         return read_diagonal(diag, K, self.train_diag_)
 
-    def _to_output(self, result: Tensor) -> np.ndarray:
-        """A result as an array of the dtype of the training data."""
+    def _to_output(self, result: Tensor, first: int = 0) -> np.ndarray:
+        """A result as an array of the dtype of the training data; its rows count from ``first``."""
         with np.errstate(over="ignore"):  # refused just below
-            return self._finite(result, self._input_dtype)
+            return self._finite(result, self._input_dtype, first)
 
-    def _finite(self, result: Tensor, dtype: Any = np.float64) -> np.ndarray:
+    def _finite(self, result: Tensor, dtype: Any = np.float64, first: int = 0) -> np.ndarray:
         array = result.detach().cpu().numpy().astype(dtype, copy=False)
         if not np.isfinite(array).all():
-            row = int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
+            row = first + int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
             raise InputError(
                 f"the result does not fit into {array.dtype}, first in row {row} (from 0): that item lies too far from "
                 f"the training data of {type(self).__name__}, or its kernel gives no number for it; rescale the data, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,12 @@ class Ranking(NamedTuple):
 
     indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first; equal ones in their own order
     distances: np.ndarray  # (m, k): squared distances in the output space, ascending
+
+
+def rank_codes(Z: Tensor, distances: Callable[[Tensor], Tensor], count: int, n_best: int | None) -> Ranking:
+    """Rank ``count`` candidates for codes (m, p), tile by tile, by their squared distances."""
+    found = [rank(distances(Z[tile]), n_best) for tile in tiles(len(Z), tile_rows(2 * count))]
+    return Ranking(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def rank(D: Tensor, n_best: int | None) -> Ranking:
@@ -65,7 +72,8 @@ def rank_by_codes(
         items = _read_candidates(model, candidates)
         step = tile_rows(model.map_.width)
         own = torch.cat([encode(items[tile]) for tile in tiles(len(items), step)]).to(Z)
-    return rank(torch.cdist(Z, own, compute_mode="donot_use_mm_for_euclid_dist").square_(), n_best)
+    far = partial(torch.cdist, x2=own, compute_mode="donot_use_mm_for_euclid_dist")
+    return rank_codes(Z, lambda part: far(part).square_(), len(own), n_best)
 
 
 def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:

@@ -295,24 +295,26 @@ class DeepRKM(FittedComponents):
         ----------
         Tonin et al. (2021), section 4.2; Mika et al. (1999).
         """
+        check_is_fitted(self)
         check_choice(weighting, "weighting", ("projection", "paper"))
-        items = self._read_new(X)
         index = self._layer_index(layer)
-        kept = self._check_components(components, index)
-        K, whitened = self._cross_gram(items), weighting == "projection"
-        if index == 0:
-            weights = self.model_.projected(0, K, kept, whitened=whitened)
-        elif self._regresses(weighting):
-            Z = self.model_.encode(K)[index][:, kept]
-            return give_back(self._to_rows(self.model_.regressed(Z, layer, kept)), X)
-        else:
-            codes = self.model_.encode(K)
-            rows = self.model_.code_rows(index, codes[index - 1])
-            block = self.model_.projected(index, rows, kept, whitened=whitened)
-            weights = self.model_.descend(index, self.model_.nearest_codes(index, block, codes[index - 1]), codes)
-        if self.kernel_.domain != "vectors":
-            return give_back(self._to_output(weights), X)
-        return give_back(self._to_rows(self.model_.vectors(weights, items)), X)
+        kept, whitened = self._check_components(components, index), weighting == "projection"
+        vectors, regresses = self.kernel_.domain == "vectors", index > 0 and self._regresses(weighting)
+
+        def kept_part(items: Any) -> np.ndarray:
+            K = self._cross_gram(items)
+            if regresses:
+                return self._to_rows(self.model_.regressed(self.model_.encode(K)[index][:, kept], layer, kept))
+            if index == 0:
+                weights = self.model_.projected(0, K, kept, whitened=whitened)
+            else:
+                codes = self.model_.encode(K)
+                rows = self.model_.code_rows(index, codes[index - 1])
+                block = self.model_.projected(index, rows, kept, whitened=whitened)
+                weights = self.model_.descend(index, self.model_.nearest_codes(index, block, codes[index - 1]), codes)
+            return self._to_rows(self.model_.vectors(weights, items)) if vectors else self._to_output(weights)
+
+        return give_back(self._in_tiles(X, kept_part), X)
 
     def _rebuilt(self, raw: Tensor) -> Tensor:
         return self.model_.regressed(torch.cat(self.model_.encode(raw), 1), None)

@@ -77,15 +77,17 @@ class FittedComponents(FittedKernel):
     def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
         """Squared reconstruction error of each item."""
         check_choice(space, "space", ("auto", "input", "feature"))
-        items = self._read_new(X)
-        vectors, gram = self.kernel_.domain == "vectors", self.kernel_.domain == "gram"
+        vectors = self.kernel_.domain == "vectors"
         if space == "input" and not vectors:
             raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
-        raw = self._cross_gram(items)
-        if vectors and space != "feature":
-            return self._finite(((items - self._rebuilt(raw)) ** 2).sum(1))
-        diagonal = self._gram_diagonal(diag, raw) if gram else self.kernel_._diag(items)
-        return self._finite(self.model_.errors(raw, diagonal))
+
+        def errors(items: Any, diagonal: Tensor | None) -> np.ndarray:
+            raw = self._cross_gram(items)
+            if vectors and space != "feature":
+                return self._finite(((items - self._rebuilt(raw)) ** 2).sum(1))
+            return self._finite(self.model_.errors(raw, self.kernel_._diag(items) if diagonal is None else diagonal))
+
+        return self._in_tiles(X, errors, self._new_diagonal(X, diag))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""

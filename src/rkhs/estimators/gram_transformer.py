@@ -117,4 +117,4 @@ class GramTransformer(FittedKernel):
         NotFittedError
             Before fit.
         """
-        return give_back(self._to_output(self._cross_gram(self._read_new(X))), X)
+        return give_back(self._in_tiles(X, self._cross_gram), X)

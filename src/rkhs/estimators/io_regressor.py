@@ -11,7 +11,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, row_count, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_spread, check_squares, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, shown, some_rows
@@ -27,13 +27,13 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
 from rkhs.models import MemberSets
-from rkhs.models.chosen import chosen_members
+from rkhs.models.chosen import Setting, chosen_members
 from rkhs.outputs import RKHS
 from rkhs.selection.candidate_sets import check_places_of, label_limit, likely_candidates
 from rkhs.spaces.features.base import check_items_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import ArrayLike
 
@@ -275,8 +275,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
         With a linear output kernel, ``predict_weights(X) @ Y`` are the predicted vectors.
         """
-        U = self._coordinates(X)
-        return self._to_output(self.output_.weights(U))
+        return self._in_tiles(X, lambda items: self.output_.weights(self._coordinates(items)), width=self._width)
 
     def scores(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
@@ -298,19 +297,21 @@ class InputOutputKernelRegressor(KernelMachine):
         -------
         ndarray of shape (m, c), or list of m ndarray
         """
-        U = self._coordinates(X)
         if not per_sample:
-            return -self._finite(self._distances(U, candidates, diag))
-        kernels = self._candidate_kernels(len(U), candidates, diag, per_sample=True)
-        found = (self.output_.squared_distances(u[None], *next(kernels), paired=False)[0] for u in U)
+            return -self._of_distances(X, candidates, diag, self._finite)
+        kernels, found = self._candidate_kernels(X, candidates, diag, per_sample=True), []
+        for (items,) in self._tiles(X, width=self._width):
+            U = self._coordinates(items)
+            found += [self.output_.squared_distances(u[None], *next(kernels), paired=False)[0] for u in U]
         return [-self._finite(one) for one in found]
 
     def _candidate_kernels(
-        self, m: int, candidates: Items | None, diag: ArrayLike | None, *, per_sample: bool
+        self, X: Any, candidates: Items | None, diag: ArrayLike | None, *, per_sample: bool
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """Kernel values of the candidates of each of m items with the training outputs, and with themselves."""
         if not per_sample:
-            return repeat(self._candidate_kernel(candidates, diag), m)
+            return repeat(self._candidate_kernel(candidates, diag))
+        m = self._count_new(X)
         if candidates is None or len(candidates) != m:
             raise InputError(f"candidates must be a sequence of {m} sets, one a sample, with per_sample=True")
         diags = repeat(None) if diag is None else iter(np.asarray(diag))
@@ -372,20 +373,29 @@ class InputOutputKernelRegressor(KernelMachine):
             known = self.scores(other, lists, per_sample=True)
             scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
             places = check_places_of(places, [len(one) for one in known])
-            found = likely_candidates(known, places, list(scores), coverage)
-            return MemberSets(coverage, self._promise_of(other), *found)
+            likely = likely_candidates(known, places, list(scores), coverage)
+            return MemberSets(coverage, self._promise_of(other), *likely)
         machine = LeftOutMachine(self, self.model_, X, gram=gram)
         if candidates is None and self.multilabel_:
             return self._label_sets(machine, coverage)
-        kernels = self._candidate_kernels(len(machine.items), candidates, diag, per_sample=per_sample)
-        members, distances = [], self.output_.squared_distances
-        tiles = machine.settings() if machine.exact else ([(machine.calibration, new)] for new in machine.tiles())
-        for settings in tiles:
-            for row in range(len(settings[0][1].values)):
+        kernels, distances = (
+            self._candidate_kernels(X, candidates, diag, per_sample=per_sample),
+            self.output_.squared_distances,
+        )
+
+        def members(settings: list[Setting]) -> np.ndarray:
+            inside = np.empty(len(settings[0][1].values), dtype=object)
+            for row in range(len(inside)):
                 K, diagonal = next(kernels)
                 squares = [distances(new.values[row : row + 1], K, diagonal, paired=False)[0] for _, new in settings]
-                members.append(chosen_members(settings, row, self.output_.encode(K), squares, coverage))
-        return MemberSets(coverage, "at least" if machine.exact else "about", members, scope=self._scope)
+                inside[row] = chosen_members(settings, row, self.output_.encode(K), squares, coverage)
+            return inside
+
+        if machine.exact:
+            found = machine.each_of_settings(members)
+        else:
+            found = machine.each(lambda new: members([(machine.calibration, new)]))
+        return MemberSets(coverage, "at least" if machine.exact else "about", list(found), scope=self._scope)
 
     def _label_sets(self, found: LeftOutMachine, coverage: float) -> MemberSets:
         """Labels above the limit at which few true ones are missed, by left-out scores."""
@@ -401,9 +411,17 @@ class InputOutputKernelRegressor(KernelMachine):
         train = to_tensor(self.train_outputs_, dtype=U.dtype, device=U.device)
         return self._finite(self.output_.weights(U) @ train)
 
-    def _distances(self, U: Tensor, candidates: Items | None, diag: ArrayLike | None) -> Tensor:
+    def _of_distances(
+        self, X: Any, candidates: Items | None, diag: ArrayLike | None, function: Callable[[Tensor], Any]
+    ) -> Any:
+        """What a function makes of squared distances (m, c) of one set of candidates, tile by tile."""
         K, diagonal = self._candidate_kernel(candidates, diag)
-        return self.output_.squared_distances(U, K, diagonal, paired=False)
+
+        def said(items: Items) -> Any:
+            U = self._coordinates(items)
+            return function(self.output_.squared_distances(U, K, diagonal, paired=False))
+
+        return self._in_tiles(X, said, width=max(self._width, len(K)))
 
     def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_
@@ -427,7 +445,7 @@ class InputOutputKernelRegressor(KernelMachine):
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, n_best: int | None = None
     ) -> Ranking:
         """Order one set of candidates for every sample, nearest first; arguments as in :meth:`scores`."""
-        return rank(self._distances(self._coordinates(X), candidates, diag), n_best)
+        return Ranking(*self._of_distances(X, candidates, diag, lambda D: tuple(rank(D, n_best))))
 
     def predict(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
@@ -451,8 +469,12 @@ class InputOutputKernelRegressor(KernelMachine):
         check_is_fitted(self)
         if candidates is None and self.multilabel_:
             return give_back(self._labels(X), X)
-        scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
-        found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
+        if per_sample:
+            scores = self.scores(X, candidates, diag=diag, per_sample=True)
+            found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
+        else:
+            best = self._of_distances(X, candidates, diag, lambda D: rank(torch.as_tensor(self._finite(D)), 1).indices)
+            found = best[:, 0].tolist()
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
         read = check_items if self.output_kernel_.domain == "objects" else _in_order
@@ -465,7 +487,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
     def _labels(self, X: Any) -> np.ndarray:
         """The label vectors that are nearest to the predicted ones, or have as many labels as their entries sum to."""
-        vectors = self._label_scores(self._coordinates(X))
+        vectors = self._in_tiles(X, lambda items: self._label_scores(self._coordinates(items)), width=self._width)
         labels = vectors > 0.5
         if self.decoding == "cardinality":
             counts = np.rint(vectors.sum(1)).clip(0, vectors.shape[1])
@@ -490,13 +512,21 @@ class InputOutputKernelRegressor(KernelMachine):
         diag : float or array of shape (m,), optional
             As in :meth:`scores`.
         """
-        U = self._coordinates(X)
-        K, diagonal = self._candidate_kernel(y, diag)
-        check_consistent_length(U, K)
-        missed = self._finite(self.output_.squared_distances(U, K, diagonal, paired=True))
-        spread = self._finite(self.output_.squared_norms(K, diagonal))
+        self._check_target_grid(y, "candidates")
+        m, y = self._count_new(X), as_numpy(y, "y")
+        if row_count(y) is not None:
+            check_consistent_length(np.empty(m), y)
+        diagonals = None if diag is None else np.broadcast_to(np.asarray(diag, dtype=np.float64), (m,))
+
+        def compared(items: Items, outputs: Any, given: ArrayLike | None) -> tuple[np.ndarray, ...]:
+            U = self._coordinates(items)
+            K, diagonal = self._candidate_kernel(outputs, given)
+            check_consistent_length(U, K)
+            missed = self.output_.squared_distances(U, K, diagonal, paired=True)
+            return self._finite(missed), self._finite(self.output_.squared_norms(K, diagonal)), self._finite(diagonal)
+
+        missed, spread, sizes = self._in_tiles(X, compared, y, diagonals, width=self._width)
         kept, shares, _ = self._read_weights(sample_weight, len(missed))
-        sizes = self._finite(diagonal)
         if kept is not None:
             missed, spread, sizes = missed[kept], spread[kept], sizes[kept]
         w = np.full(len(missed), 1.0 / len(missed)) if shares is None else shares.cpu().numpy()

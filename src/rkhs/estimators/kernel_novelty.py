@@ -9,14 +9,12 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.checks import check_number
 from rkhs._core.config import OutlierMixin
 from rkhs._core.errors import InputError, warn
 from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.given_matrices import read_diagonal
 from rkhs.estimators.joint_items import JointItems
 from rkhs.kernels import Gaussian, Kernel, as_kernel
 from rkhs.models import NoveltyModel
@@ -184,18 +182,15 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         kept = items[:-1].numpy() if torch.is_tensor(items) else items[:-1]
         return NoveltyModel(WholeMap(kernel, kept, len(kept)), self.reg * float(kernel._diag(items).mean()))
 
-    def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> np.ndarray:
+    def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> Any:
         """What a function says of new items, tile by tile."""
-        items = self._read_new(X)
-        diagonal = self._diagonal(items, diag) if self.kernel_.domain == "gram" else None
-        found = []
-        for tile in tiles(len(items), tile_rows(4 * self.map_.width)):
-            found.append(
-                np.asarray(function(self.model_.new(items[tile], None if diagonal is None else diagonal[tile])))
-            )
-        return np.concatenate(found)
 
-    def _diagonal(self, K: Tensor, diag: ArrayLike | None) -> Tensor:
+        def said(items: Any, diagonal: Tensor | None) -> Any:
+            return function(self.model_.new(items, diagonal))
+
+        return self._in_tiles(X, said, self._new_diagonal(X, diag), width=4 * self.map_.width)
+
+    def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(x, x)`` of items that are rows of kernel values; without it the mean of the training items."""
         if diag is None and constant_value(self.train_diag_) is None:
             warn(
@@ -203,7 +198,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
                 "not exact; pass diag="
             )
             diag = self.train_diag_.mean()
-        return read_diagonal(diag, K, self.train_diag_)
+        return super()._gram_diagonal(diag, K)
 
     def score_samples(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Minus the posterior variance of each item, shape (m,): the smaller, the stranger.
@@ -215,18 +210,27 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
             ``k(x, x)`` with ``kernel="precomputed"``; None: the mean of the training items, with a warning where they
             differ.
         """
-        return -self._each(X, self.model_.scores, diag)
+        return -self._each(X, lambda new: self.model_.scores(new).numpy(), diag)
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """How like the training items each item is, shape (m,), between ``1 / (n + 1)`` and 1; see the class."""
-        found, joint = self._each(X, self.model_.p_values, diag), JointItems.of(self, [self._kernel_for(X)])
+        return self._judged(X, diag=diag)[0]
+
+    def _judged(self, X: Any, *, diag: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`p_values` and posterior variances of items, shape (m,) each, in one pass."""
+
+        def judge(new: NewItems) -> tuple[np.ndarray, ...]:
+            assert new.known is not None
+            return self.model_.p_values(new), self.model_.scores(new).numpy(), new.known.numpy()
+
+        found, variances, known = self._each(X, judge, diag)
+        joint = JointItems.of(self, [self._kernel_for(X)])
         if joint is None:
-            return found
-        known = self._each(X, lambda new: new.known)
+            return found, variances
         for place, (kernels, items) in joint.with_each(X, np.flatnonzero(~known).tolist()):
             model = self._model(kernels, items)
             found[place] = model.p_values(model.new(items[-1:]))[0]
-        return found
+        return found, variances
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``score_samples(X) - offset_``, shape (m,): negative for novel items."""
@@ -245,4 +249,4 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         check_is_fitted(self)
         if self.kernel_.domain != "vectors":
             raise InputError(f"differences needs a kernel on vectors, whose columns it changes; got {self.kernel_!r}")
-        return np.stack([self.model_.differences(x) for x in self._read_new(X)])
+        return self._in_tiles(X, lambda items: np.stack([self.model_.differences(x) for x in items]))

@@ -15,7 +15,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.engines import Rows
-from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
+from rkhs.estimators.candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.components.partial import RowSums, add_rows, components_of
 from rkhs.estimators.components.robust import robust_components
@@ -366,8 +366,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         """
         Z = self._read_codes(codes)
         if self.kernel_.domain == "vectors":
-            return give_back(self._to_rows(self._vectors(Z)), codes)
-        return give_back(self._to_output(self.model_.weights(Z)), codes)
+            return give_back(self._to_rows(self._of_codes(Z, self._vectors)), codes)
+        return give_back(self._to_output(self._of_codes(Z, self.model_.weights)), codes)
 
     def _vectors(self, Z: Tensor) -> Tensor:
         """Vectors of codes, by the way that ``preimage`` names."""
@@ -425,7 +425,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         else:
             items = self._own_items() if candidates is None else self._read_new(candidates)
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
-        return rank(self.model_.distances(Z, K, diagonal), n_best)
+        return rank_codes(Z, lambda part: self.model_.distances(part, K, diagonal), len(K), n_best)
 
     def _rebuilt(self, raw: Tensor) -> Tensor:
         return self._vectors(self.model_.encoder.of(raw))

@@ -89,10 +89,11 @@ def reconstruction(
 def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstruction:
     own = "input" if model.kernel_.domain == "vectors" and space != "feature" else "feature"
     errors = model.reconstruction_error(X, space=own, diag=diag)
-    items = model._read_new(X)
-    if own == "input":
-        return Reconstruction(errors, ((items.cpu().numpy() - np.asarray(model.output_.mean)) ** 2).sum(axis=1), own)
-    K = model._cross_gram(items)
-    gram = model.kernel_.domain == "gram"
-    diagonal = model._gram_diagonal(diag, K) if gram else model.kernel_._diag(items)
-    return Reconstruction(errors, model.model_.norms(K, diagonal).cpu().numpy(), own)
+
+    def spread(items: Any, diagonal: Any) -> np.ndarray:
+        if own == "input":
+            return np.asarray(((items.cpu().numpy() - np.asarray(model.output_.mean)) ** 2).sum(axis=1))
+        known = model.kernel_._diag(items) if diagonal is None else diagonal
+        return np.asarray(model.model_.norms(model._cross_gram(items), known).cpu().numpy())
+
+    return Reconstruction(errors, model._in_tiles(X, spread, model._new_diagonal(X, diag)), own)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rkhs._core.arrays import as_numpy, read_rows, read_values, reading
+from rkhs._core.arrays import as_numpy, read_rows, read_values, reading, tile_rows, tiles
 from rkhs._core.checks import check_numbers, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
@@ -66,6 +66,10 @@ class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
     def _predict_ridge(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False, dtype=np.float64)
+        found = [self._predict_tile(rows[tile]) for tile in tiles(len(rows), tile_rows(len(self._rows)))]
+        return np.concatenate(found)
+
+    def _predict_tile(self, rows: np.ndarray) -> np.ndarray:
         return self._mean + np.exp(-self.gamma_ * (cdist(rows, self._rows) / self._unit)) @ self.coef_
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor
 from rkhs.kernels.vectors.dot_product import Linear
@@ -107,4 +108,5 @@ def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:
     output, U = Euclidean.fit(X, None, center=True, scale=True)
     kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)
     coefs, _, _ = ridge_coefs(kernel._gram(factor * train), U, False)
-    return output.decode(kernel._gram(factor * Z, factor * train) @ coefs)
+    parts = (factor * Z[tile] for tile in tiles(len(Z), tile_rows(len(train))))
+    return output.decode(torch.cat([kernel._gram(part, factor * train) @ coefs for part in parts]))

@@ -13,7 +13,7 @@ from torch import Tensor
 from rkhs._core.arrays import Items, give_back, to_tensor
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
-from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
+from rkhs.estimators.candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.preimages import PreimageMixin
@@ -132,8 +132,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     def inverse_transform(self, codes: ArrayLike) -> Any:
         """Decode codes."""
         check_is_fitted(self)
-        U = self.model_.decode(self._read_codes(codes))
-        found = self.model_.rebuilt.decode(U)
+        found = self._of_codes(self._read_codes(codes), lambda Z: self.model_.rebuilt.decode(self.model_.decode(Z)))
         if self.model_.rebuilds_rows:
             return give_back(self._to_output(self.model_.rows_of(found)), codes)
         return give_back(self._to_rows(found) if self.model_.rebuilt.vectors else self._to_output(found), codes)
@@ -161,9 +160,12 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         encodes = rebuilt.own and domain == self.kernel_.domain
         if ranks_by_codes(by, diag, encodes=encodes, features=not self._rebuilds_vectors):
             return rank_by_codes(self, codes, candidates, n_best, self._shown_codes)
-        U = self.model_.decode(self._read_codes(codes))
-        goal = self._read_goal(candidates, "candidates", diag)
-        return rank(rebuilt.output.squared_distances(U, *goal, paired=False), n_best)
+        Z, goal = self._read_codes(codes), self._read_goal(candidates, "candidates", diag)
+
+        def distances(part: Tensor) -> Tensor:
+            return rebuilt.output.squared_distances(self.model_.decode(part), *goal, paired=False)
+
+        return rank_codes(Z, distances, max(len(goal.rows), len(self.codes_)), n_best)
 
     def decode_set(
         self, codes: ArrayLike, candidates: Items | None, held_out: Any, *, coverage: float = 0.9, diag: Any = None
@@ -182,16 +184,26 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
     ) -> np.ndarray:
         """Squared reconstruction error of each item."""
-        items = self._read_new(X)
-        raw = self._cross_gram(items)
-        Z = self._encode(items, raw)[self.model_.narrowest] if codes is None else self._read_codes(codes)
-        if len(Z) != len(raw):
-            raise InputError(f"codes must have one row a row of X, {len(raw)}; got {len(Z)}")
-        U = self.model_.decode(Z)
-        goal = self._own_goal(items, raw, diag) if targets is None else self._read_goal(targets, "targets", diag)
-        if len(goal.rows) != len(U):
-            raise InputError(f"targets must have one row a row of X, {len(U)}; got {len(goal.rows)}")
-        return self._finite(self.output_.squared_distances(U, *goal, paired=True))
+        Z = None if codes is None else self._read_codes(codes)
+        goal = None if targets is None else self._read_goal(targets, "targets", diag)
+        for name, rows in (("codes", Z), ("targets", None if goal is None else goal.rows)):
+            if rows is not None and len(rows) != self._count_new(X):
+                raise InputError(f"{name} must have one row a row of X, {self._count_new(X)}; got {len(rows)}")
+        return self._errors_of(X, diag, Z, goal)
+
+    def _errors_of(
+        self, X: Any, diag: ArrayLike | None, codes: Tensor | None, goal: Goal | None, *, refined: bool = True
+    ) -> np.ndarray:
+        """Squared errors of items, shape (m,), whose codes and targets may be known."""
+
+        def errors(items: Items, own: Tensor | None, known: Tensor | None, *given: Any) -> np.ndarray:
+            raw = self._cross_gram(items)
+            Z = self._encode(items, raw, refined=refined)[self.model_.narrowest] if known is None else known
+            there: Any = self._own_goal(items, raw, own) if goal is None else given
+            return self._finite(self.output_.squared_distances(self.model_.decode(Z), *there, paired=True))
+
+        diagonal = self._own_diagonal(X, diag) if goal is None else None
+        return self._in_tiles(X, errors, diagonal, codes, *(goal or ()))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
@@ -199,22 +211,27 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def _plain_errors(self, X: Any) -> np.ndarray:
         """Squared errors of items whose codes are not refined, shape (m,)."""
-        items = self._read_new(X)
-        raw = self._cross_gram(items)
-        U = self.model_.decode(self._encode(items, raw, refined=False)[self.model_.narrowest])
-        return self._finite(self.output_.squared_distances(U, *self._own_goal(items, raw, None), paired=True))
+        return self._errors_of(X, None, None, None, refined=False)
 
     def _target_spread(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Squared distance of each item to the mean of the training items, shape (m,); see :meth:`decode`."""
-        items = self._read_new(X)
-        return self._finite(self.output_.squared_norms(*self._own_goal(items, self._cross_gram(items), diag)))
 
-    def _own_goal(self, items: Items, raw: Tensor, diag: ArrayLike | None) -> Goal:
-        rebuilt = self.model_.rebuilt
-        if not rebuilt.own:
+        def spread(items: Items, own: Tensor | None) -> np.ndarray:
+            return self._finite(self.output_.squared_norms(*self._own_goal(items, self._cross_gram(items), own)))
+
+        return self._in_tiles(X, spread, self._own_diagonal(X, diag))
+
+    def _own_goal(self, items: Items, raw: Tensor, diagonal: Tensor | None) -> Goal:
+        if not self.model_.rebuilt.own:
             raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
-        gram = rebuilt.kernel is not None and rebuilt.kernel.domain == "gram"
-        return self.model_.own_goal(items, raw, self._gram_diagonal(diag, raw) if gram else None)
+        return self.model_.own_goal(items, raw, diagonal)
+
+    def _own_diagonal(self, X: Any, diag: ArrayLike | None) -> Tensor | None:
+        """``k(x, x)`` of items that are rows of kernel values and their own targets."""
+        check_is_fitted(self)
+        kernel = self.model_.rebuilt.kernel
+        gram = self.model_.rebuilt.own and kernel is not None and kernel.domain == "gram"
+        return self._new_diagonal(X, diag) if gram else None
 
     def _read_goal(self, given: Items | None, name: str, diag: ArrayLike | None) -> Goal:
         """Targets or candidates that a user gives; None: the training targets."""

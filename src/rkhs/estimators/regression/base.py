@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, read_values, reading, to_tensor
+from rkhs._core.arrays import Items, as_numpy, give_back, read_values, reading, to_tensor
 from rkhs._core.checks import check_number, check_spread, check_squares
 from rkhs._core.config import RegressorMixin
 from rkhs._core.errors import InputError
@@ -208,10 +208,14 @@ class KernelMachine(KernelEstimator):
         """The new items that sets of left-out rows speak of."""
         return "items of known groups" if self.grouped_ else "items"
 
-    def _coordinates(self, X: Any) -> Tensor:
-        """Coordinates of the predicted outputs, shape (m, r)."""
-        items = self._read_new(X)
+    def _coordinates(self, items: Items) -> Tensor:
+        """Coordinates (m, r) of the predicted outputs of items in the form that the kernel reads."""
         return self.model_.values(items, to_tensor(self.model_.coefficients, **self._options))
+
+    @property
+    def _width(self) -> int:
+        """Numbers that a prediction holds at one time, beside kernel values."""
+        return int(self.model_.output.dim)
 
 
 class VectorRegressor(RegressorMixin, KernelMachine):
@@ -233,13 +237,12 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         ndarray of shape (m,) or (m, q), or two of them
         """
         check_is_fitted(self)
-        values = give_back(self._to_output(self.model_.outputs(self._coordinates(X))), X)
+        predicted = self._in_tiles(X, lambda items: self.model_.outputs(self._coordinates(items)), width=self._width)
+        values = give_back(predicted, X)
         if not return_std:
             return values
         found = LeftOutMachine(self, self.model_, X)
-        residuals = found.residuals
-        deviations = np.sqrt(found.each(lambda new: found.calibration.variances(residuals, new)))
-        return values, deviations.reshape(np.shape(values))
+        return values, found.each(found.deviations).reshape(np.shape(values))
 
     def predict_set(
         self,
@@ -320,7 +323,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         joint = JointItems.of(self, [term.kernel for term in self._asked_kernel(X).pairs])
         if joint is None:
             return found.each(found.calibration.p_values)
-        places = range(len(found.items))
+        places = range(self._count_new(X))
         return np.array([found.joint_p_value(*one) for _, one in joint.with_each(X, places)])
 
     def _asked_kernel(self, X: Any) -> OperatorKernel:
@@ -381,9 +384,13 @@ class DualRegressor(VectorRegressor):
 
     def _path_predictions(self, X: Any, dual_coefs: np.ndarray) -> np.ndarray:
         """Predictions of machines with this kernel and these dual coefficients (S, n, r)."""
-        raw, coefs = self.model_.raw(self._read_new(X)), to_tensor(dual_coefs, **self._options)
-        values = path_values(self.kernel_, raw, coefs)
-        return np.stack([self._to_output(self.model_.outputs(values[:, s])) for s in range(len(dual_coefs))])
+        coefs = to_tensor(dual_coefs, **self._options)
+
+        def outputs(items: Items) -> np.ndarray:
+            values = path_values(self.kernel_, self.model_.raw(items), coefs)
+            return np.stack([self._to_output(self.model_.outputs(values[:, s])) for s in range(len(coefs))], 1)
+
+        return np.ascontiguousarray(self._in_tiles(X, outputs, width=coefs[:, 0].numel()).swapaxes(0, 1))
 
     @abstractmethod
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, as_tensor, tile_rows, tiles, to_tensor
+from rkhs._core.arrays import as_numpy, as_tensor, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -39,8 +39,7 @@ class LeftOutMachine:
         diag: ArrayLike | None = None,
         gram: ArrayLike | None = None,
     ) -> None:
-        self.machine = machine
-        self.model, self.items = model, machine._read_new(X)
+        self.machine, self.model, self.items = machine, model, X
         self.diagonal: Tensor | None = None
         self.K = K = None
         if gram is not None:
@@ -49,7 +48,7 @@ class LeftOutMachine:
             K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
-            self.diagonal = read_diagonal(diag, self.items, K.diagonal().numpy())
+            self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().numpy())
             self.K = K.cpu().double()
         self.calibration: Calibration = self.model.calibrated(K)
 
@@ -58,11 +57,9 @@ class LeftOutMachine:
         """Left-out residuals (n, q) of the outputs."""
         return self.model.in_units(self.calibration.residuals)
 
-    def tiles(self) -> Iterator[NewItems]:
-        """The new items, so many at a time that they fit into memory."""
-        for tile in tiles(len(self.items), tile_rows(8 * len(self.calibration.residuals))):
-            diagonal = None if self.diagonal is None else self.diagonal[tile]
-            yield self.model.new_items(self.calibration, self.items[tile], diagonal)
+    def deviations(self, new: NewItems) -> np.ndarray:
+        """Predictive standard deviations (m, q) of the outputs of new items."""
+        return np.sqrt(self.calibration.variances(self.residuals, new))
 
     @cached_property
     def exact(self) -> bool:
@@ -89,16 +86,6 @@ class LeftOutMachine:
             found.append((model, [self.model.with_setting(K, other, float(reg)) for reg in usable]))
         return found
 
-    def settings(self) -> Iterator[list[Setting]]:
-        """Each compared machine and the new items as it sees them, tile by tile."""
-        count = sum(len(machines) for _, machines in self._compared)
-        for tile in tiles(len(self.items), tile_rows(8 * count * self.model.map.width)):
-            found: list[Setting] = []
-            for model, machines in self._compared:
-                values = model.values_of(self.items[tile], None if self.diagonal is None else self.diagonal[tile])
-                found += [(one, one.new(*values)) for one in machines]
-            yield found
-
     def joint_p_value(self, kernels: Sequence[Kernel], items: Any) -> float:
         """Of the last of some items, among the others, by the ridge of the machine."""
         like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
@@ -107,38 +94,68 @@ class LeftOutMachine:
         others = Calibration.of(K[:-1, :-1], K.new_zeros(len(K) - 1, 1), ridge, mean=mean)
         return float(others.p_values(others.new(K[-1:, :-1], K.diagonal()[-1:]))[0])
 
-    def each(self, function: Callable[[NewItems], Any]) -> np.ndarray:
-        """What a function says of the new items, in one array."""
-        return np.concatenate([np.asarray(function(new)) for new in self.tiles()])
+    def each(self, function: Callable[[NewItems], Any]) -> Any:
+        """Apply a function to the new items, tile by tile: an array, or a tuple of such."""
+
+        def of_tile(items: Any, diagonal: Tensor | None) -> Any:
+            return function(self.model.new_items(self.calibration, items, diagonal))
+
+        return self.machine._in_tiles(self.items, of_tile, self.diagonal, width=8 * len(self.calibration.residuals))
+
+    def each_of_settings(self, function: Callable[[list[Setting]], np.ndarray]) -> np.ndarray:
+        """Apply a function to the compared machines with the new items as each sees them, tile by tile."""
+        machines = self._compared
+
+        def of_tile(items: Any, diagonal: Tensor | None) -> np.ndarray:
+            found: list[Setting] = []
+            for model, each in machines:
+                values = model.values_of(items, diagonal)
+                found += [(one, one.new(*values)) for one in each]
+            return function(found)
+
+        width = 8 * sum(len(each) for _, each in machines) * self.model.map.width
+        return np.asarray(self.machine._in_tiles(self.items, of_tile, self.diagonal, width=width))
 
 
 def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> PredictionSets:
     """Sets of a machine whose rows are left out in turn."""
-    model, calibration = found.model, found.calibration
-    center = found.each(lambda new: model.outputs(new.values))
+    return left_out_answers(found, coverage, shape)[0]
+
+
+def left_out_answers(
+    found: LeftOutMachine, coverage: float, shape: SetShape, *more: Callable[[NewItems], np.ndarray]
+) -> tuple[Any, ...]:
+    """Sets of a machine whose rows are left out in turn, and what other functions say of each item."""
+    model, calibration, residuals = found.model, found.calibration, found.residuals
+    one = residuals.shape[1] == 1
+    limits = {
+        "ball": calibration.ball,
+        "ellipsoid": calibration.ellipsoid,
+    }.get(shape, calibration.interval if one else partial(calibration.band, residuals))
+
+    def said(new: NewItems) -> tuple[np.ndarray, ...]:
+        center = model.outputs(new.values).numpy()
+        return center, limits(new, coverage), *(function(new) for function in more)
+
+    center, limit, *others = found.each(said)
     if shape == "ball":
-        radius = found.each(lambda new: calibration.ball(new, coverage))
-        return PredictionSets(coverage, found.promise, center, radius=radius)
+        return PredictionSets(coverage, found.promise, center, radius=limit), *others
     if shape == "ellipsoid":
         B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
         metric, unit = _unit_metric(B.T @ calibration.moments.numpy() @ B)
-        radius = unit * found.each(lambda new: calibration.ellipsoid(new, coverage))
-        return PredictionSets(coverage, found.promise, center, radius=radius, metric=metric)
-    residuals = found.residuals
-    if residuals.shape[1] == 1:
-        ends = _interval_ends(found, coverage).reshape(-1, 2, *center.shape[1:])
+        return PredictionSets(coverage, found.promise, center, radius=unit * limit, metric=metric), *others
+    if one:
+        ends = _chosen_ends(found, coverage) if found.promise == "about" and found.exact else limit
+        ends = ends.reshape(-1, 2, *center.shape[1:])
         promise = "at least" if found.exact else "about"
-        return PredictionSets(coverage, promise, center, center + ends[:, 0], center + ends[:, 1])
-    half = found.each(lambda new: calibration.band(residuals, new, coverage))
-    return PredictionSets(coverage, "about", center, center - half, center + half)
+        return PredictionSets(coverage, promise, center, center + ends[:, 0], center + ends[:, 1]), *others
+    return PredictionSets(coverage, "about", center, center - limit, center + limit), *others
 
 
-def _interval_ends(found: LeftOutMachine, coverage: float) -> np.ndarray:
-    """Ends (m, 2) of the intervals of one output, less its predicted value, which they hold."""
-    if found.promise == "at least" or not found.exact:
-        return found.each(lambda new: found.calibration.interval(new, coverage))
-    ends = np.concatenate([chosen_interval(settings, coverage) for settings in found.settings()])
-    ends -= found.each(lambda new: new.values)
+def _chosen_ends(found: LeftOutMachine, coverage: float) -> np.ndarray:
+    """Ends (m, 2), less the predicted value, of intervals of one output in which the choice of settings takes part."""
+    ends = found.each_of_settings(lambda settings: chosen_interval(settings, coverage))
+    ends = ends - found.each(lambda new: new.values.numpy())
     return np.stack([np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)], 1)
 
 
