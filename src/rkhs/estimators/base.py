@@ -403,7 +403,8 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def _count_new(self, X: Any) -> int:
         """Number of new items, of which views are several matrices."""
-        return int(_num_samples(X[0] if hasattr(self, "view_weights_") and has_views(X) else X))
+        views = hasattr(self, "view_weights_") and has_views(X)
+        return int(_num_samples(X.data_matrix if is_curves(X) else X[0] if views else X))
 
     def _new_diagonal(self, X: Any, diag: ArrayLike | None) -> Tensor | None:
         """``k(x, x)`` of new items that are rows of kernel values; None where the kernel itself gives it."""
