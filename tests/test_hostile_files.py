@@ -311,3 +311,28 @@ def test_every_command_takes_the_limits_of_model_files(
     assert "--sha256 must be 64 hexadecimal digits" in said
     assert "--max-bytes must be a positive integer" in said
     assert main(["export", "m.rkhs", "-o", "m.onnx", "--sha256", wrong]) == 2
+
+
+def test_a_model_is_that_of_the_checksums_though_the_file_is_rewritten_between_readings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other, kept = tmp_path / "m", tmp_path / "other", tmp_path / "kept"
+    rkhs.save(rkhs.KernelPCA(2).fit(X), path)
+    rkhs.save(rkhs.KernelPCA(2).fit(X + 1.0), other)
+    kept.write_bytes(path.read_bytes())
+    right, stamp = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat()
+    header, array = containers._header, containers._array
+
+    def rewrite() -> None:
+        path.write_bytes(other.read_bytes())
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # as within one tick of the clock
+
+    def rewritten_before(function: Any) -> Any:
+        return lambda *args: (rewrite(), function(*args))[1]
+
+    for name, function in (("_header", header), ("_array", array)):
+        path.write_bytes(kept.read_bytes())
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        with monkeypatch.context() as patch:
+            patch.setattr(containers, name, rewritten_before(function))
+            refused(path, "changed while it was read", expected_sha256=right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from torch import Tensor
 from rkhs._core.arrays import resolve_dtype
 from rkhs._core.checks import check_choice, check_flag
 from rkhs._core.errors import InputError, optional
-from rkhs._core.files import atomic_path
+from rkhs._core.files import atomic_file
 from rkhs.estimators import (
     KernelAutoencoder,
     KernelContrastive,
@@ -84,17 +85,20 @@ def to_onnx(
     module = FittedModule(write, model, columns, trainable=False).to(kind)
     optional("onnx")
     # The newer exporter of torch needs one more package.
-    with atomic_path(path) as temporary, warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    made: Any = io.BytesIO()
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         torch.onnx.export(
             module,
             (torch.zeros(2, *columns, dtype=kind),),
-            temporary,
+            made,
             dynamo=False,
             opset_version=_OPSET,
             input_names=[first],
             output_names=[second],
             dynamic_axes={name: {0: "rows"} for name in shapes},
         )
+    with atomic_file(path) as handle:
+        handle.write(made.getbuffer())
     return shapes
 
 

@@ -181,7 +181,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
 
     Notes
     -----
-    The file is read twice, first for its checksum; memory is the model and a header of at most 1 MiB.
+    The file is read for its checksum first, and what is then read is checked again: a file that is rewritten meanwhile
+    is refused. Memory is the model and a header of at most 1 MiB.
     """
     return read_model(path, max_bytes=max_bytes, expected_sha256=expected_sha256).estimator
 

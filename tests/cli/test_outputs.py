@@ -7,6 +7,7 @@ import resource
 import shutil
 import stat
 from collections import namedtuple
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 import rkhs
 from rkhs.cli.main import main
 from rkhs.cli.outputs import Outputs
-from rkhs.data import read_table, write_codes
+from rkhs.data import read_table, write_codes, writers
 
 FIT = ("fit", "in.csv", "--estimator", "kpca", "--quiet")
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -187,7 +188,7 @@ def test_the_model_comes_first_and_is_named_when_the_codes_cannot_be_written(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    monkeypatch.setattr(rkhs.data, "write_codes", lambda *a, **k: _with_small_files(write_codes, *a, **k))
+    monkeypatch.setattr(writers, "write_parts", partial(_with_small_files, writers.write_parts))
     assert run(*FIT, "-o", "new.rkhs", "--codes", "new.csv") == 2
     printed = capsys.readouterr().err
     assert "cannot write 'new.csv' (File too large)" in printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import math
 import os
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rkhs._core.errors import InputError, ModelFileError
-from rkhs._core.files import atomic_path, open_regular
+from rkhs._core.files import atomic_file, open_regular
 from rkhs._core.memory import readable
 
 FORMAT = (2, 0)
@@ -92,7 +93,7 @@ def _digest(
     return total.hexdigest()
 
 
-def _sha256(pieces: Iterable[bytes]) -> str:
+def _sha256(pieces: Iterable[bytes | memoryview]) -> str:
     total = hashlib.sha256()
     for piece in pieces:
         total.update(piece)
@@ -111,7 +112,7 @@ def pack(content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tup
         if array.dtype not in _DTYPES.values():
             raise InputError(f"a model file holds arrays of real numbers and of bool; got dtype {array.dtype} ({name})")
     places = {name: _Place(array.dtype, array.shape, 0, array.nbytes) for name, array in table.items()}
-    checksum = _digest(number, text, places, lambda name: [table[name].data.cast("B")] if table[name].size else [])
+    checksum = _digest(number, text, places, lambda name: _bytes_of(table[name]))
     data = safetensors.numpy.save(table, metadata={_KEY: f"rkhs-model {number} {checksum}\n{text}"})
     size = int.from_bytes(data[:8], "little")
     if size > _MAX_HEADER:
@@ -128,10 +129,15 @@ def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
     return _read(io.BytesIO(data), len(data), source, version)
 
 
-def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int]) -> Container:
-    """Header, places, checksum, and only then arrays: a wrong file takes no memory."""
+def _read(
+    handle: BinaryIO, size: int, source: str, version: tuple[int, int], digest: str | None = None
+) -> Container:
+    """Header, places, checksum, and only then arrays: a wrong file takes no memory.
+
+    What was read is checked at last: another process may write to the file, and the model is that of the checksums.
+    """
     try:
-        first, body, places = _header(handle, size)
+        head, first, body, places = _header(handle, size)
         match = _FIRST_LINE.fullmatch(first)
         if match is None:
             raise ModelFileError("expected a model file of rkhs; got a safetensors file without a model in it")
@@ -153,6 +159,11 @@ def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int]) ->
         if not isinstance(content, dict):
             raise ModelFileError("the model file is damaged: its description is not an object")
         arrays = {name: _array(handle, place) for name, place in places.items()}
+        known = found == _digest(f"{major}.{minor}", body, places, lambda name: _bytes_of(arrays[name]))
+        if digest is not None:  # places are in the order of the file
+            known &= digest == _sha256(itertools.chain([head], *map(_bytes_of, arrays.values())))
+        if not known:
+            raise ModelFileError("the file was changed while it was read; read it again")
         return Container(content, arrays, (major, minor), checksum, size)
     except ModelFileError as error:
         raise ModelFileError(f"{source}: {error}") from None
@@ -160,8 +171,8 @@ def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int]) ->
         raise ModelFileError(f"{source}: the model file is damaged ({error}); get or write it again") from error
 
 
-def _header(handle: BinaryIO, file_size: int) -> tuple[str, str, dict[str, _Place]]:
-    """First line, JSON text, and places of the arrays."""
+def _header(handle: BinaryIO, file_size: int) -> tuple[bytes, str, str, dict[str, _Place]]:
+    """Bytes of the header, first line, JSON text, and places of the arrays."""
     handle.seek(0)
     start = handle.read(10)
     size = int.from_bytes(start[:8], "little")
@@ -172,7 +183,8 @@ def _header(handle: BinaryIO, file_size: int) -> tuple[str, str, dict[str, _Plac
     if file_size < 8 + size:
         raise ModelFileError(f"the model file is cut off: {file_size} bytes of at least {8 + size}; copy it again")
     # Decoded here: of bytes, json would guess another encoding by their zeros, and import what reads it.
-    header = json.loads(b"".join(_pieces(handle, 8, size)).decode("utf-8"), object_pairs_hook=_unique)
+    text = b"".join(_pieces(handle, 8, size))
+    header = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or list(metadata) != [_KEY] or not isinstance(metadata[_KEY], str):
         raise ModelFileError("expected a model file of rkhs; got a safetensors file without a model in it")
@@ -185,7 +197,7 @@ def _header(handle: BinaryIO, file_size: int) -> tuple[str, str, dict[str, _Plac
             f"the model file is damaged: it has {file_size} bytes, and its header speaks of {end}; copy it again"
         )
     first, _, body = metadata[_KEY].partition("\n")
-    return first, body, places
+    return start[:8] + text, first, body, places
 
 
 def _place(name: str, entry: dict[str, Any], base: int, expected_start: int) -> _Place:
@@ -197,6 +209,10 @@ def _place(name: str, entry: dict[str, Any], base: int, expected_start: int) -> 
     if offsets != [expected_start - base, expected_start - base + n_bytes]:
         raise ModelFileError(f"the model file is damaged: {name} has not the place that its shape asks for")
     return _Place(dtype, tuple(shape), expected_start, n_bytes)
+
+
+def _bytes_of(array: np.ndarray) -> list[memoryview]:
+    return [array.data.cast("B")] if array.size else []
 
 
 def _array(handle: BinaryIO, place: _Place) -> np.ndarray:
@@ -233,8 +249,8 @@ def write_container(
 ) -> None:
     """Write a model file: complete, or the old one stays."""
     data = pack(content, arrays, version)
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
+    with atomic_file(path) as handle:
+        handle.write(data)
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
@@ -270,7 +286,7 @@ def read_container(
                     f"{source}: expected a file with SHA-256 {digest}; got {found}: it is another file, or it "
                     "was changed; get it again from where the number came from"
                 )
-            container = _read(handle, size, source, version)
+            container = _read(handle, size, source, version, digest)
             after = os.fstat(handle.fileno())
             if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
                 raise ModelFileError(f"{source}: the file was changed while it was read; read it again")

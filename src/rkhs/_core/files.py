@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import re
 import shlex
@@ -16,7 +17,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from rkhs._core.errors import InputError
 
@@ -82,6 +83,30 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         _sync_folder(target.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+class _Counted(io.BufferedWriter):
+    """A file to write that knows how many bytes it must have in the end."""
+
+    size = 0
+
+    def write(self, data: Any) -> int:
+        """Write bytes; a disk without room for them raises, here or in the end."""
+        count = super().write(data)
+        self.size = max(self.size, self.tell())
+        return count
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield an open file that takes the place of `path` once all its bytes are on the disk; else the old one stays."""
+    with atomic_path(path) as temporary, _Counted(io.FileIO(temporary, "w")) as handle:
+        yield handle
+        handle.flush()
+        os.fsync(handle.fileno())
+        found = os.fstat(handle.fileno()).st_size
+        if found != handle.size:
+            raise OSError(errno.EIO, f"{found} of {handle.size} bytes are on the disk")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
+T = TypeVar("T")
+
 _FIRST_ROWS = 100  # that show whether columns have names
+_LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
 def named_columns(text: str | list[str | int] | None) -> list[str | int]:
@@ -85,10 +89,18 @@ def read_known(args: argparse.Namespace) -> Dataset:
 
 def read_new(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Dataset:
     """The second of two files, read as the first, or the first where it is alone."""
-    if args.new is None:
-        return known
-    notes = input_notes(known, args)
-    return read_for_model(changed(_of_two(args, args.new), drop_columns=None), args.new, model, notes)
+    return known if args.new is None else read_for_model(*_new_of_two(args, known, model))
+
+
+def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Iterator[Dataset]:
+    """The same in parts, where the second is large."""
+    return iter([known]) if args.new is None else parts_for_model(*_new_of_two(args, known, model))
+
+
+def _new_of_two(
+    args: argparse.Namespace, known: Dataset, model: KernelEstimator
+) -> tuple[argparse.Namespace, str, KernelEstimator, dict[str, Any]]:
+    return changed(_of_two(args, args.new), drop_columns=None), args.new, model, input_notes(known, args)
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
@@ -219,9 +231,16 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
         data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
     else:
         data = _read_columns(args, path, known.get("column_names"))
+    return _prepared(args, path, data, model, notes)
+
+
+def _prepared(
+    args: argparse.Namespace, path: str, data: Dataset, model: KernelEstimator, notes: dict[str, Any]
+) -> Dataset:
+    """Rows of a file as those of the fit of a model, as its kernel reads them."""
     for text in data.guessed:
         sys.stderr.write(f"rkhs: note: {path}: {text}\n")
-    _check_times(path, data, known.get("times"))
+    _check_times(path, data, notes.get("input", {}).get("times"))
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
     if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
@@ -288,15 +307,54 @@ def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places
     return replace(data, X=np.delete(data.X, places, axis=1))
 
 
+def parts_for_model(
+    args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]
+) -> Iterator[Dataset]:
+    """Read a file as :func:`read_for_model` does; a large one some rows at a time, with a line of progress."""
+    if os.path.getsize(path) <= _LARGE:
+        yield read_for_model(args, path, model, notes)
+        return
+    done = 0
+
+    def counted(data: Dataset) -> int:
+        nonlocal done
+        done += data.n_samples
+        return done
+
+    yield from with_progress(chunks_for_model(args, path, model, notes, _rows_at_a_time(model)), counted)
+
+
+def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = None) -> Iterator[T]:
+    """Parts of a file, with a line for people that says how many rows are done, of ``n`` where that is known."""
+    import time
+
+    from rkhs.protocols import hide, show
+
+    shown, started = sys.stderr.isatty(), time.perf_counter()
+    for part in parts:
+        yield part
+        count = done(part)
+        if shown:
+            of = "" if n is None else f" of {n}"
+            show(f"{count}{of} rows", time.perf_counter() - started, 0.0 if n is None else count / n)
+    if shown:
+        hide()
+
+
+def _rows_at_a_time(model: KernelEstimator) -> int:
+    """Rows of a part of a file, 32 MiB at most where they are numbers; whole lots of 64, as those of tiles."""
+    return max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)
+
+
 def chunks_for_model(
     args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does, some rows at a time."""
     from rkhs.data import read_chunks
 
-    known = notes.get("input", {})
-    whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors")
-    if whole or not (is_text_table(path) or path.lower().endswith((".smi", ".npy"))):
+    known, left_out = notes.get("input", {}), getattr(args, "leave_out", None)
+    whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
+    if whole or not (is_text_table(path) or path.lower().endswith((".smi", ".npy", ".parquet"))):
         yield read_for_model(args, path, model, notes)
         return
     args, gram, names = _as_known(args, path, known), model.kernel_.domain == "gram", known.get("column_names")
@@ -307,7 +365,7 @@ def chunks_for_model(
         options |= _columns_of(args, path, names, options)
     for part in read_chunks(path, rows=rows, **options):
         data = _in_training_order(path, part, names) if gram else part
-        yield _fitting(path, _report_skipped(data), model)
+        yield _prepared(args, path, _report_skipped(data), model, notes)
 
 
 def _columns_of(
@@ -316,7 +374,7 @@ def _columns_of(
     """The columns of the fit by their names, if a file that is read in chunks has names."""
     from rkhs.data import read_chunks
 
-    if names is None or args.columns is not None or not is_text_table(path):
+    if names is None or args.columns is not None or not is_table(path):
         return {}
     first = _by_names(args, path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
     return {} if first.column_names is None else {"columns": names}

@@ -6,11 +6,11 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.build import build_estimator
-from rkhs.cli.inputs import read_known, read_new, user_errors
+from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import named_rows, row_labels, write_numbers
+from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import tell
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ def run(args: argparse.Namespace) -> int:
     args = changed(args, input=args.file)
     outputs = Outputs(("FILE", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, TABLES)
-    import numpy as np
-
     from rkhs._core.checks import check_number
 
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
@@ -59,20 +57,45 @@ def run(args: argparse.Namespace) -> int:
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
-        data = read_new(args, known, model)
-        p, scores = model.p_values(data.items), -model.score_samples(data.items)
+        first, parts = peeked(new_parts(args, known, model))
+        found = _Found(args.alpha, model)
+        answers = ((found.add(data), data) for data in parts)
+        if args.output is not None:
+            m, _ = write_number_parts(args.output, answers, ["p", "score"], numbered=True)
+        else:
+            m = sum(data.n_samples for _, data in answers)
+    novel = found.novel()
+    rows = [row | {"differs in": _differing(model, first, x)} for row, x in (novel if args.json else novel[:_NAMED])]
+    facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
+    lines = list(_lines(args, facts, rows, len(novel), named_rows(first)))
     if args.output is not None:
-        write_numbers(args.output, np.column_stack([p, scores]), data, ["p", "score"], numbered=True)
-    novel = [int(i) for i in scores.argsort(kind="stable")[::-1] if p[i] <= args.alpha]
-    labels = row_labels(data)
-    rows = [{"row": labels[i], "p": p[i], "differs in": _differing(model, data, i)} for i in novel]
-    far = _far(model, scores)
-    facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": data.n_samples, "far": far}
-    lines = list(_lines(args, facts, rows, named_rows(data)))
-    if args.output is not None:
-        lines.append(f"p of {data.n_samples} rows: {args.output}")
+        lines.append(f"p of {m} rows: {args.output}")
     tell(args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines)
     return 0
+
+
+class _Found:
+    """What is novel in rows that come part by part."""
+
+    def __init__(self, alpha: float, model: KernelNovelty) -> None:
+        self.far, self._alpha, self._model = 0, alpha, model
+        self._novel: list[tuple[float, dict[str, Any], Any]] = []  # scores, what is said of rows, and the rows
+
+    def add(self, data: Dataset) -> np.ndarray:
+        """The p-values and scores (m, 2) of more rows."""
+        import numpy as np
+
+        p, scores = self._model._judged(data.items)
+        self.far += _far(self._model, scores)
+        labels = row_labels(data)
+        for i in np.flatnonzero(p <= self._alpha).tolist():
+            self._novel.append((float(scores[i]), {"row": labels[i], "p": p[i]}, data.X[i : i + 1].copy()))
+        return np.column_stack([p, scores])
+
+    def novel(self) -> list[tuple[dict[str, Any], Any]]:
+        """Novel rows, the strangest first."""
+        order = sorted(range(len(self._novel)), key=lambda i: (self._novel[i][0], i), reverse=True)
+        return [self._novel[i][1:] for i in order]
 
 
 def _far(model: KernelNovelty, scores: np.ndarray) -> int:
@@ -81,28 +104,30 @@ def _far(model: KernelNovelty, scores: np.ndarray) -> int:
     return int((scores > limit).sum()) if -model.offset_ < limit else 0
 
 
-def _differing(model: KernelNovelty, data: Dataset, row: int) -> list[str]:
-    """The columns of a table that make a row strange, most first."""
+def _differing(model: KernelNovelty, data: Dataset, row: Any) -> list[str]:
+    """The columns of a table that make a row (1, d) strange, most first."""
     few = data.kind == "vectors" and data.X.shape[1] <= _MOST_COLUMNS
     if not few or model.kernel_.domain != "vectors" or data.column_names is None:
         return []
-    falls = model.differences(data.X[row : row + 1])[0]
+    falls = model.differences(row)[0]
     order = falls.argsort(kind="stable")[::-1][:_NAMED_COLUMNS]
     return [data.column_names[j] for j in order if falls[j] > 0.5 * falls.max() > 0.0]
 
 
-def _lines(args: argparse.Namespace, facts: dict[str, Any], rows: list[dict[str, Any]], counted: str) -> Any:
+def _lines(
+    args: argparse.Namespace, facts: dict[str, Any], rows: list[dict[str, Any]], count: int, counted: str
+) -> Any:
     """What is said to people."""
     m, n = facts["new rows"], facts["rows"]
     where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
     expected = round(args.alpha * m)
-    yield f"{len(rows)} of {m} rows {where} have p of at most {args.alpha:g}; about {expected} would by chance{counted}"
+    yield f"{count} of {m} rows {where} have p of at most {args.alpha:g}; about {expected} would by chance{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:
         why = f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
         yield f"  {row['row']}: p {row['p']:.3g}{why}"
-    if len(rows) > _NAMED:
-        yield f"  and {len(rows) - _NAMED} more; -o FILE writes all"
+    if count > _NAMED:
+        yield f"  and {count - _NAMED} more; -o FILE writes all"
     if n < 1.0 / args.alpha - 1.0:
         yield f"with {n} rows p is at least {1.0 / (n + 1):.2g}: none can be at most {args.alpha:g}; raise --alpha"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.classification import classifier_of
-from rkhs.cli.inputs import read_for_model, user_errors
+from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
-from rkhs.cli.rows import give_rows, table_rows, write_numbers
+from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
 from rkhs.cli.summaries import print_json, tell
-from rkhs.cli.targets import known_values
+from rkhs.cli.targets import known_column
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -26,8 +29,20 @@ if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
 
-# Names of what is predicted, titles and rows of the table, and facts.
-_Predicted = tuple[list[str], tuple[list[str], list[list[Any]]], dict[str, Any]]
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What is predicted of some rows of a file."""
+
+    data: Dataset
+    names: list[str]  # of what is predicted
+    titles: list[str]
+    table: np.ndarray
+    found: dict[str, Any]
+
+    def rows(self) -> list[list[Any]]:
+        """The table as Python's numbers and texts."""
+        return list(self.table.tolist())
+
 
 _BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
 
@@ -50,31 +65,57 @@ OPTIONS = f"""{FILE}{ROWS}
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict, write or print."""
-    import numpy as np
-
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
     head = classifier_of(file.estimator, file.notes)
     _check(args, file.estimator, head)
-    data = read_for_model(args, args.input, file.estimator, file.notes)
-    outputs.need("-o", 8 * data.n_samples)
+    first, parts = peeked(parts_for_model(args, args.input, file.estimator, file.notes))
+    outputs.need("-o", 8 * first.n_samples)
+    answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
-        names, table, found = _numbers(args, file, data) if head is None else _classes(args, file, data, head)
-    facts = {"model": args.model, "input": args.input, "rows": data.n_samples, "predicts": names}
-    if args.output is not None:
-        if args.output.lower().endswith(SHEETS):
-            give_rows(args.output, table_rows(*table, data, numbered=True))
-        else:
-            alone = args.output.lower().endswith(".npy")
-            values, titles = (found["predictions"], names) if alone else (np.array(table[1]), table[0])
-            write_numbers(args.output, values, data, titles, numbered=True)
-        tell(args, facts | {"output": args.output}, [f"{data.n_samples} predictions of {few(names)}: {args.output}"])
-    elif args.json:
-        print_json(facts | {"row names": data.row_names} | found)
-    else:
-        give_rows(None, table_rows(*table, data, numbered=True))
+        _write(args, file, answers)
     return 0
+
+
+def _write(args: argparse.Namespace, file: ModelFile, answers: Iterator[_Answer]) -> None:
+    """Write or print what was predicted, part by part; ``--json`` holds it all."""
+    first, answers = peeked(answers)
+    count = 0
+
+    def rows() -> Iterator[Sequence[Any]]:
+        nonlocal count
+        for one in answers:
+            table = table_rows(one.titles, one.rows(), one.data, numbered=True)
+            yield from table if not count else islice(table, 1, None)
+            count += one.data.n_samples
+
+    facts = {"model": args.model, "input": args.input, "rows": 0, "predicts": first.names}
+    if args.output is None and args.json:
+        every = list(answers)
+        names = [one.data.row_names for one in every]
+        facts |= {"rows": sum(one.data.n_samples for one in every)}
+        facts["row names"] = None if names[0] is None else [name for some in names for name in some or ()]
+        print_json(facts | {key: _joined([one.found[key] for one in every]) for key in first.found})
+        return
+    if args.output is None or args.output.lower().endswith(SHEETS):
+        give_rows(args.output, rows())
+    else:
+        alone = args.output.lower().endswith(".npy")
+        numbers = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
+        count, _ = write_number_parts(args.output, numbers, None if alone else first.titles, numbered=True)
+    if args.output is not None:
+        said = [f"{count} predictions of {few(first.names)}: {args.output}"]
+        tell(args, facts | {"rows": count, "output": args.output}, said)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """What was found of all parts: of each row, or of each class and row."""
+    import numpy as np
+
+    if isinstance(parts[0], dict):
+        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
+    return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)
 
 
 def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
@@ -93,44 +134,56 @@ def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassif
         raise InputError(f"classes are written as .csv or .xlsx; got -o {args.output}; change the file name")
 
 
-def _numbers(args: argparse.Namespace, file: ModelFile, data: Dataset) -> _Predicted:
+def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[_Answer]:
     """Predictions, and what stands beside them where each row of the fit can be left out."""
-    model, items = file.estimator, data.items
-    values: np.ndarray = model.predict(items).reshape(data.n_samples, -1)
-    names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
-    if not (model.model_.leaves_out and model.model_.map.kept is not None):
-        if args.coverage is not None:
-            raise InputError(
-                f"{args.model}: --coverage needs a model of the squared loss and of rows, not of a Gram matrix; leave "
-                "it out, or fit again without --loss, --gram"
-            )
-        return names, (names, values.tolist()), {"predictions": values}
-    return names, *_with_sets(model, items, values, names, 0.9 if args.coverage is None else args.coverage)
+    model = file.estimator
+    sets = model.model_.leaves_out and model.model_.map.kept is not None
+    if not sets and args.coverage is not None:
+        raise InputError(
+            f"{args.model}: --coverage needs a model of the squared loss and of rows, not of a Gram matrix; leave "
+            "it out, or fit again without --loss, --gram"
+        )
+    for data in parts:
+        values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)
+        names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
+        if sets:
+            coverage = 0.9 if args.coverage is None else args.coverage
+            yield _with_sets(model, data, values, names, coverage)
+        else:
+            yield _Answer(data, names, names, values, {"predictions": values})
 
 
-def _with_sets(
-    model: VectorRegressor, items: Any, values: np.ndarray, names: list[str], coverage: float
-) -> tuple[tuple[list[str], list[list[Any]]], dict[str, Any]]:
+def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> _Answer:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
     import numpy as np
 
-    sets, deviations = model.predict_set(items, coverage=coverage), model.predict(items, return_std=True)[1]
+    from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
+
+    machine = LeftOutMachine(model, model.model_, data.items)
+    more = machine.deviations, machine.calibration.p_values
+    sets, deviations, novelty = left_out_answers(machine, coverage, "auto", *more)
     parts = [np.asarray(part).reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
-    novelty = model.p_values(items)
     found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
     titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]
     table = np.column_stack([np.stack(parts, 2).reshape(len(values), -1), novelty])
-    return ([*titles, _NOVELTY], table.tolist()), found
+    return _Answer(data, names, [*titles, _NOVELTY], table, found)
 
 
-def _classes(args: argparse.Namespace, file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:
+def _classes(
+    args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset], head: SmoothClassifier
+) -> Iterator[_Answer]:
     """Classes and their probabilities, and what the file says where it has a column of that name."""
-    codes = file.estimator.transform(data.items)
-    found, shares = head.predict(codes), head.predict_proba(codes)
+    import numpy as np
+
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
-    known = known_values(args, name, data)
-    said = [] if known is None else [known]
-    rows = [[label, *row] for label, *row in zip(found.tolist(), *said, *shares.T.tolist(), strict=True)]
-    probabilities = dict(zip(labels, shares.T, strict=True))
-    titles = [name, *(["in_file"] if said else []), *(f"p({label})" for label in labels)]
-    return [name], (titles, rows), {"predictions": found, "in file": known, "probabilities": probabilities}
+    column = known_column(args, name)
+    for data in parts:
+        codes = file.estimator.transform(data.items)
+        found, shares = head.predict(codes), head.predict_proba(codes)
+        known = None if column is None else [column[row - 1] for row in data.row_numbers]
+        said = [] if known is None else [known]
+        table = np.column_stack([np.array(part, dtype=object) for part in (found, *said, *shares.T)])
+        probabilities = dict(zip(labels, shares.T, strict=True))
+        titles = [name, *(["in_file"] if said else []), *(f"p({label})" for label in labels)]
+        facts = {"predictions": found, "in file": known, "probabilities": probabilities}
+        yield _Answer(data, [name], titles, table, facts)

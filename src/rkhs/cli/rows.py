@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rkhs._core.errors import InputError, shown
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
 
+
+T = TypeVar("T")
 
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
 
@@ -38,11 +41,34 @@ def write_numbers(
     path: str, X: np.ndarray, data: Dataset, titles: Sequence[str] | None = None, *, numbered: bool = False
 ) -> None:
     """Write numbers beside the names of the rows, or what numbers them; a .npy file holds numbers alone."""
-    from rkhs.data import write_codes
+    write_number_parts(path, [(X, data)], titles, numbered=numbered)
 
-    names, row_title = beside(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
-    said: dict[str, Any] = {"row_names": names, "row_title": row_title, "column_names": titles}
-    write_codes(path, X, **({} if path.lower().endswith(".npy") else said))
+
+def write_number_parts(
+    path: str,
+    parts: Iterable[tuple[np.ndarray, Dataset]],
+    titles: Sequence[str] | None = None,
+    *,
+    numbered: bool = False,
+) -> tuple[int, int]:
+    """The same of rows that come some at a time; return how many they are, and their columns."""
+    from rkhs.data.writers import write_parts
+
+    first, parts = peeked(parts)
+    if path.lower().endswith(".npy"):
+        return write_parts(path, ((X, None) for X, _ in parts))
+
+    def names(data: Dataset) -> tuple[tuple[str, ...] | None, str | None]:
+        return beside(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
+
+    return write_parts(path, ((X, names(data)[0]) for X, data in parts), titles, names(first[1])[1])
+
+
+def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
+    """The first of several, and all of them."""
+    rest = iter(parts)
+    first = next(rest)
+    return first, chain([first], rest)
 
 
 def table_rows(
@@ -61,7 +87,8 @@ def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
     from rkhs.data.writers import write_rows
 
     if path is None:
-        print("".join(map(csv_line, rows)), end="")
+        for line in map(csv_line, rows):
+            print(line, end="")
     else:
         write_rows(path, rows)
 

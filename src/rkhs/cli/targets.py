@@ -119,11 +119,12 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         raise InputError(str(error).replace("`target`", flag)) from error
 
 
-def known_values(args: argparse.Namespace, name: str, data: Dataset) -> list[str] | None:
-    """What a column of this name in the input says of the rows that were read, empty for gaps; None without it."""
+def known_column(args: argparse.Namespace, name: str) -> list[str] | None:
+    """What a column of this name in the input says of every row, empty for gaps; None without it."""
     if args.header == "no" or name not in titles_of(args, args.input):
         return None
-    return list(map(str, values_beside(changed(args, gram=False), name, "--predict", data).tolist()))
+    values = read_column_of(changed(args, gram=False), name, "--predict").tolist()
+    return ["" if cell is None else str(cell) for cell in values]
 
 
 def values_beside(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:

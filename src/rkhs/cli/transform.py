@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
-import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.engines import engine_settings, find_rows
-from rkhs.cli.inputs import read_for_model, user_errors
+from rkhs.cli.inputs import parts_for_model, read_for_model, user_errors, with_progress
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import write_numbers
+from rkhs.cli.rows import peeked, write_number_parts
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 OPTIONS = f"""{FILE}{ROWS}
@@ -41,28 +42,38 @@ def run(args: argparse.Namespace) -> int:
     file = read_model_file(args)
     model = file.estimator
     _check(args, model)
-    if args.stream:
-        from rkhs.engines import as_rows
-        from rkhs.estimators.encode_files import transform_file
-
-        rows, shown = as_rows(args.input, "INPUT"), sys.stderr.isatty()
-        with user_errors():
-            shape = transform_file(model, rows, args.output, progress=shown, layer=args.layer)
-        print(f"{shape[0]} codes of {shape[1]} components: {args.output}")
-        return 0
-    data = read_for_model(args, args.input, model, file.notes)
-    outputs.need("-o", 8 * data.n_samples)
     if folder:
+        data = read_for_model(args, args.input, model, file.notes)
         options = {"engine": "serial", **engine_settings(args)}
         with user_errors():
             n = encode_to_parquet(model, find_rows(args, data), args.output, **options)
         print(f"{n} codes: {args.output}")
         return 0
+    first, parts = peeked(
+        _streamed(args, model) if args.stream else parts_for_model(args, args.input, model, file.notes)
+    )
+    outputs.need("-o", 8 * first.n_samples)
+    options = {} if args.layer is None else {"layer": args.layer}
     with user_errors():
-        codes = model.transform(data.items) if args.layer is None else model.transform(data.items, layer=args.layer)
-    write_numbers(args.output, codes, data)
-    print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")
+        codes = ((model.transform(data.items, **options), data) for data in parts)
+        n, width = write_number_parts(args.output, codes)
+    print(f"{n} codes of {width} components: {args.output}")
     return 0
+
+
+def _streamed(args: argparse.Namespace, model: KernelEstimator) -> Iterator[Dataset]:
+    """Rows of a .npy or parquet file as they are, all columns."""
+    from rkhs._core.arrays import tile_rows, tiles
+    from rkhs.data import Dataset
+    from rkhs.engines import ArrayRows, as_rows
+
+    rows = as_rows(args.input, "INPUT")
+    if model.kernel_.domain != "vectors":
+        raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
+    n, width = rows.shape
+    for tile in with_progress(tiles(n, tile_rows(max(model.map_.width, width))), lambda tile: tile.stop, n):
+        part: Any = ArrayRows(rows.read(tile.start, tile.stop))
+        yield Dataset(part, "vectors", None, None, args.input, start=tile.start)
 
 
 def _check(args: argparse.Namespace, model: KernelEstimator) -> None:

@@ -27,8 +27,8 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     Parameters
     ----------
     path : str or path
-        ``.csv``, ``.tsv``, ``.smi`` and ``.npy`` files are read as they are needed; ``.npz`` and ``.parquet`` files
-        are read whole and handed out in chunks.
+        ``.csv``, ``.tsv``, ``.smi``, ``.parquet`` and ``.npy`` files are read as they are needed; others are read whole
+        and handed out in chunks.
     rows : int, default=10000
         Rows of a chunk; the last may have fewer. Rows that are left out (``on_error="skip"``) are missing from it, and
         where all of them are, the chunk is left out and another lists them in `skipped`.
@@ -53,8 +53,11 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     file, extension, settings = checked_options(path, options)
     if settings.gram is True:
         raise InputError("read_chunks reads rows: a square Gram matrix is read by read_table; got gram=True")
-    if extension == ".smi" or is_text_table(file):
-        yield from read_parts(file, extension, settings, count)
+    if extension in (".smi", ".parquet") or is_text_table(file):
+        start = 0
+        for part in read_parts(file, extension, settings, count):
+            yield replace(part, start=start)
+            start += part.n_samples + len(part.skipped)
     else:
         whole = _mapped(file, settings) if extension == ".npy" else read_table(path, **options)
         for start in range(0, len(whole.X), count):
@@ -69,7 +72,7 @@ def _part(whole: Dataset, start: int, stop: int) -> Dataset:
         if not np.isfinite(X).all():
             row = start + int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
             raise InputError(f"{whole.source}: expected finite numbers; got NaN or infinity in row {row + 1}")
-    return replace(whole, X=X, row_names=names, smiles=smiles, skipped=() if start else whole.skipped)
+    return replace(whole, X=X, row_names=names, smiles=smiles, start=start, skipped=() if start else whole.skipped)
 
 
 def _mapped(file: Path, settings: Options) -> Dataset:

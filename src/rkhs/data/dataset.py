@@ -103,6 +103,8 @@ class Dataset:
         Columns of kind "table" that hold dates, as days since the first of January 1970.
     as_smiles : bool, default=False
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
+    start : int, default=0
+        Rows of the file before the first one, where it is read in parts.
     """
 
     X: np.ndarray
@@ -119,6 +121,7 @@ class Dataset:
     guessed: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     as_smiles: bool = False
+    start: int = 0
 
     @property
     def items(self) -> Any:
@@ -137,7 +140,8 @@ class Dataset:
     def row_numbers(self) -> list[int]:
         """Number of each row among the data rows of the file, from 1; those in `skipped` are counted."""
         out = {bad.row for bad in self.skipped}
-        return [row for row in range(1, self.n_samples + len(out) + 1) if row not in out]
+        first = self.start + 1
+        return [row for row in range(first, first + self.n_samples + len(out)) if row not in out]
 
 
 def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:

@@ -260,7 +260,7 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, of some rows at a time if it is a text; those of `raw` as texts."""
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
-        return iter([open_parquet(file, options.missing or ())])
+        return open_parquet(file, options.missing or (), rows)
     raw = ((options.index_column, "index_column"), *raw)
     columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
     if options.header is None and any(isinstance(column, str) for column in columns):
@@ -314,7 +314,7 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     check_readable(file)
     try:
         if not is_text_table(file):
-            return list(open_parquet(file).names or ())
+            return list(next(open_parquet(file, rows=1)).names or ())
         return list(find_layout(file, Options(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []

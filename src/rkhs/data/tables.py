@@ -248,28 +248,49 @@ def _tell_rows_apart(texts: list[str], titled: bool) -> bool:
     return len(set(texts)) == len(texts) and not measured and not are_smiles(texts)
 
 
-def open_parquet(path: Path, missing: Collection[str] = ()) -> Columns:
-    """A parquet or feather file as columns, and the names of rows that it stores."""
+def open_parquet(path: Path, missing: Collection[str] = (), rows: int | None = None) -> Iterator[Columns]:
+    """A parquet or feather file as columns, with the names of rows that it stores; parquet some rows at a time."""
     import pandas
 
-    optional("pyarrow")
+    start = 0
+    for frame in _stored_frames(path, rows):
+        if frame.shape[1] == 0 or not (start or len(frame)):
+            raise InputError(
+                f"{path}: expected at least one row and one column; got shape {frame.shape}; check the file"
+            )
+        names = tuple(str(name) for name in frame.columns)
+        check_unique_names(names, str(path))
+        stored = None if isinstance(frame.index, pandas.RangeIndex) else tuple(str(name) for name in frame.index)
+        title = None if stored is None or frame.index.name is None else str(frame.index.name)
+        cells = [
+            _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing))
+            for j in range(len(names))
+        ]
+        yield Columns(str(path), names, cells, stored=stored, stored_title=title, start=start)
+        start += len(frame)
+
+
+def _stored_frames(path: Path, rows: int | None) -> Iterator[Any]:
+    import pandas
+
+    parquet = optional("pyarrow.parquet")
     form = path.suffix.lower()[1:]
     try:
-        frame = pandas.read_feather(path) if form == "feather" else pandas.read_parquet(path, engine="pyarrow")
+        if form == "feather":
+            yield pandas.read_feather(path)
+        elif rows is None:
+            yield pandas.read_parquet(path, engine="pyarrow")
+        else:
+            with parquet.ParquetFile(path) as file:
+                empty = not file.metadata.num_rows
+                batches = [file.schema_arrow.empty_table()] if empty else file.iter_batches(rows)
+                yield from (batch.to_pandas() for batch in batches)
+    except InputError:
+        raise
     except Exception as error:  # pandas takes the file's own notes on its types as they are, so anything can be raised
         raise InputError(
             f"{path}: expected a complete {form} file; got one that cannot be read ({error}); write it again"
         ) from error
-    if 0 in frame.shape:
-        raise InputError(f"{path}: expected at least one row and one column; got shape {frame.shape}; check the file")
-    names = tuple(str(name) for name in frame.columns)
-    check_unique_names(names, str(path))
-    stored = None if isinstance(frame.index, pandas.RangeIndex) else tuple(str(name) for name in frame.index)
-    title = None if stored is None or frame.index.name is None else str(frame.index.name)
-    cells = [
-        _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing)) for j in range(len(names))
-    ]
-    return Columns(str(path), names, cells, stored=stored, stored_title=title)
 
 
 def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, optional, shown
-from rkhs._core.files import as_path, atomic_path
+from rkhs._core.files import as_path, atomic_file
 from rkhs.data.dataset import as_numbers, check_finite, check_size, check_unique_names
 from rkhs.data.text import csv_line, escape_formula
 
@@ -65,50 +67,91 @@ def write_codes(
     values = _check_codes(codes)
     rows = _names(row_names, values.shape[0], "row_names")
     columns = _names(column_names, values.shape[1], "column_names")
-    if extension == ".npy":
-        if rows is not None or columns is not None:
-            raise InputError(
-                "a npy file holds numbers only; got row_names or column_names; leave them out or write csv"
-            )
-        with atomic_path(target) as temporary:
-            np.save(temporary, values, allow_pickle=False)
-        return
-    columns = columns or [f"code{i}" for i in range(values.shape[1])]
-    if "" in columns:
-        raise InputError(f"`column_names` must not be empty; got {shown(columns)}; name every column")
-    check_unique_names(columns, "column_names")
-    title = row_title if row_title not in columns else None
-    if extension == ".parquet":
-        _write_parquet(target, values, rows, columns, title)
+    write_parts(target, [(values, rows)], columns, row_title)
+
+
+def write_parts(
+    path: str | os.PathLike[str],
+    parts: Iterable[tuple[np.ndarray, Sequence[str] | None]],
+    columns: Sequence[str] | None = None,
+    row_title: str | None = None,
+) -> tuple[int, int]:
+    """Write rows that come some at a time, each part with the names of its rows, and return how many they are."""
+    target = as_path(path)
+    written = _Written(parts)
+    if target.suffix.lower() == ".npy":
+        _write_numbers(target, written, columns)
+        return written.n, written.width
+    titles = [f"code{i}" for i in range(written.width)] if columns is None else list(columns)
+    if "" in titles:
+        raise InputError(f"`column_names` must not be empty; got {shown(titles)}; name every column")
+    check_unique_names(titles, "column_names")
+    title = row_title if row_title not in titles else None
+    if target.suffix.lower() == ".parquet":
+        _write_parquet(target, written, titles, title)
     else:
-        _write_named(target, values, rows, columns, title)
+        write_rows(target, _lines(written, titles, title))
+    return written.n, written.width
 
 
-def _write_named(path: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None) -> None:
-    lines = [columns, *values.tolist()]  # Python floats, whose text form reads back to the same bits, for float32 too
-    if rows is not None:
-        lines = [[name, *line] for name, line in zip([title or "", *rows], lines, strict=True)]
-    write_rows(path, lines)
+class _Written:
+    """Parts of a table, counted as they are written."""
+
+    def __init__(self, parts: Iterable[tuple[np.ndarray, Sequence[str] | None]]) -> None:
+        self._parts = iter(parts)
+        self._first = next(self._parts)
+        self.n, (_, self.width) = 0, self._first[0].shape
+        self.dtype, self.named = self._first[0].dtype, self._first[1] is not None
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, Sequence[str] | None]]:
+        for values, names in chain([self._first], self._parts):
+            self.n += len(values)
+            yield np.ascontiguousarray(values, dtype=self.dtype), names
+
+
+def _write_numbers(path: Path, written: _Written, columns: Sequence[str] | None) -> None:
+    """A .npy file; NumPy's own writer takes the last bytes of a full disk for written."""
+    if written.named or columns is not None:
+        raise InputError("a npy file holds numbers only; got row_names or column_names; leave them out or write csv")
+    with atomic_file(path) as handle:
+        _write_head(handle, written)
+        for values, _ in written:
+            handle.write(values.data if values.size else b"")
+        handle.seek(0)
+        _write_head(handle, written)  # with the number of rows, for which NumPy leaves blanks
+
+
+def _write_head(handle: BinaryIO, written: _Written) -> None:
+    descr = np.lib.format.dtype_to_descr(written.dtype)
+    shape = (written.n, written.width)
+    np.lib.format.write_array_header_1_0(handle, {"descr": descr, "fortran_order": False, "shape": shape})
+
+
+def _lines(written: _Written, columns: list[str], title: str | None) -> Iterator[Sequence[object]]:
+    yield [title or "", *columns] if written.named else columns
+    for values, names in written:  # Python floats, whose text form reads back to the same bits, for float32 too
+        rows = values.tolist()
+        yield from rows if names is None else ([name, *row] for name, row in zip(names, rows, strict=True))
 
 
 def write_rows(path: str | os.PathLike[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows of texts and numbers, titles first, as .xlsx or else as .csv: complete, or not at all."""
-    with atomic_path(path) as temporary:
+    with atomic_file(path) as handle:
         if os.fspath(path).lower().endswith(".xlsx"):
-            _write_sheet(temporary, [list(map(_in_sheet, row)) for row in rows])
+            _write_sheet(handle, [list(map(_in_sheet, row)) for row in rows])
         else:
-            with open(temporary, "w", encoding="utf-8", newline="") as handle:
-                handle.writelines(map(csv_line, rows))
+            for line in map(csv_line, rows):
+                handle.write(line.encode())
 
 
-def _write_sheet(path: Path, rows: list[list[object]]) -> None:
+def _write_sheet(handle: BinaryIO, rows: list[list[object]]) -> None:
     if len(rows) > _SHEET[0] or len(rows[0]) > _SHEET[1]:
         raise InputError(f"a sheet of .xlsx has {_SHEET[0]} rows and {_SHEET[1]} columns at most; write .csv")
     book = optional("openpyxl").Workbook(write_only=True)
     sheet = book.create_sheet()
     for row in rows:
         sheet.append(row)
-    book.save(path)
+    book.save(handle)
 
 
 def _in_sheet(cell: object) -> object:
@@ -146,13 +189,15 @@ def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[st
     return texts
 
 
-def _write_parquet(
-    target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None
-) -> None:
+def _write_parquet(target: Path, written: _Written, columns: list[str], title: str | None) -> None:
     import pandas
 
-    optional("pyarrow")
-    index = None if rows is None else pandas.Index(rows, dtype="str", name=title)
-    frame = pandas.DataFrame(values, columns=columns, index=index)
-    with atomic_path(target) as temporary:
-        frame.to_parquet(temporary, engine="pyarrow")
+    pa, parquet = optional("pyarrow"), optional("pyarrow.parquet")
+    with ExitStack() as stack:
+        handle, writer = stack.enter_context(atomic_file(target)), None
+        for values, names in written:
+            index = None if names is None else pandas.Index(names, dtype="str", name=title)
+            table = pa.Table.from_pandas(pandas.DataFrame(values, columns=columns, index=index))
+            if writer is None:
+                writer = stack.enter_context(parquet.ParquetWriter(handle, table.schema))
+            writer.write_table(table.replace_schema_metadata(writer.schema.metadata))

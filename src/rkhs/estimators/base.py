@@ -11,7 +11,7 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, _num_samples, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import (

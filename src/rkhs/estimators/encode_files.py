@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import Items, tile_rows, tiles
 from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, optional
-from rkhs._core.files import as_path, atomic_path
+from rkhs._core.files import as_path, atomic_file
 from rkhs._core.threads import within_limit
-from rkhs.engines import ArrayRows, Block, Rows, as_rows, make_engine, row_blocks
+from rkhs.engines import Block, Rows, as_rows, make_engine, row_blocks
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.options.arguments import EngineLike
-from rkhs.protocols import show
 
 _MANIFEST = "_rkhs.json"
 _SAMPLED = 1024  # rows that a fingerprint reads
@@ -49,8 +43,8 @@ def encode_to_parquet(
         placed = running.place(rows)
         for block, codes in zip(missing, running.map(_encode_block, missing, placed, model), strict=True):
             columns = {f"component{j}": codes[:, j] for j in range(codes.shape[1])}
-            with atomic_path(_file(place, block)) as temporary:
-                parquet.write_table(pa.table(columns), temporary)
+            with atomic_file(_file(place, block)) as handle:
+                parquet.write_table(pa.table(columns), handle)
     finally:
         if running is not engine:
             running.close()
@@ -88,8 +82,8 @@ def _check_manifest(folder: Path, task: str) -> None:
         )
     if any(folder.glob("*.parquet")):
         raise InputError(f"{str(folder)!r} holds parquet files of something else; choose another folder")
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps({"task": task}))
+    with atomic_file(path) as handle:
+        handle.write(json.dumps({"task": task}).encode())
 
 
 def _sample(rows: Rows) -> list[np.ndarray]:
@@ -111,37 +105,3 @@ def _fingerprint(*arrays: np.ndarray) -> str:
 
 def _encode_block(items: np.ndarray, block: Block, model: KernelEstimator) -> np.ndarray:
     return np.ascontiguousarray(model.transform(items))
-
-
-@within_limit
-def transform_file(
-    model: KernelEstimator,
-    source: Items | Rows | str | os.PathLike[str],
-    path: str | os.PathLike[str],
-    *,
-    progress: bool = False,
-    layer: int | None = None,
-) -> tuple[int, int]:
-    """Encode rows of a file, or of any size, into a ``.npy`` file, a tile at a time."""
-    if not os.fspath(path).lower().endswith(".npy"):
-        raise InputError(f"codes are streamed to .npy files; got {os.fspath(path)!r}. Name a .npy file")
-    check_is_fitted(model)
-    if model.kernel_.domain != "vectors":
-        raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
-    rows, options = as_rows(source), {} if layer is None else {"layer": layer}
-    n, step, clock = rows.shape[0], tile_rows(model.map_.width), time.perf_counter()
-    width = 0
-    # Written in order, not through a memory map: on a full disk a map ends the process without a word.
-    with atomic_path(path) as temporary, open(temporary, "wb") as handle:
-        for tile in tiles(n, step):
-            part = np.ascontiguousarray(model.transform(ArrayRows(rows.read(tile.start, tile.stop)), **options))
-            if tile.start == 0:
-                width = part.shape[1]
-                head = {"descr": np.lib.format.dtype_to_descr(part.dtype), "fortran_order": False, "shape": (n, width)}
-                np.lib.format.write_array_header_1_0(handle, head)
-            handle.write(part.data)
-            if progress:
-                show(f"{tile.stop} of {n} rows", time.perf_counter() - clock, tile.stop / n)
-    if progress:
-        sys.stderr.write("\n")
-    return n, width

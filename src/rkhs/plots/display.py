@@ -12,7 +12,7 @@ import numpy as np
 from rkhs._core.arrays import as_numpy, read_numbers
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, optional
-from rkhs._core.files import atomic_path
+from rkhs._core.files import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,8 +85,9 @@ def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) ->
         raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
     # Without a date and with a fixed salt for svg identifiers two runs can be compared byte by byte.
     metadata: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[extension]
-    with atomic_path(target) as temporary, pyplot().rc_context({"svg.hashsalt": "rkhs"}):
-        fig.savefig(temporary, dpi=dpi, bbox_inches="tight", facecolor="white", metadata=metadata)
+    look: dict[str, Any] = {"dpi": dpi, "bbox_inches": "tight", "facecolor": "white", "metadata": metadata}
+    with atomic_file(target) as handle, pyplot().rc_context({"svg.hashsalt": "rkhs"}):
+        fig.savefig(handle, format=extension[1:], **look)
 
 
 def colour_ends(values: np.ndarray) -> tuple[float, float, str]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import atomic_path
+from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
 from rkhs.reports.audit import audit, target_sentence
 from rkhs.reports.findings import diagnosis, rebuild
@@ -59,8 +59,8 @@ class Report:
         """
         if not str(path).lower().endswith((".html", ".htm")):
             raise InputError(f"path must end in .html; got {str(path)!r}; change the file name")
-        with atomic_path(path) as temporary:
-            temporary.write_bytes(self.html.encode("utf-8", errors="replace"))
+        with atomic_file(path) as handle:
+            handle.write(self.html.encode("utf-8", errors="replace"))
 
 
 @within_limit
