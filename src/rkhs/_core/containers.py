@@ -129,9 +129,7 @@ def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
     return _read(io.BytesIO(data), len(data), source, version)
 
 
-def _read(
-    handle: BinaryIO, size: int, source: str, version: tuple[int, int], digest: str | None = None
-) -> Container:
+def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int], digest: str | None = None) -> Container:
     """Header, places, checksum, and only then arrays: a wrong file takes no memory.
 
     What was read is checked at last: another process may write to the file, and the model is that of the checksums.

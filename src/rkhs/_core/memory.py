@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, availab
             f"{estimate.what} needs about {readable(estimate.n_bytes)} ({estimate.parts}); there are "
             f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {said}"
         )
+
+
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Turn what NumPy and torch raise without memory into an error that says what to do."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not (isinstance(error, MemoryError) or "not enough memory" in str(error) or "t allocate" in str(error)):
+            raise
+        raise InputError(
+            f"{name} needs more memory than the {readable(available_bytes())} there are ({error}); give fewer items or "
+            "columns, smaller items, such as graphs with fewer nodes, or dtype='float32'"
+        ) from error
 
 
 def _free() -> int | None:

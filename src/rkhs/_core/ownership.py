@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.config import BaseEstimator, Configurable, known_names
+from rkhs._core.memory import refusing
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
@@ -113,7 +114,8 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
         inner = _INSIDE in vars(self)  # a subclass calls the fit that it extends, and keeps what it has noted so far
         work = self._twin(fitted=inner or not anew)
         vars(work).update(mark)
-        found = fit(work, *args, **options)
+        with refusing(type(self).__name__):
+            found = fit(work, *args, **options)
         self.__dict__ = {name: value for name, value in vars(work).items() if inner or name != _INSIDE}
         return self if found is work else found
 

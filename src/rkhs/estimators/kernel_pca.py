@@ -227,13 +227,13 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def _announce(self, run: Run, kernel: Kernel, training: Training, *, parts: bool = False) -> None:
         """Say what the fit will take, and refuse what it cannot do with so many rows."""
         n, count, data = len(training), self.n_components, training.items
+        columns = data.shape[1] if isinstance(data, (Rows, Tensor)) and not training.gram else 0
         if isinstance(self.storage, Storage):
-            columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else 0
             codes, layers = count if isinstance(count, int) else self.storage.m, 2 - (parts or self.preimage != "ridge")
             return announce_features(run, self.storage, n, columns, columns, codes, layers=layers)
         if not isinstance(count, float) and count is not None:
             check_count(count, "n_components", at_most=n, why=" (the number of samples)")
-        return announce_blocked(run, kernel, n) if self.storage == "blocked" else run.announce_dense(n, 2.6)
+        return announce_blocked(run, kernel, n) if self.storage == "blocked" else run.announce_dense(n, 2.6, columns)
 
     def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
         """The components of the loss, and what is known of those of another than the square."""
