@@ -300,8 +300,8 @@ MISTAKES = (
     Mistake(
         "a sign: the farthest candidate is predicted",
         "estimators/io_regressor.py",
-        "return -self._finite(self._distances(U, candidates, diag))",
-        "return self._finite(self._distances(U, candidates, diag))",
+        "return -self._of_distances(X, candidates, diag, self._finite)",
+        "return self._of_distances(X, candidates, diag, self._finite)",
         ("estimators/test_io_regressor.py",),
     ),
     Mistake(
