@@ -20,6 +20,7 @@ __all__ = [
     "NotPositiveSemidefiniteWarning",
     "OutlierWarning",
     "OverfitWarning",
+    "RepeatWarning",
     "RkhsError",
     "RoundingWarning",
     "brief",
@@ -89,6 +90,10 @@ class OutlierWarning(UserWarning):
 
 class OverfitWarning(UserWarning):
     """The fitted model rebuilds its training items, and new ones hardly better than their mean does."""
+
+
+class RepeatWarning(UserWarning):
+    """Rows look like repeats of a measurement, so that errors of rows that are left out are too small."""
 
 
 class RoundingWarning(UserWarning):

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_folds, check_list, check_number, check_numbers
+from rkhs._core.copies import copies, warn_of_repeats
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
@@ -226,7 +227,10 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Mean held-out errors (gammas, regs, losses): on folds of the targets, or of rows left out in turn (None)."""
         weights = grids[0].weights
         if y is None:
-            first, _, w = merged_copies(training.groups if together is None else None, weights)
+            alike = copies([K for grid in grids for K in grid.grams], training.goal) if together is None else None
+            if alike is not None:
+                warn_of_repeats(grids[0].grams[0], training.goal, alike)
+            first, _, w = merged_copies(alike, weights)
             rows, w = first[w > 0.0], w[w > 0.0]
             _, number, mass = merged_copies(None if together is None else together[rows.cpu().numpy()], w)
             groups = None if together is None else number

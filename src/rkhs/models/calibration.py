@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.copies import copies
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 
@@ -31,9 +32,13 @@ _RATIOS = np.concatenate([[0.0], np.logspace(-6.0, 6.0, 97)])  # of the two part
 _LEAST_NOISE = 0.1  # of the mean squared residual
 
 
-def rows_at_least(coverage: float, n: int) -> int:
-    """``floor(alpha (n + 1))``: at least as many rows must be as strange as an output that a set holds."""
-    return math.floor(round((1.0 - coverage) * (n + 1), 9))
+def rows_at_least(coverage: float, n: int, different: int | None = None) -> int:
+    """``floor(alpha (n + 1))``: at least as many rows must be as strange as an output that a set holds.
+
+    Of rows with copies as many as stand for so many of the rows that differ.
+    """
+    m = n if different is None else different
+    return math.floor(round((1.0 - coverage) * (m + 1), 9)) * n // m
 
 
 def lengths(rows: np.ndarray, metric: np.ndarray | None = None) -> np.ndarray:
@@ -146,28 +151,38 @@ class NewItems:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """One inverse of a Gram matrix with its ridge, and the residual of each row left out; see the head of this file."""
+    """One inverse of a Gram matrix with its ridge, and the residual of each row left out; see the head of this file.
 
-    inverse: Tensor  # (n, n): A
-    residuals: Tensor  # (n, r): e
-    mean_shares: Tensor  # (n,): of the mean; zeros without one
+    A row is left out with its copies, which are one row of the matrix with a smaller ridge.
+    """
+
+    inverse: Tensor  # (m, m): A, of the rows that differ
+    first: Tensor  # (m,): their places
+    place: Tensor  # (n,): which of them each row is
+    left_out: Tensor  # (m, r): e
+    mean_shares: Tensor  # (m,): of the mean; zeros without one
     mean_values: Tensor  # (r,): what they make of the targets
     mean_variance: float
-    ridge: float
+    ridge: float  # of a new row
+    ridges: Tensor  # (m,)
     moments: Tensor  # (r, r): S
     log_determinant: float  # of the Gram matrix with its ridge and, where there is one, the mean
 
     @classmethod
     def of(cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool) -> Calibration:
         """Of the Gram matrix (n, n) and coordinates (n, r) of the targets; with a mean that is free."""
-        n = len(K)
-        if n < 3:
-            raise InputError(f"X must have at least 3 rows to leave each out in turn; got {n}")
-        K, U = K.double().clone(), U.double()
-        K.diagonal().add_(ridge)
+        n, (K, U) = len(K), (K.double(), U.double())
+        first, place, counts = torch.unique(torch.from_numpy(copies([K], U)), return_inverse=True, return_counts=True)
+        if len(first) < 3:
+            raise InputError(
+                f"X must have at least 3 different rows to leave each out in turn; got {len(first)} among {n}"
+            )
+        shares_of_copies = 1.0 / counts.double()
+        K, U, ridges = K[first][:, first], U[first], ridge * shares_of_copies
+        K.diagonal().add_(ridges)
         L = cholesky(K, name="the Gram matrix of the training items")[0]
         P, determinant = torch.cholesky_inverse(L), 2.0 * float(L.diagonal().log().sum())
-        shares, variance = P.new_zeros(n), 0.0
+        shares, variance = P.new_zeros(len(K)), 0.0
         if mean:
             column = P.sum(1)
             variance = 1.0 / float(column.sum())
@@ -175,20 +190,39 @@ class Calibration:
             P = P - column[:, None] * shares
             determinant -= math.log(variance)
         dual = P @ U
-        return cls(P, dual / P.diagonal()[:, None], shares, shares @ U, variance, ridge, U.mT @ dual, determinant)
+        left_out = dual / P.diagonal()[:, None]
+        of_new = ridge * float(shares_of_copies.mean())
+        return cls(
+            inverse=P,
+            first=first,
+            place=place,
+            left_out=left_out,
+            mean_shares=shares,
+            mean_values=shares @ U,
+            mean_variance=variance,
+            ridge=of_new,
+            ridges=ridges,
+            moments=U.mT @ dual,
+            log_determinant=determinant,
+        )
 
     @property
     def precision(self) -> Tensor:
         """``A_ii``, shape (n,)."""
-        return self.inverse.diagonal()
+        return self.inverse.diagonal()[self.place]
+
+    @property
+    def residuals(self) -> Tensor:
+        """``e``, shape (n, r)."""
+        return self.left_out[self.place]
 
     def new(self, K: Tensor, diagonal: Tensor) -> NewItems:
         """New items by their kernel values (m, n) with the training items and with themselves (m,)."""
-        K, diagonal = K.cpu().double(), diagonal.cpu().double()
+        K, diagonal = K.cpu().double()[:, self.first], diagonal.cpu().double()
         parts = K @ self.inverse
         variance = diagonal + (self.ridge + self.mean_variance) - (parts * K).sum(1) - 2.0 * (K @ self.mean_shares)
-        values = K @ (self.residuals * self.precision[:, None]) + self.mean_values
-        return NewItems(parts + self.mean_shares, variance.clamp_min(1e-12 * self.ridge), values)
+        values = K @ (self.left_out * self.inverse.diagonal()[:, None]) + self.mean_values
+        return NewItems((parts + self.mean_shares)[:, self.place], variance.clamp_min(1e-12 * self.ridge), values)
 
     def p_values(self, new: NewItems, counts: Tensor | None = None) -> np.ndarray:
         """How like the training items a new one is: at most ``alpha`` with probability ``alpha``; shape (m,).
@@ -196,16 +230,19 @@ class Calibration:
         ``counts`` (n,) says how many items each row stands for.
         """
         own = 1.0 / self.precision
-        many = torch.ones_like(own) if counts is None else counts
+        many = torch.full_like(own, len(self.first) / len(own)) if counts is None else counts
         stranger = (new.variance[:, None] + new.shares**2 * own <= own * _TIE).double()
         return np.asarray(((1.0 + stranger @ many) / (1.0 + many.sum())).numpy())
 
+    def needed(self, coverage: float) -> int:
+        """How many rows must be as strange as an output that a set holds."""
+        return rows_at_least(coverage, len(self.place), len(self.first))
+
     def interval(self, new: NewItems, coverage: float) -> np.ndarray:
         """Ends (m, 2), less the value, of the smallest interval that holds the exact set of one output."""
-        m, n = new.shares.shape
-        needed = rows_at_least(coverage, n)
+        needed = self.needed(coverage)
         if needed < 1:
-            return np.array([[-np.inf, np.inf]]).repeat(m, 0)
+            return np.array([[-np.inf, np.inf]]).repeat(len(new.shares), 0)
         values = new.values.numpy()
         lower, upper = (np.sort(part - values, 1) for part in self.row_ends(new))
         ends = _first_with(lower, upper, needed), -_first_with(-upper[:, ::-1], -lower[:, ::-1], needed)
@@ -228,7 +265,7 @@ class Calibration:
     def ball(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,), in coordinates, of balls around the values that hold the exact sets."""
         sizes = torch.linalg.vector_norm(self.residuals, dim=1)
-        return _outermost(new.shares.abs() * sizes + self._radii(new), coverage)
+        return _outermost(new.shares.abs() * sizes + self._radii(new), self.needed(coverage))
 
     def ellipsoid(self, new: NewItems, coverage: float) -> np.ndarray:
         """The same in the metric of ``S^-1``: of ellipsoids that hold the exact sets of the lengths in it."""
@@ -239,7 +276,7 @@ class Calibration:
         beside = (d * sizes + b * b) / (own - sizes).clamp_min(1e-12 * own)
         off_line = ((d * sizes + 2.0 * b * b) * sizes >= own * b * b) & (len(self.moments) > 1)
         reach = torch.where(off_line, beside, along)
-        return _outermost(reach.sqrt(), coverage)
+        return _outermost(reach.sqrt(), self.needed(coverage))
 
     def band(self, residuals: np.ndarray, new: NewItems, coverage: float) -> np.ndarray:
         """Half widths (m, q) of boxes that hold all outputs at once, for residuals (n, q) in their units."""
@@ -249,7 +286,7 @@ class Calibration:
         w = min(1.0, _SHRINKING / n)
         scales = np.sqrt((1.0 - w) * others + w * others.mean(1, keepdims=True))
         scores = (np.abs(residuals) / np.maximum(scales, 1e-300)).max(1) * np.sqrt(self.precision.numpy())
-        place = conformal_rank(coverage, n)
+        place = n + 1 - self.needed(coverage)
         q = np.inf if place > n else np.sort(scores)[place - 1]
         whole = squares.mean(0)
         scale = np.sqrt((1.0 - w) * whole + w * whole.mean())
@@ -260,11 +297,11 @@ class Calibration:
         sizes = (self.residuals**2).sum(1)
         moved = 2.0 * new.shares[row][:, None] * (self.residuals @ (E.double() - new.values[row]).mT)
         alike = squares.double() + moved <= (sizes * self.precision * new.variance[row])[:, None] * _TIE
-        return np.asarray((alike.sum(0) >= rows_at_least(coverage, len(sizes))).numpy())
+        return np.asarray((alike.sum(0) >= self.needed(coverage)).numpy())
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
         """Predictive variances (m, q): a part of the posterior variance and a constant, by left-out likelihood."""
-        own = (1.0 / self.precision).numpy() - self.ridge
+        own = (1.0 / self.precision - self.ridges[self.place]).numpy()
         new_part = new.variance.numpy() - self.ridge
         found = np.empty((len(new_part), residuals.shape[1]))
         for j, e in enumerate(residuals.T):
@@ -283,10 +320,9 @@ class Calibration:
         return sizes * (self.precision * new.variance[:, None] + new.shares**2).sqrt()
 
 
-def _outermost(reach: Tensor, coverage: float) -> np.ndarray:
-    """The radius within which the points of enough rows are, of how far each row (m, n) reaches."""
+def _outermost(reach: Tensor, needed: int) -> np.ndarray:
+    """The radius within which the points of so many rows are, of how far each row (m, n) reaches."""
     m, n = reach.shape
-    needed = rows_at_least(coverage, n)
     if needed < 1:
         return np.full(m, np.inf)
     return np.asarray(np.partition(reach.numpy(), n - needed, axis=1)[:, n - needed])

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch import Tensor
 
-from rkhs.models.calibration import rows_at_least
-
 if TYPE_CHECKING:
     from rkhs.models.calibration import Calibration, NewItems
 
@@ -28,10 +26,9 @@ Setting = tuple["Calibration", "NewItems"]
 
 def chosen_interval(settings: Sequence[Setting], coverage: float) -> np.ndarray:
     """Ends (m, 2) of the smallest intervals that hold the exact sets of one output; infinite where none is left out."""
-    m, n = settings[0][1].shares.shape
-    needed = rows_at_least(coverage, n)
+    needed = settings[0][0].needed(coverage)
     if needed < 1:
-        return np.array([[-np.inf, np.inf]]).repeat(m, 0)
+        return np.array([[-np.inf, np.inf]]).repeat(len(settings[0][1].shares), 0)
     ends = [machine.row_ends(new) for machine, new in settings]
     lower, upper = (np.stack(part, 1) for part in zip(*ends, strict=True))  # (m, s, n)
     parts = [(*machine.unlikelihood(new), new.values[:, 0]) for machine, new in settings]

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items, as_tensor
 from rkhs._core.checks import check_gram
+from rkhs._core.copies import copies, same_items
 from rkhs._core.stored import check_shape
 from rkhs.models.calibration import Calibration, NewItems, rows_at_least
 from rkhs.models.kept import GramModel, GramOf
-from rkhs.spaces.features.base import same_items
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,7 @@ class NoveltyModel(GramModel):
         """Gram matrix of the items that differ, their places, and how many items each of them stands for."""
         like = np.zeros(1)
         K = GramOf(self.kernel, self.map.kept, like)() if self.gram is None else as_tensor(self.gram).double()
-        first = same_items(K, K.diagonal(), K.diagonal()).double().argmax(1)
-        places, counts = torch.unique(first, return_counts=True)
+        places, counts = torch.unique(torch.from_numpy(copies([K])), return_counts=True)
         return K[places][:, places], places, counts.double()
 
     @cached_property

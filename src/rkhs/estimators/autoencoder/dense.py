@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
+from rkhs._core.copies import copies
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning, some_rows
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
@@ -70,6 +71,13 @@ class OpenedItems:
     cut: Tensor | None  # (n, n): ``K``, for choices on parts of it where items rebuild their own features
     largest: float  # of ``k(x, x)``
 
+    @property
+    def copies(self) -> np.ndarray:
+        """A number for each item, shape (n,): one for copies with equal targets."""
+        gram = self.gram if self.gram is not None else self.cut
+        F = self.factor.matrix
+        return copies([F @ F.mT if gram is None else gram], self.target)
+
     def priced(self, reg: float) -> Factor | LinearFactor:
         """Coordinates of the codes, with columns for a free linear part in units of its price."""
         return self.factor if self.linear is None else LinearFactor(self.factor, self.linear * linear_unit(reg))
@@ -88,7 +96,7 @@ class OpenedItems:
         start = _layers_of(previous, settings, run, n) or _layers_of(choice.start, settings, run, n)
         if settings.loss.automatic:
             plain = _solve_layers(replace(settings, loss=Squared()), self, start, run)
-            settings, start = _with_loss_parameter(settings, plain, U, weights, self.training.groups), plain.layers
+            settings, start = _with_loss_parameter(settings, plain, U, weights, self.copies), plain.layers
         if settings.shortcut and (start is None or math.inf in settings.reg):
             opened, found = self._with_depth(settings, start, run)
         else:

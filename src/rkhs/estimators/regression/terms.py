@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
+from rkhs._core.copies import copies, warn_of_repeats
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
@@ -69,6 +70,11 @@ class Regression:
         return [None if term.operator is None else tensor_like(term.operator, self.targets) for term in terms]
 
     @property
+    def copies(self) -> np.ndarray:
+        """A number for each item, shape (n,): one for copies with equal targets, which are one of more weight."""
+        return copies(self.grams, self.targets)
+
+    @property
     def largest(self) -> float:
         """Largest ``k_t(x, x)``."""
         return max(float(K.diagonal().max()) for K in self.grams)
@@ -81,7 +87,7 @@ class Regression:
         K = effective_gram(self.grams, self.operators, U, self.training.weights)
         output = self.output if center and isinstance(self.output, Euclidean) else None
         training = self.training
-        size, shift = typical_residual(K, U, reg, training.weights, training.groups, center=output is not None)
+        size, shift = typical_residual(K, U, reg, training.weights, self.copies, center=output is not None)
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
@@ -102,7 +108,9 @@ class Regression:
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         own = rows.cpu().numpy()
-        groups, together = (None, together[own]) if together is not None else (self.training.groups[own], None)
+        groups, together = (copies([K], U), None) if together is None else (None, together[own])
+        if groups is not None:
+            warn_of_repeats(K, U, groups)
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, together)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))

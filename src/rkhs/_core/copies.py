@@ -1,0 +1,99 @@
+"""Items that a kernel cannot tell apart, and items as near to each other as repeats of a measurement are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tile_rows, tiles
+from rkhs._core.errors import RepeatWarning, warn
+
+_SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
+_SAME_TARGETS = 1e-6  # the same of targets, a distance relative to their range
+_GAP = 3.0  # distances within groups of repeats are smaller than those between by this factor
+_LEAST_GROUPS, _LEAST_SHARE, _MOST_ROWS = 5, 0.1, 20  # groups, rows in groups, and mean size of a group, of repeats
+_ALIKE = 0.5  # variance of the targets within groups of repeats, relative to that of all
+
+
+def same_items(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Whether ``k(x, x) + k(y, y) - 2 k(x, y)`` is zero up to rounding, for items of rows and of columns."""
+    norms = rows[:, None] + columns
+    return norms - 2.0 * K <= max(_SAME, 16.0 * float(torch.finfo(K.dtype).eps)) * norms
+
+
+def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray:
+    """Number the items (n,): that of the first one that no kernel tells apart and whose targets (n, q) are equal."""
+    n = len(grams[0])
+    places = torch.arange(n, device=grams[0].device)
+    found = torch.cat([_alike(grams, targets, places[tile]).argmax(1) for tile in tiles(n, tile_rows(n))])
+    for i in (found[found] != found).nonzero()[:, 0]:  # near the limit: alike one that is itself no first one
+        alike = _alike(grams, targets, i[None])[0] & (found == places).to(torch.uint8)
+        found[i] = alike.argmax() if bool(alike[:i].any()) else i
+    return found.cpu().numpy()
+
+
+def _alike(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Tensor:
+    """Which items (b, n) some are copies of, as 0 and 1."""
+    same = torch.stack([same_items(K[rows], K.diagonal()[rows], K.diagonal()) for K in grams]).all(0)
+    same[torch.arange(len(rows)), rows] = True
+    some = (same.sum(1) > 1).nonzero()[:, 0]
+    if targets is not None and len(some):
+        bound = torch.finfo(targets.dtype).max
+        lowest, highest = (targets.nan_to_num(nan=end).aminmax(dim=0)[k] for k, end in enumerate((bound, -bound)))
+        apart = torch.cdist(*(Y.nan_to_num(nan=bound) for Y in (targets[rows[some]], targets)), p=torch.inf)
+        same[some] &= apart <= _SAME_TARGETS * float((highest - lowest).clamp_min(0.0).max())
+    return same.to(torch.uint8)
+
+
+def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
+    """Number the groups (n,) of items much nearer to each other than to all others, with like targets; None: no such.
+
+    Single linkage in the distance of the kernel. Repeats of a measurement make many small groups with a gap between the
+    distances within and between them.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    d = K.diagonal()
+    D = (d[:, None] + d - 2.0 * K).cpu().numpy().astype(np.float64)
+    floor = max(_SAME, 16.0 * float(torch.finfo(K.dtype).eps)) * float(d.mean())
+    tree = linkage(squareform(np.sqrt(D.clip(floor)), checks=False), "single")
+    n, heights = len(K), tree[:, 2]
+    ratios = heights[1:] / heights[:-1]
+    for place in np.flatnonzero(ratios >= _GAP):
+        groups = fcluster(tree, heights[place], "distance")
+        sizes = np.bincount(groups)
+        many = sizes[sizes > 1]
+        if len(many) >= _LEAST_GROUPS and _LEAST_SHARE * n <= many.sum() <= _MOST_ROWS * len(many):
+            inside = sizes[groups] > 1
+            if _within(targets.cpu().numpy()[inside], groups[inside]) < _ALIKE * float(targets.var(0).sum()):
+                return groups
+    return None
+
+
+def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
+    """Warn where items that are no copies of others, which have one number, look like repeats of measurements."""
+    first = torch.from_numpy(np.unique(numbers)).to(K.device)
+    groups = repeats(K[first][:, first], targets[first]) if len(first) > _LEAST_GROUPS else None
+    if groups is None:
+        return
+    sizes = np.bincount(groups)
+    many = sizes[sizes > 1]
+    warn(
+        f"{many.sum()} of {len(first)} different rows look like repeats of {len(many)} items: they are nearer to each "
+        f"other than to all other rows by a factor of {_GAP:.0f}, with like targets. A row that is left out is then "
+        "predicted from its repeats, and errors and sets are too small for new items: pass groups=, one label an item",
+        RepeatWarning,
+    )
+
+
+def _within(targets: np.ndarray, groups: np.ndarray) -> float:
+    """Variance (sum over columns) of targets within their groups."""
+    _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(sizes), targets.shape[1]))
+    np.add.at(sums, number, targets)
+    missed = targets - (sums / sizes[:, None])[number]
+    return float((missed**2).sum() / (len(targets) - len(sizes)))
