@@ -141,14 +141,22 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         ) from None
 
 
-def check_folds(cv: Any, n: int, y: Any = None, seed: Any = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
+def check_folds(
+    cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows.
+
+    Such folds keep rows of one number in ``together`` (n,) on one side.
+    """
     from sklearn.model_selection import KFold, check_cv
 
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
     if isinstance(cv, numbers.Integral):
-        folds = check_count(cv, "cv", at_least=2, at_most=n, why=f" (n_samples={n})")
-        cv = KFold(folds, shuffle=True, random_state=check_seed(seed))  # files are often sorted
+        different, place = np.unique(np.arange(n) if together is None else together, return_inverse=True)
+        why = f" (n_samples={n})" if len(different) == n else f", the rows that differ (n_samples={n})"
+        folds = check_count(cv, "cv", at_least=2, at_most=len(different), why=why)
+        pairs = KFold(folds, shuffle=True, random_state=check_seed(seed)).split(different)  # files are often sorted
+        return [(np.flatnonzero(np.isin(place, train)), np.flatnonzero(np.isin(place, test))) for train, test in pairs]
     try:
         parts = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(np.zeros((n, 1)), y)]
     except (TypeError, ValueError, AttributeError) as error:

@@ -56,7 +56,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
         estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
         codes = estimator.fit(data.items).codes_
         classes = np.array(y[known].tolist())
-        together = _copies(data) if args.groups is None else values_beside(args, args.groups, "--groups", data)
+        together = _copies(estimator, data, y) if args.groups is None else values_beside(args, args.groups, "--groups", data)
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = SmoothClassifier().fit(codes[known], classes)
     facts = {
@@ -107,14 +107,18 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     return counts
 
 
-def _copies(data: Dataset) -> np.ndarray:
-    """A number for each row; copies of a row have the number of the first."""
+def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
+    """A number for each row: copies, which the kernel cannot tell apart, have the number of the first."""
     import numpy as np
+    import torch
 
-    if data.kind not in ("vectors", "table", "molecules", "curves"):
-        return np.arange(data.n_samples)
-    seen: dict[tuple[Any, ...], int] = {}
-    return np.array([seen.setdefault(tuple(row), len(seen)) for row in data.X.tolist()])
+    from rkhs._core.copies import copies, warn_of_repeats
+
+    K = estimator.kernel_._gram(estimator._read_new(data.items))
+    numbers = copies([K])
+    classes = np.unique(y.astype(str), return_inverse=True)[1]
+    warn_of_repeats(K, torch.eye(classes.max() + 1)[torch.from_numpy(classes)], numbers)
+    return numbers
 
 
 def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> dict[str, float]:

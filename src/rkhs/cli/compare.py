@@ -13,7 +13,7 @@ from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, flags_in, refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import tell
-from rkhs.cli.targets import read_targets, read_with_values
+from rkhs.cli.targets import beside_groups, read_targets, read_with_values, values_beside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,10 +47,11 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --gram  the input is a Gram matrix of the items{MIXED}{DROP}
 --n-components N [10]  numbers in the code of a row (default %(default)s)
 --splits N [5]  number of random splits, each with a quarter of the rows held out (default %(default)s)
+--groups COLUMN  column that says which rows belong together, such as those of one person: a split does not part them
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
 --seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
-_OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel")
+_OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     if args.target is None and args.targets is None:
         raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
     refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model; got it with a target; leave it out")
+    args = beside_groups(args)
     data, y = _read(args)
+    groups = None if args.groups is None else values_beside(args, args.groups, "--groups", data)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
     from rkhs.evaluation import compare_codes
 
@@ -83,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
             kernel="auto" if kind == "gram" else kernel,
             n_splits=args.splits,
             n_labels=args.few_labels,
+            groups=groups,
             at_most=args.at_most,
             seed=args.seed,
             progress=sys.stderr.isatty(),

@@ -95,15 +95,21 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
     """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
     import numpy as np
     from sklearn.base import clone
-    from sklearn.model_selection import KFold, check_cv
 
-    if model.model_.leaves_out and data.kind != "gram" and len(Y) > 2:
-        return _far(_norms(model.model_.in_units(model.model_.calibrated().residuals)))
-    residuals, cv = np.empty(len(Y)), min(_FOLDS, len(Y)) if isinstance(model.cv, str) else model.cv
+    from rkhs._core.checks import check_folds
+    from rkhs._core.copies import copies
+
+    machine = model.model_
+    alike = copies(machine.kernel.grams(model.estimator_._read_new(data.items)))
+    different = len(np.unique(alike))
+    if machine.leaves_out and data.kind != "gram" and different > 2:
+        return _far(_norms(machine.in_units(machine.calibrated().residuals)))
+    residuals, cv = np.zeros(len(Y)), min(_FOLDS, different) if isinstance(model.cv, str) else model.cv
+    if different < 3:  # the others would be of one kind
+        return _far(residuals)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
-        folds = KFold(cv, shuffle=True, random_state=model.random_state) if isinstance(cv, int) else check_cv(cv)
-        for train, test in folds.split(np.zeros((len(Y), 1))):
+        for train, test in check_folds(cv, len(Y), None, model.random_state, alike):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = _norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
     return _far(residuals)

@@ -140,10 +140,9 @@ def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
     name = args.groups
     if name is None:
         return args
-    if name in (*named_columns(args.predict), *named_columns(args.columns)):
-        raise InputError(
-            f"--groups must name a column beside those of --predict and --columns; got {name}; name another"
-        )
+    flag, wanted = ("--predict", args.predict) if hasattr(args, "predict") else ("--target", args.target)
+    if name in (*named_columns(wanted), *named_columns(args.columns)):
+        raise InputError(f"--groups must name a column other than those of {flag} and --columns; got {name}")
     read_column_of(args, name, "--groups")
     return without_columns(args, name)
 

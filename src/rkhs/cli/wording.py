@@ -20,6 +20,7 @@ FLAGS = {
     "diag": ("--diag", "VALUE"),
     "expected_sha256": ("--sha256", "DIGITS"),
     "gram": ("--gram", ""),
+    "groups": ("--groups", "COLUMN"),
     "layer": ("--layer", "L"),
     "n_best": ("--n-best", "K"),
     "n_bits": ("--bits", "N"),
@@ -42,7 +43,6 @@ _PHRASES = {
     "columns='scaled'": "--scale-columns yes",
     'gram="cross"': "rkhs transform with a model",
     "gram=False": "no --gram",
-    "groups must": "--groups must",
     "header=False": "--header no",
     "header=True": "--header yes",
     "kernel='precomputed'": "--gram",
@@ -58,9 +58,9 @@ _QUOTED = r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # what the u
 _CALL = r"[A-Za-z_][\w.]*\((?:[^()]|\([^()]*\))*\)"  # Gaussian(gamma=1.0) reads the same on the command line
 _VALUE = rf"""\[[^\]]*\]|'[^']*'|"[^"]*"|{_CALL}|[\w.+-]*\w"""
 _PATTERN = re.compile(
-    rf"(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})|(?P<left>{_QUOTED}|--set \S+)"
+    rf"(?<![\w-])(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})|(?P<left>{_QUOTED}|--set \S+)"
     rf"|`(?P<ticked>\w+)`|(?<![\w.-])(?P<name>[a-z]\w*)=(?P<value>{_VALUE})?|(?P<call>{_CALL})"
-    rf"|(?<![\w.-])(?P<bare>{'|'.join(name for name in FLAGS if '_' in name)})(?!\w)"
+    rf"|(?<![\w.-])(?P<bare>{'|'.join(name for name in FLAGS if '_' in name)}|groups(?= must))(?!\w)"
 )
 
 

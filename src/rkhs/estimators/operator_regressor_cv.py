@@ -226,10 +226,12 @@ class OperatorKernelRegressorCV(VectorRegressor):
     def _compare(self, grids: list[MachineGrid], training: Training, y: Any, together: Any) -> np.ndarray:
         """Mean held-out errors (gammas, regs, losses): on folds of the targets, or of rows left out in turn (None)."""
         weights = grids[0].weights
-        if y is None:
-            alike = copies([K for grid in grids for K in grid.grams], training.goal) if together is None else None
-            if alike is not None:
+        alike = None
+        if together is None:
+            alike = copies([K for grid in grids for K in grid.grams], training.goal)
+            if isinstance(self.cv, (str, int)):
                 warn_of_repeats(grids[0].grams[0], training.goal, alike)
+        if y is None:
             first, _, w = merged_copies(alike, weights)
             rows, w = first[w > 0.0], w[w > 0.0]
             _, number, mass = merged_copies(None if together is None else together[rows.cpu().numpy()], w)
@@ -237,14 +239,15 @@ class OperatorKernelRegressorCV(VectorRegressor):
             errors = [self._finite(grid.left_out_errors(rows, w, groups)) for grid in grids]
             shares = mass.cpu().numpy()
         else:
-            folds = self._folds(y, weights)
+            folds = self._folds(y, weights, alike)
             errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
         self.cv_errors_ = np.stack(errors)
         return self.cv_errors_ @ (shares / shares.sum())
 
-    def _folds(self, y: Any, weights: Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
-        asked = min(FOLDS, len(weights)) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
-        folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state)
+    def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+        different = len(weights) if alike is None else len(np.unique(alike))
+        asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
+        folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state, alike)
         for number, (train, _) in enumerate(folds):
             if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
                 raise InputError(

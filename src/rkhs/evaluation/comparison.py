@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
@@ -21,8 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import resample
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, read_values
 from rkhs._core.checks import check_choice, check_count
+from rkhs._core.copies import copies, warn_of_repeats
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelAutoencoder, KernelPCA
@@ -136,6 +138,7 @@ def compare_codes(
     kernel: Any = "auto",
     n_splits: int = 5,
     n_labels: int | None = None,
+    groups: Any = None,
     at_most: int = 2000,
     seed: int = 0,
     progress: bool = False,
@@ -165,6 +168,10 @@ def compare_codes(
     n_labels : int, optional
         Rows of a split whose ``y`` the learners see, with the class shares of all rows; None: of all training rows.
         Codes are made from all of them in any case.
+    groups : array of shape (n,), optional
+        Labels of rows that belong together, such as the measurements of one person: they are on one side of a split.
+        None: copies are, rows that the standardised columns, or the Gram matrix, cannot tell apart and whose targets
+        are equal; where rows look like repeats of measurements, a warning says so.
     at_most : int, default=2000
         Rows that are used, drawn at random, for the learners take cubic time.
     seed : int, default=0
@@ -193,10 +200,15 @@ def compare_codes(
     """
     check_choice(kind, "kind", ("table", "mixed", "fingerprints", "series", "gram"))
     count, n_splits = check_count(n_components, "n_components"), check_count(n_splits, "n_splits", at_least=2)
-    items, targets, known, classes = _read(X, y, kind, check_count(at_most, "at_most", at_least=20), seed)
+    labels = None if groups is None else read_values(groups, "groups")
+    if labels is not None and labels.shape != (len(y),):
+        raise InputError(f"groups must have shape {(len(y),)}, one label a row of X; got {labels.shape}")
+    rows = check_count(at_most, "at_most", at_least=20)
+    items, targets, known, classes, chosen = _read(X, y, kind, rows, seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
-    splits = list(_splits(targets, known, classes, n_splits, n_labels, seed))
+    together = _copies(items, targets, known, kind) if labels is None else labels[chosen][known]
+    splits = list(_splits(targets, known, together, classes, n_splits, n_labels, seed))
     hidden = np.setdiff1d(np.arange(len(items)), known)
     scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
@@ -232,13 +244,21 @@ def compare_codes(
 
 
 def _splits(
-    targets: np.ndarray, known: np.ndarray, classes: bool, n_splits: int, n_labels: int | None, seed: int
+    targets: np.ndarray,
+    known: np.ndarray,
+    together: np.ndarray,
+    classes: bool,
+    n_splits: int,
+    n_labels: int | None,
+    seed: int,
 ) -> Iterator[Split]:
-    """Rows of each split: without a target for the learners, with one, and to be predicted."""
+    """Rows of each split: without a target for the learners, with one, and to be predicted; some stay together."""
     most = len(known) if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
     cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(n_splits, test_size=_TEST, random_state=seed)
+    _, first, place = np.unique(together, return_index=True, return_inverse=True)
     try:
-        pairs = [(known[train], known[test]) for train, test in cut.split(known, targets[known])]
+        drawn = cut.split(first, targets[known][first])
+        pairs = [tuple(known[np.concatenate([np.flatnonzero(place == i) for i in part])] for part in two) for two in drawn]
     except ValueError as error:
         raise InputError(f"y must have at least two rows of each class; {error}") from None
     for number, (train, test) in enumerate(pairs):
@@ -247,6 +267,20 @@ def _splits(
             shares = targets[train] if classes else None
             labelled = resample(train, replace=False, n_samples=most, stratify=shares, random_state=seed + number)
         yield np.setdiff1d(train, labelled), labelled, test
+
+
+def _copies(items: Rows, targets: np.ndarray, known: np.ndarray, kind: str) -> np.ndarray:
+    """A number for each row with a target: one for copies."""
+    if kind == "gram":
+        K = items[np.ix_(known, known)]
+    else:
+        rows = FilledTable().fit_transform(items[known]) if kind == "mixed" else items[known]
+        rows = StandardScaler().fit_transform(rows) if kind in ("table", "mixed") else rows - rows.mean(0)
+        K = rows @ rows.T
+    gram, values = torch.from_numpy(np.ascontiguousarray(K)), torch.from_numpy(targets[known].astype(np.float64))
+    numbers = copies([gram], values[:, None])
+    warn_of_repeats(gram, values[:, None], numbers)
+    return numbers
 
 
 def _sizes(splits: Sequence[Split], used: int, known: int) -> Sizes:
@@ -281,8 +315,8 @@ def split_share(n_splits: int) -> float:
     return math.sqrt(1.0 / n_splits + _TEST / (1.0 - _TEST))
 
 
-def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool]:
-    """Items, targets, the numbers of the rows whose target is known, and whether targets are classes."""
+def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool, np.ndarray]:
+    """Items, targets, numbers of the rows whose target is known, whether targets are classes, and rows used."""
     import pandas
 
     items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
@@ -292,6 +326,7 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
     if len(known) < 20:
         raise InputError(f"y must be known in at least 20 rows to compare on; got {len(known)} of {len(items)}")
     targets, classes = _coded(targets, known)
+    chosen = np.arange(len(items))
     if len(items) > at_most:
         draw = np.random.default_rng(seed)
         first = known if len(known) <= at_most else draw.choice(known, at_most, replace=False)
@@ -300,7 +335,7 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
         chosen = np.sort(np.concatenate([first, rest]))
         items = items[np.ix_(chosen, chosen)] if kind == "gram" else items[chosen]
         targets, known = targets[chosen], np.flatnonzero(np.isin(chosen, first))
-    return items, targets, known, classes
+    return items, targets, known, classes, chosen
 
 
 def _check(items: np.ndarray, targets: np.ndarray, kind: str) -> None:
