@@ -1,9 +1,10 @@
 """The library's own errors and warnings, one typed class for each kind of trouble."""
 
+import difflib
 import importlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = [
     "warn",
 ]
 
+_NEAR = 0.75  # share of letters in common of names that are taken for each other
 _EXTRAS = {
     **{"rdkit": "chem", "networkx": "graphs", "pyarrow": "tables", "openpyxl": "tables", "matplotlib": "plots"},
     **{"dask": "cluster", "distributed": "cluster", "onnx": "onnx", "skops": "skops"},
@@ -146,6 +148,17 @@ def in_range(owner: object) -> Iterator[None]:
         raise InputError(
             f"{owner!r} has a number that single precision cannot hold; pass data in double precision, or rescale them"
         ) from error
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that differs from another by a slip or two, without regard to case and dashes; None if none."""
+
+    def plain(text: str) -> str:
+        return text.lower().replace("_", "-").strip("-")
+
+    spelled = {plain(each): each for each in known}
+    near = difflib.get_close_matches(plain(name), spelled, 1, _NEAR)
+    return spelled[near[0]] if near else None
 
 
 def optional(module: str) -> Any:

@@ -6,7 +6,6 @@ The text is parsed by Python's grammar and rebuilt from a fixed table of classes
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import inspect
 from contextlib import suppress
@@ -14,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rkhs._core.config import Configurable, is_concrete
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, nearest, shown
 
 _PACKAGES = ("kernels", "constraints", "losses", "features", "solvers", "augment", "engines")
 _MAX_LENGTH = 2000
@@ -131,8 +130,8 @@ def _find(name: str, what: str) -> Any:
     is_kernel = what == "--kernel"
     kernels = [key for key, make in known.items() if not isinstance(make, type) or issubclass(make, Kernel)]
     offered = kernels if is_kernel else sorted(known)
-    near = difflib.get_close_matches(_key(name), offered, 1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(offered))}"
+    near = nearest(_key(name), offered)
+    hint = f"did you mean {near}?" if near else f"known are {', '.join(sorted(offered))}"
     own = ". For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
     kind = "a kernel" if is_kernel else "a kernel or another object"
     raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{own}")

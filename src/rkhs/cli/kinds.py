@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
-from rkhs.cli.parser import nearest
+from rkhs.cli.parser import hint
 from rkhs.data.formats import PRINTS, is_table
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def find_estimator(name: str) -> type:
     for each, cls in table.items():
         if each.lower() == wanted:
             return cls
-    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}{nearest(name, table)}")
+    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}{hint(name, table)}")
 
 
 def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> Non
         flag = "; it belongs to the robust fit: rkhs fit --robust --trim T" if unknown[0] == "trim" else ""
         raise InputError(
             f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, names))}"
-            f"{flag or nearest(unknown[0], names)}"
+            f"{flag or hint(unknown[0], names)}"
         )
 
 

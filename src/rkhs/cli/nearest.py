@@ -60,8 +60,9 @@ def run(args: argparse.Namespace) -> int:
         reader: Any = SimpleNamespace(kernel_=kernel, **width)
         data = read_new(args, known, reader)
         found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
-    rows = _rows(data, known, _SIMILARITIES.get(type(kernel).__name__, "distance"), *found)
-    said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by {kernel!r}"
+    measure = _SIMILARITIES.get(type(kernel).__name__, "distance")
+    rows = _rows(data, known, measure, *found)
+    said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by the {measure} of {kernel!r}"
     give_rows(args.output, rows)
     if args.output is None:
         print(f"rkhs: note: {said}", file=sys.stderr)

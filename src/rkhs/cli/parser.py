@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
+
+from rkhs._core.errors import nearest
+
+_RENAMED = {"evaluate": "compare"}
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Say the known name that is nearest to another."""
-    plain = {each.lower().replace("_", "-"): each for each in known}
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), plain, 1)
-    return f"; did you mean {plain[near[0]]!r}?" if near else ""
+def hint(name: str, known: Iterable[str]) -> str:
+    """Say which known name may be meant by another."""
+    near = nearest(name, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def all_flags(parser: argparse.ArgumentParser) -> list[str]:
@@ -23,17 +26,36 @@ def all_flags(parser: argparse.ArgumentParser) -> list[str]:
 class CommandParser(argparse.ArgumentParser):
     """A parser that names the nearest flag, command or choice when it meets an unknown one."""
 
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, then how the command is used."""
+        sys.stderr.write(f"{self.prog}: error: {message}\n")
+        self.print_usage(sys.stderr)
+        self.exit(2)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse, and refuse flags that are not known: the parser of a command knows its own, that of rkhs does not."""
         found, extra = super().parse_known_args(args, namespace)
         if extra:
             flag = next((word.partition("=")[0] for word in extra if word.startswith("-")), "")
-            self.error(f"unrecognized arguments: {' '.join(extra)}{nearest(flag, all_flags(self)) if flag else ''}")
+            self.error(f"unrecognized arguments: {' '.join(extra)}{self._hint(flag) if flag else ''}")
         return found, extra
+
+    def _hint(self, flag: str) -> str:
+        """Say which flag may be meant, or which parameter of an estimator where ``--set`` takes it."""
+        flags = all_flags(self)
+        found = hint(flag, flags)
+        if found or "--set" not in flags:
+            return found
+        import rkhs.estimators  # noqa: F401
+        from rkhs.cli.wording import parameters
+
+        near = nearest(flag, parameters())
+        return f"; did you mean '--set {near}=...'?" if near else ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices: Sequence[Any] | None = None if action.choices is None else list(action.choices)
         if choices is not None and value not in choices:
-            hint = nearest(str(value), [str(choice) for choice in choices])
+            new = _RENAMED.get(str(value))
+            told = f"; it became {new!r}" if new in choices else hint(str(value), [str(choice) for choice in choices])
             listed = ", ".join(repr(choice) for choice in choices)
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {listed}){hint}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {listed}){told}")

@@ -195,6 +195,8 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
     """What is to know of the ends that ``rkhs predict`` writes: none for some losses, below zero for skewed numbers."""
     import numpy as np
 
+    for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
+        yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
     if not model.model_.leaves_out or model.model_.map.kept is None:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     elif len(names) == 1 and (Y > 0.0).all():
@@ -219,13 +221,14 @@ def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
         return {"held-out error": error, "standard error": spread, "error of the mean": of_mean, "measure": "mean norm"}
     share = len(Y) / np.isfinite(Y).sum()  # from rows to cells
     root, of_mean = float(np.sqrt(share * error)), float(np.sqrt(np.nanmean(centred**2)))
-    return {
+    found = {
         "held-out error": root,
-        "standard error": share * spread / (2.0 * max(root, 1e-300)),
+        "standard error": share * spread / (2.0 * root) if root > 0.0 else 0.0,
         "error of the mean": of_mean,
-        "R^2": 1.0 - (root / max(of_mean, 1e-300)) ** 2,
         "measure": "root mean square",
     }
+    varies = of_mean > 1e-12 * float(np.nanmax(np.abs(Y)))
+    return found | {"R^2": 1.0 - (root / of_mean) ** 2} if varies else found
 
 
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:

@@ -78,7 +78,7 @@ def _reword(match: re.Match[str]) -> str:
     name = match["name"] or match["ticked"] or match["bare"]
     if match["name"] is None:
         return FLAGS.get(name, (whole,))[0]
-    if name not in FLAGS and name not in _parameters():
+    if name not in FLAGS and name not in parameters():
         return whole
     value = re.sub(r",\s+", ",", (match["value"] or "").strip("[]")).translate(_WITHOUT_QUOTES)
     return _option(name, value)
@@ -94,7 +94,7 @@ def _option(name: str, value: str) -> str:
 
 
 @cache
-def _parameters() -> frozenset[str]:
+def parameters() -> frozenset[str]:
     """Parameters of all estimators; they are loaded wherever one of them raises."""
     found = sys.modules.get("rkhs.estimators")
     classes = [getattr(found, name) for name in getattr(found, "__all__", ())]

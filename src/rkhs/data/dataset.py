@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, nearest, shown
 from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.formats import check_form
 from rkhs.data.text import number_in
@@ -177,12 +176,18 @@ def existing(path: object) -> Path:
 def read_text(file: Path, encoding: str = "utf-8") -> str:
     """A whole text file; what is wrong with it becomes an error that says so."""
     try:
-        return file.read_text(encoding=text_encoding(encoding))
+        text = file.read_text(encoding=text_encoding(encoding))
     except (OSError, UnicodeError) as error:
         raise InputError(
             f"{file}: expected text in {encoding}; it cannot be read ({error}); check that this is a text file of that "
             "encoding"
         ) from error
+    if "\0" in text:
+        raise InputError(
+            f"{file}: expected text in {encoding}; got a NUL character at place {text.index(chr(0))}; pass "
+            "encoding='utf-16-le' if the text is stored so, or check that this is a text file"
+        )
+    return text
 
 
 def listed(items: Sequence[object], limit: int = 5) -> str:
@@ -221,8 +226,8 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
         )
     if wanted in names:
         return names.index(wanted)
-    near = difflib.get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(list(map(shown, names)), 10)}"
+    near = nearest(wanted, names)
+    hint = f"did you mean {shown(near)}?" if near else f"the columns are {listed(list(map(shown, names)), 10)}"
     raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
 
 

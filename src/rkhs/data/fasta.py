@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from pathlib import Path
+from string import ascii_uppercase
 
 import numpy as np
 
@@ -18,8 +19,20 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     words = ["".join(name.split()[:1]) for name in names]
     changed = sum(map(operator.ne, texts, capitals))
     guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
+    guessed += _letters(capitals)
     row_names = tuple(words) if len({*words} - {""}) == len(words) else None
     return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), guessed=guessed)
+
+
+def _letters(texts: list[str]) -> tuple[str, ...]:
+    """Say which characters stand for no known letter, and that U and T are letters that differ."""
+    odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase} | {"N"})}
+    nucleic = {*"".join(texts)} <= {*"ACGTUN", *odd}
+    counts = [f"{mark!r} in {count}" for mark, count in odd.items() if count and (mark != "N" or nucleic)]
+    said = (f"characters that stand for no known letter count as letters of their own: {', '.join(counts)} sequences",)
+    both = ("some sequences have U and others T, which are letters that differ: write one of them",)
+    mixed = nucleic and any("U" in text for text in texts) and any("T" in text for text in texts)
+    return (said if counts else ()) + (both if mixed else ())
 
 
 def _records(file: Path) -> tuple[list[str], list[str]]:

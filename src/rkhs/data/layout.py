@@ -73,7 +73,7 @@ class Layout:
         uncommented = handle if mark is None else (_without_comment(line, mark) for line in handle)
         space = self.delimiter == " "
         source = (line.strip().replace("\t", " ") + "\n" for line in uncommented) if space else uncommented
-        reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=space, strict=True)
+        reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
                 yield reader.line_num, cells

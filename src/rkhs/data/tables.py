@@ -360,6 +360,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         "decimal": layout.decimal,
         "comment": layout.comment,
         "skip_blank_lines": False,
+        "skipinitialspace": True,
         "low_memory": False,
     }
     with layout.lines() as handle:

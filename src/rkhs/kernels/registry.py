@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import Any
 
 from rkhs import kernels
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, nearest
 from rkhs._core.lazy import ByName
 from rkhs._core.ownership import is_process_kernel, own
 from rkhs.kernels.base import Kernel
@@ -83,8 +82,8 @@ def kernel_from_name(name: str) -> Kernel:
     """
     if isinstance(name, str) and name in _BY_NAME:
         return _BY_NAME[name]()
-    near = difflib.get_close_matches(name.lower(), _BY_NAME, 1) if isinstance(name, str) else []
-    hint = f". Did you mean {near[0]!r}?" if near else ". Pass a Kernel for anything else"
+    near = nearest(name, _BY_NAME) if isinstance(name, str) else None
+    hint = f". Did you mean {near!r}?" if near else ". Pass a Kernel for anything else"
     raise InputError(f"kernel must be one of {', '.join(repr(known) for known in _BY_NAME)}; got {name!r}{hint}")
 
 

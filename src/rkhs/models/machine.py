@@ -93,7 +93,8 @@ class MachineModel(Stored):
         """What the machine says without each of its rows; ``gram`` is (n, n) where the items are not held."""
         if self.reg is None or not self.leaves_out:
             facts = {
-                f"the loss {type(self.loss).__name__}": not isinstance(self.loss, Squared),
+                f"the loss {type(self.loss).__name__}": self.loss is not None and not isinstance(self.loss, Squared),
+                "rows that its fit left out, or gaps": self.loss is None,
                 "an operator on its outputs": any(term.operator is not None for term in self.kernel.pairs),
                 "landmarks": not self.map.whole,
                 "gaps or weights": self.reg is None,
