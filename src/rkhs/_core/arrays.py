@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
-from rkhs._core.errors import ColumnWarning, InputError, warn
+from rkhs._core.errors import ColumnWarning, InputError, shown, warn
 
 Items = Tensor | np.ndarray | Sequence[Any]
 """Rows of numbers, kernel values, or objects."""
@@ -139,6 +139,48 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
             f"X must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
             "KernelAutoencoder reads files and batches that rkhs.engines.as_rows opens; partial_fit takes one batch"
         )
+    try:
+        return _validated(estimator, X, reset=reset, **options)
+    except (TypeError, ValueError):
+        place = _first_text(X)
+        if place is None:
+            raise
+        filled = "fit with columns='filled', which reads tables with texts, " if hasattr(estimator, "columns") else ""
+        raise InputError(
+            f"X must hold numbers; got the text {shown(place[2])} in column {place[1]!r}, row {place[0]}; {filled}leave "
+            "such columns out, or encode them as numbers"
+        ) from None
+
+
+def _first_text(X: Any) -> tuple[int, Any, str] | None:
+    """Row, column and cell of the first text of a table that is no number."""
+    if is_frame(X):
+        columns = [(name, np.asarray(X[name], dtype=object)) for name in X.columns]
+    elif getattr(getattr(X, "dtype", None), "kind", "O") not in "OUT":
+        return None
+    else:
+        try:
+            cells = np.asarray(X, dtype=object)
+        except (TypeError, ValueError):
+            return None
+        columns = list(enumerate(cells.T)) if cells.ndim == 2 else []
+    for name, column in columns:
+        for row, cell in enumerate(column):
+            if isinstance(cell, str) and not _spells_number(cell):
+                return row, name, cell
+    return None
+
+
+def _spells_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _validated(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+    """The rows as scikit-learn checks them."""
     X = as_numpy(X)
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first):

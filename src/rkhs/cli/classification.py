@@ -34,7 +34,9 @@ def names_classes(args: argparse.Namespace) -> bool:
     tabular = is_table(args.input) and args.targets is None and not args.gram
     if len(named) != 1 or not tabular:
         return False
-    return read_column_of(args, named[0], "--predict").dtype == object
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
+        return read_column_of(args, named[0], "--predict").dtype == object
 
 
 def fit_classifier(args: argparse.Namespace) -> int:

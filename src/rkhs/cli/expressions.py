@@ -131,8 +131,8 @@ def _find(name: str, what: str) -> Any:
     kernels = [key for key, make in known.items() if not isinstance(make, type) or issubclass(make, Kernel)]
     offered = kernels if is_kernel else sorted(known)
     near = nearest(_key(name), offered)
-    hint = f"did you mean {near}?" if near else f"known are {', '.join(sorted(offered))}"
-    own = ". For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
+    hint = f"did you mean {near}?" if near else f"known are {', '.join(sorted(offered))}."
+    own = " For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
     kind = "a kernel" if is_kernel else "a kernel or another object"
     raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{own}")
 

@@ -19,7 +19,7 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
-from rkhs.data.dataset import check_unique_names, listed
+from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
 from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
 
@@ -146,6 +146,7 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
+    guessed += _codes_with_zeros(names, body, width)
     if names is not None:
         check_unique_names([name for j, name in enumerate(names) if j not in blank], str(path))
     return replace(
@@ -157,6 +158,21 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
         words=_columns_with(_TEXT, kinds, width),
         guessed=tuple(guessed),
     )
+
+
+def _codes_with_zeros(names: Row | None, body: list[Row], width: int) -> list[str]:
+    """Say which columns look like codes with leading zeros, which numbers do not keep; the first may name the rows."""
+    said = []
+    for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
+        cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
+        code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
+        if code is not None and all(map(str.isdigit, cells)):
+            label = column_label(names, j)
+            said.append(
+                f"{label} looks like codes with leading zeros, such as {shown(code)}, and is read as numbers; leave it "
+                "out, or put a letter before each code to read it as texts"
+            )
+    return said
 
 
 def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row]]:

@@ -32,6 +32,8 @@ def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
     try:
         with path.open(encoding=text_encoding(encoding)) as handle:
             for line in handle:
+                if "\0" in line:
+                    raise InputError(f"{path}: expected text in {encoding}; got a NUL character; check the encoding")
                 if line.strip() and not line.startswith("#"):
                     smiles, *name = line.split(maxsplit=1)
                     yield smiles, name[0].strip() if name else ""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.dates import are_dates, day_numbers
-from rkhs._core.errors import InputError, optional, shown
+from rkhs._core.errors import InputError, optional, shown, warn
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
@@ -27,6 +27,7 @@ from rkhs.data.text import (
     is_measurement,
     number_in,
     unescape_formula,
+    with_unit,
 )
 
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
@@ -95,6 +96,15 @@ class Columns:
     def _spelling(self) -> tuple[str, Collection[str]]:
         """The decimal mark, and the cells that stand for nothing."""
         return (".", ()) if self.layout is None else (self.layout.decimal, self.layout.missing)
+
+    def drop_units(self, positions: Sequence[int]) -> None:
+        """Read columns of numbers that all have one unit as numbers, and warn of it."""
+        for j in positions:
+            found = with_unit(self.cells[j].tolist(), self._spelling[0]) if self.cells[j].dtype == object else None
+            if found is not None:
+                self.cells[j] = np.array(found[0])
+                label = column_label(self.names, j)
+                warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
 
     def titles(self, positions: Sequence[int]) -> tuple[str, ...] | None:
         """Names of some columns, if they have names."""

@@ -25,6 +25,7 @@ _VALUE = re.compile(
     r"(?:(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|NZD|INR|BRL)\s*|[A-Z]{3}\s+|(?:ca\.?|c\.|approx\.?|about)\s*)"
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
+_WITH_UNIT = re.compile(r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*([^\W\d_]\D*|[%‰°µ$€£¥]\D*)")
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
@@ -56,6 +57,19 @@ def is_gap(text: str | None) -> bool:
 def is_grouped_number(text: str) -> bool:
     """Whether a cell is a number written for people: ``1,101``, ``1 101``, ``1.234.567,8``, ``12 %``, ``$5``."""
     return _GROUPED.fullmatch(text.strip()) is not None and number_in(text) is None
+
+
+def with_unit(cells: Iterable[str | None], decimal: str = ".") -> tuple[list[float], str] | None:
+    """Numbers and their unit, where all cells that are no gaps are numbers with the same unit, as ``45.6 mg`` is."""
+    found, units = [], set()
+    for cell in cells:
+        parts = None if is_gap(cell) else _WITH_UNIT.fullmatch(str(cell).strip())
+        number = math.nan if parts is None else number_in(parts[1], decimal)
+        if number is None or (parts is None and not is_gap(cell)):
+            return None
+        found.append(number)
+        units |= set() if parts is None else {parts[2].strip()}
+    return (found, units.pop()) if len(units) == 1 else None
 
 
 def holds_numbers(text: str) -> bool:

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from rkhs._core.arrays import as_numpy, is_frame
 from rkhs._core.checks import check_count, check_flag
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, in_unary, mix
 
 _FORMS = (
@@ -30,6 +30,7 @@ def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
         edges, labels = _of_networkx(item, node_label, where)
     elif isinstance(item, (tuple, list)) and len(item) == 2:
         edges, labels = item
+        _refuse_transposed(edges, where)
     else:
         raise InputError(f"{where} is a {type(item).__name__}; expected {_FORMS}")
     codes = _labels(labels, where)
@@ -44,6 +45,7 @@ def _of_networkx(item: Any, node_label: str, where: str) -> tuple[list[tuple[int
         raise InputError(f"{where.partition(':')[0]}.node_label must be the name of an attribute; got {node_label!r}")
     numbers = {node: i for i, node in enumerate(item.nodes)}
     edges = [(numbers[edge[0]], numbers[edge[1]]) for edge in item.edges]
+    _warn_of_attributes({name for _, _, data in item.edges(data=True) for name in data})
     found = [data.get(node_label) for _, data in item.nodes(data=True)]
     missing = sum(label is None for label in found)
     if 0 < missing < len(found):
@@ -51,6 +53,23 @@ def _of_networkx(item: Any, node_label: str, where: str) -> tuple[list[tuple[int
             f"{where} has {len(found)} nodes, {missing} of them without {node_label!r}; label all of them or none"
         )
     return edges, len(found) if missing or not found else found
+
+
+def _warn_of_attributes(names: set[str]) -> None:
+    """Say that kernels of graphs do not use what edges have besides their two nodes."""
+    if names:
+        listed = ", ".join(map(repr, sorted(map(str, names))))
+        warn(f"edges have {listed}, which kernels of graphs do not use: they compare nodes and whether an edge is there")
+
+
+def _refuse_transposed(edges: Any, where: str) -> None:
+    """Two rows of two numbers may be two edges, or the edge_index of PyTorch Geometric: refuse them where it matters."""
+    array = np.asarray(as_numpy(edges)) if isinstance(edges, (np.ndarray, Tensor)) else np.empty(0)
+    if array.shape == (2, 2) and not np.array_equal(np.sort(array, 1), np.sort(array.T, 1)):
+        raise InputError(
+            f"{where} has edges of shape (2, 2), which may be two edges or an edge_index of two rows; pass a list of "
+            "pairs: edges.tolist(), or edge_index.T.tolist()"
+        )
 
 
 def _labels(labels: Any, where: str) -> np.ndarray:
@@ -82,13 +101,16 @@ def _hash(text: str) -> int:
 def _edges(edges: Any, n: int, where: str) -> np.ndarray:
     edges = as_numpy(edges)
     whole = isinstance(edges, np.ndarray) or is_frame(edges)
-    array = np.asarray(edges if whole else [tuple(edge)[:2] for edge in edges])
+    edges = edges if whole else [tuple(edge) for edge in edges]
+    if not whole and any(len(edge) > 2 for edge in edges):
+        _warn_of_attributes({"a third entry"})
+    array = np.asarray(edges if whole else [edge[:2] for edge in edges])
     if array.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
         raise InputError(
             f"{where} must have edges of shape (m, 2), whole numbers of nodes; got shape {array.shape}, "
-            f"dtype {array.dtype}"
+            f"dtype {array.dtype}{'; pass edge_index.T' if array.ndim == 2 and len(array) == 2 else ''}"
         )
     if array.min() < 0 or array.max() >= n:
         bad = int(array.min() if array.min() < 0 else array.max())

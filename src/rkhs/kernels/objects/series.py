@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_number
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.kernels.objects.parts import ObjectKernel
 
 _SHIFTS = 4_000_000  # entries of the shifted pairs of a batch
@@ -46,7 +46,13 @@ class SeriesKernel(ObjectKernel):
     gamma: Any
 
     def _read_item(self, item: Any, row: int) -> np.ndarray:
-        return read_series(item, row, self._name)
+        series = read_series(item, row, self._name)
+        if row == 0 and len(series) < series.shape[1]:
+            warn(
+                f"{self._name} reads series of shape (length, channels): the first has {len(series)} times of "
+                f"{series.shape[1]} channels. If its last axis is time, as in aeon and sktime, pass X.transpose(0, 2, 1)"
+            )
+        return series
 
     def _checked(self, series: list[np.ndarray]) -> list[np.ndarray]:
         channels = series[0].shape[1]

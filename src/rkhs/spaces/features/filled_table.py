@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.arrays import is_frame
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown, warn
 from rkhs._core.ownership import WholeFits
 from rkhs._core.stored import check_shape
 
@@ -244,6 +244,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 parts.append(((numbers - column["mean"]) / column["scale"])[:, None])
             elif column["kind"] == "text":
                 ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
+                _warn_of_unseen(j, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
                 part = (ones - column["shares"]) / column["scale"]
                 part[gaps] = np.nan
                 parts.append(part)
@@ -273,6 +274,16 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             values = np.where(usable, b[givers[order], here], 0.0).sum(1)
             filled[lacking, here] = values / np.maximum(usable.sum(1), 1)
         return filled
+
+
+def _warn_of_unseen(j: int, values: tuple[Any, ...], gaps: np.ndarray, known: np.ndarray, *, rare: float) -> None:
+    """Warn where a column holds many more texts without a column of ones than the table of the fit did."""
+    unseen = np.flatnonzero(~gaps & ~known)
+    if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
+        warn(
+            f"column {j}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
+            f"such as {shown(values[unseen[0]])}: such a cell is like none of the known texts"
+        )
 
 
 def _width(column: dict[str, Any]) -> int:
