@@ -14,7 +14,7 @@ from rkhs._core.errors import RepeatWarning, warn
 _SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
 _SAME_TARGETS = 1e-6  # the same of targets, a distance relative to their range
 _GAP = 3.0  # distances within groups of repeats are smaller than those between by this factor
-_LEAST_GROUPS, _LEAST_SHARE, _MOST_ROWS = 5, 0.1, 20  # groups, rows in groups, and mean size of a group, of repeats
+_LEAST_GROUPS, _LEAST_SHARE, _MOST_ROWS = 5, 0.5, 20  # groups, rows in groups, and mean size of a group, of repeats
 _ALIKE = 0.5  # variance of the targets within groups of repeats, relative to that of all
 
 
@@ -43,7 +43,8 @@ def _alike(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Ten
     if targets is not None and len(some):
         bound = torch.finfo(targets.dtype).max
         lowest, highest = (targets.nan_to_num(nan=end).aminmax(dim=0)[k] for k, end in enumerate((bound, -bound)))
-        apart = torch.cdist(*(Y.nan_to_num(nan=bound) for Y in (targets[rows[some]], targets)), p=torch.inf)
+        Y = targets.nan_to_num(nan=bound)
+        apart = torch.cdist(Y[rows[some]], Y, p=torch.inf)
         same[some] &= apart <= _SAME_TARGETS * float((highest - lowest).clamp_min(0.0).max())
     return same.to(torch.uint8)
 

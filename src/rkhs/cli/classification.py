@@ -58,7 +58,9 @@ def fit_classifier(args: argparse.Namespace) -> int:
         estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
         codes = estimator.fit(data.items).codes_
         classes = np.array(y[known].tolist())
-        together = _copies(estimator, data, y) if args.groups is None else values_beside(args, args.groups, "--groups", data)
+        together = (
+            _copies(estimator, data, y) if args.groups is None else values_beside(args, args.groups, "--groups", data)
+        )
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = SmoothClassifier().fit(codes[known], classes)
     facts = {

@@ -18,8 +18,9 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     capitals = list(map(str.upper, texts))  # masked letters are the same letters
     words = ["".join(name.split()[:1]) for name in names]
     changed = sum(map(operator.ne, texts, capitals))
-    guessed = (f"small letters are read as capital ones, in {changed} sequences",) if changed else ()
-    guessed += _letters(capitals)
+    guessed = _letters(capitals)
+    if changed:
+        guessed = (f"small letters are read as capital ones, in {changed} sequences", *guessed)
     row_names = tuple(words) if len({*words} - {""}) == len(words) else None
     return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), guessed=guessed)
 

@@ -136,5 +136,5 @@ def _stored(file: Path) -> dict[str, Any]:
 def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Dataset:
     known = np.zeros(int(node_ptr[-1]), dtype=np.int64) if labels is None else labels.astype(np.int64)
     ends = zip(edge_ptr[:-1], edge_ptr[1:], node_ptr[:-1], node_ptr[1:], strict=True)
-    graphs = ((edges[a:b] if b - a != 2 else edges[a:b].tolist(), known[c:d]) for a, b, c, d in ends)
+    graphs = ((edges[a:b], known[c:d]) for a, b, c, d in ends)
     return Dataset(np.fromiter(graphs, object), "graphs", None, None, source, classes=y)

@@ -160,7 +160,7 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     )
 
 
-def _codes_with_zeros(names: Row | None, body: list[Row], width: int) -> list[str]:
+def _codes_with_zeros(names: Sequence[str] | None, body: list[Row], width: int) -> list[str]:
     """Say which columns look like codes with leading zeros, which numbers do not keep; the first may name the rows."""
     said = []
     for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):

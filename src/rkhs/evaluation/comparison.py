@@ -203,8 +203,8 @@ def compare_codes(
     labels = None if groups is None else read_values(groups, "groups")
     if labels is not None and labels.shape != (len(y),):
         raise InputError(f"groups must have shape {(len(y),)}, one label a row of X; got {labels.shape}")
-    rows = check_count(at_most, "at_most", at_least=20)
-    items, targets, known, classes, chosen = _read(X, y, kind, rows, seed)
+    most = check_count(at_most, "at_most", at_least=20)
+    items, targets, known, classes, chosen = _read(X, y, kind, most, seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
     together = _copies(items, targets, known, kind) if labels is None else labels[chosen][known]
@@ -258,7 +258,9 @@ def _splits(
     _, first, place = np.unique(together, return_index=True, return_inverse=True)
     try:
         drawn = cut.split(first, targets[known][first])
-        pairs = [tuple(known[np.concatenate([np.flatnonzero(place == i) for i in part])] for part in two) for two in drawn]
+        pairs = [
+            tuple(known[np.concatenate([np.flatnonzero(place == i) for i in part])] for part in two) for two in drawn
+        ]
     except ValueError as error:
         raise InputError(f"y must have at least two rows of each class; {error}") from None
     for number, (train, test) in enumerate(pairs):

@@ -59,13 +59,14 @@ def _warn_of_attributes(names: set[str]) -> None:
     """Say that kernels of graphs do not use what edges have besides their two nodes."""
     if names:
         listed = ", ".join(map(repr, sorted(map(str, names))))
-        warn(f"edges have {listed}, which kernels of graphs do not use: they compare nodes and whether an edge is there")
+        warn(f"edges have {listed}, which kernels of graphs do not use: they compare nodes, and which have an edge")
 
 
 def _refuse_transposed(edges: Any, where: str) -> None:
-    """Two rows of two numbers may be two edges, or the edge_index of PyTorch Geometric: refuse them where it matters."""
+    """Refuse two rows of two numbers where an edge_index of PyTorch Geometric would be another graph than two edges."""
     array = np.asarray(as_numpy(edges)) if isinstance(edges, (np.ndarray, Tensor)) else np.empty(0)
-    if array.shape == (2, 2) and not np.array_equal(np.sort(array, 1), np.sort(array.T, 1)):
+    free = array.shape == (2, 2) and array.base is None  # rows of the edges of a file are part of them
+    if free and not np.array_equal(np.sort(array, 1), np.sort(array.T, 1)):
         raise InputError(
             f"{where} has edges of shape (2, 2), which may be two edges or an edge_index of two rows; pass a list of "
             "pairs: edges.tolist(), or edge_index.T.tolist()"

@@ -50,7 +50,8 @@ class SeriesKernel(ObjectKernel):
         if row == 0 and len(series) < series.shape[1]:
             warn(
                 f"{self._name} reads series of shape (length, channels): the first has {len(series)} times of "
-                f"{series.shape[1]} channels. If its last axis is time, as in aeon and sktime, pass X.transpose(0, 2, 1)"
+                f"{series.shape[1]} channels. "
+                "If its last axis is time, as for aeon and sktime, pass X.transpose(0, 2, 1)"
             )
         return series
 

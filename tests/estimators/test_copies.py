@@ -1,0 +1,67 @@
+"""Rows are left out with their copies, whatever tells them apart but the kernel; repeats are warned of."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from rkhs import OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs._core.errors import RepeatWarning
+from rkhs.evaluation import compare_codes
+from rkhs.kernels import MoleculeKernel
+
+RNG = np.random.default_rng(0)
+ONCE, NOISE = RNG.normal(size=(60, 4)), RNG.normal(size=60)
+THRICE = np.repeat(ONCE, 3, 0)
+Y = np.repeat(NOISE, 3)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_rows_that_differ_by_rounding_are_copies(loss: str) -> None:
+    X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
+    model = OperatorKernelRegressorCV(loss=loss, criterion="squared").fit(X, Y)
+    assert -model.best_score_ > 0.8 * Y.var()
+
+
+def test_sets_leave_copies_out_together() -> None:
+    X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
+    model = OperatorKernelRegressor().fit(X, Y)
+    sets = model.predict_set(RNG.normal(size=(50, 4)))
+    assert np.median(sets.upper - sets.lower) > 2.0
+
+
+def test_spellings_of_a_molecule_are_copies() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    smiles = ["C" * k + end for k in range(3, 13) for end in ("O", "N", "Cl", "C(=O)O")]
+    spelled = [s for one in smiles for s in chem.MolToRandomSmilesVect(chem.MolFromSmiles(one), 3, randomSeed=1)]
+    y = np.repeat(RNG.normal(size=len(smiles)), 3)
+    model = OperatorKernelRegressor(MoleculeKernel()).fit(spelled, y)
+    assert model.leave_one_out_error_ > 0.8
+
+
+def test_repeats_of_measurements_are_warned_of() -> None:
+    X = THRICE + 0.01 * RNG.normal(size=THRICE.shape)
+    with pytest.warns(RepeatWarning, match="180 of 180 different rows look like repeats of 60 items.*groups="):
+        OperatorKernelRegressor().fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RepeatWarning)
+        OperatorKernelRegressor().fit(X, Y, groups=np.repeat(np.arange(60), 3))
+        OperatorKernelRegressor().fit(RNG.normal(size=(180, 4)), Y)
+
+
+def test_compare_keeps_copies_and_groups_on_one_side() -> None:
+    X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
+    found = compare_codes(X, Y, n_components=2, n_splits=2)
+    assert max(row.mean for row in found.rows) < 0.5
+    X = THRICE + 0.01 * RNG.normal(size=THRICE.shape)
+    found = compare_codes(X, Y, n_components=2, n_splits=2, groups=np.repeat(np.arange(60), 3))
+    assert max(row.mean for row in found.rows) < 0.5
+
+
+def test_twenty_rows_of_two_kinds_are_named_so() -> None:
+    X = np.arange(20)[:, None] % 2.0
+    model = OperatorKernelRegressor(reg=0.1).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="at least 3 different rows.*got 2 among 20"):
+        model.predict_set(X)
