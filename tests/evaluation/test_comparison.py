@@ -42,14 +42,14 @@ def test_columns_are_scaled_by_the_training_rows_alone() -> None:
 
 def test_learners_see_few_labels_and_codes_all_rows() -> None:
     known, targets = np.arange(10, 60), np.r_[np.zeros(40, int), np.ones(20, int)]
-    splits = list(comparison._splits(targets, known, True, 3, 6, 0))
+    splits = list(comparison._splits(targets, known, known, True, 3, 6, 0))
     for unlabelled, labelled, test in splits:
         assert sorted(np.concatenate([unlabelled, labelled, test])) == known.tolist()
         assert (len(labelled), len(test), targets[labelled].sum()) == (6, 13, 2)
     assert set(splits[0][1]) != set(splits[1][1])
     sizes = comparison._sizes(splits, 60, 50)
     assert (sizes.codes, sizes.learners, sizes.test) == (47, 6, 13)
-    (none, labelled, _), *_ = comparison._splits(targets, known, True, 3, 1000, 0)
+    (none, labelled, _), *_ = comparison._splits(targets, known, known, True, 3, 1000, 0)
     assert (len(none), len(labelled)) == (0, 37)
 
 
@@ -169,11 +169,11 @@ def test_rows_without_a_target_help_to_make_the_codes_and_nothing_else(monkeypat
 
 def test_known_rows_are_kept_first_where_rows_are_thinned() -> None:
     y = np.where(np.arange(60) % 2, np.nan, Y)
-    items, targets, known, _ = comparison._read(X, y, "table", 40, 0)
+    items, targets, known, *_ = comparison._read(X, y, "table", 40, 0)
     assert (len(items), len(known)) == (40, 30)
     np.testing.assert_array_equal(items[known], X[::2])
     np.testing.assert_array_equal(targets[known], Y[::2])
-    items, _, known, _ = comparison._read(X, y, "table", 25, 0)
+    items, _, known, *_ = comparison._read(X, y, "table", 25, 0)
     assert (len(items), len(known)) == (25, 25)
 
 

@@ -147,8 +147,8 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
             raise
         filled = "fit with columns='filled', which reads tables with texts, " if hasattr(estimator, "columns") else ""
         raise InputError(
-            f"X must hold numbers; got the text {shown(place[2])} in column {place[1]!r}, row {place[0]}; {filled}leave "
-            "such columns out, or encode them as numbers"
+            f"X must hold numbers; got the text {shown(place[2])} in column {place[1]!r}, row {place[0]}; {filled}"
+            "leave such columns out, or encode them as numbers"
         ) from None
 
 

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
     measure = _SIMILARITIES.get(type(kernel).__name__, "distance")
     rows = _rows(data, known, measure, *found)
-    said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by the {measure} of {kernel!r}"
+    said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by "
+    said += repr(kernel) if measure != "distance" else f"the distance of {kernel!r}"
     give_rows(args.output, rows)
     if args.output is None:
         print(f"rkhs: note: {said}", file=sys.stderr)

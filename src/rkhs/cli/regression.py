@@ -94,22 +94,20 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKe
 def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
     """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
     import numpy as np
+    import torch
     from sklearn.base import clone
 
-    from rkhs._core.checks import check_folds
-    from rkhs._core.copies import copies
-
     machine = model.model_
-    alike = copies(machine.kernel.grams(model.estimator_._read_new(data.items)))
+    alike = model._copies(data.items)
     different = len(np.unique(alike))
     if machine.leaves_out and data.kind != "gram" and different > 2:
         return _far(_norms(machine.in_units(machine.calibrated().residuals)))
-    residuals, cv = np.zeros(len(Y)), min(_FOLDS, different) if isinstance(model.cv, str) else model.cv
+    residuals = np.zeros(len(Y))
     if different < 3:  # the others would be of one kind
         return _far(residuals)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
-        for train, test in check_folds(cv, len(Y), None, model.random_state, alike):
+        for train, test in model._folds(None, torch.ones(len(Y)), alike):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = _norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
     return _far(residuals)

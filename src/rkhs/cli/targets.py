@@ -142,9 +142,7 @@ def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
         return args
     flag, wanted = ("--predict", args.predict) if hasattr(args, "predict") else ("--target", args.target)
     if name in (*named_columns(wanted), *named_columns(args.columns)):
-        raise InputError(
-            f"--groups must name a column beside those of {flag} and --columns; got {name}; name another"
-        )
+        raise InputError(f"--groups must name a column beside those of {flag} and --columns; got {name}; name another")
     read_column_of(args, name, "--groups")
     return without_columns(args, name)
 

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_folds, check_list, check_number, check_numbers
-from rkhs._core.copies import copies, warn_of_repeats
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
@@ -24,7 +23,7 @@ from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
 from rkhs.estimators.regression.terms import term_grams
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
-from rkhs.selection.loss_scale import merged_copies
+from rkhs.selection.loss_scale import copies, merged_copies, warn_of_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -244,10 +243,14 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self.cv_errors_ = np.stack(errors)
         return self.cv_errors_ @ (shares / shares.sum())
 
+    def _copies(self, X: Any) -> np.ndarray:
+        """A number for each item of the fit: one for those that the kernel cannot tell apart."""
+        return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
+
     def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
         different = len(weights) if alike is None else len(np.unique(alike))
         asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
-        folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state, alike)
+        folds = check_folds(asked, len(weights), None if y is None else as_numpy(y, "y"), self.random_state, alike)
         for number, (train, _) in enumerate(folds):
             if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
                 raise InputError(

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
+from rkhs._core.copies import copies as copies, warn_of_repeats as warn_of_repeats
 from rkhs._core.linalg import cholesky
 
 _FAR = 3.0  # residuals of so many typical ones are those of outliers

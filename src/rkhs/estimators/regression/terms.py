@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
-from rkhs._core.copies import copies, warn_of_repeats
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
@@ -18,7 +17,7 @@ from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.protocols import Reason, Solution
-from rkhs.selection.loss_scale import effective_gram, typical_residual
+from rkhs.selection.loss_scale import copies, effective_gram, typical_residual, warn_of_repeats
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
