@@ -41,7 +41,7 @@ def test_unknown_words_get_the_nearest_known(words: list[str], hint: str, capsys
         (["--estimator", "kernel-pac"], "did you mean 'KernelPCA'?"),
         (["--set", "max_itr=3"], "did you mean 'max_iter'?"),
         (["--kernel", "gausian"], "did you mean gaussian?"),
-        (["--columns", "aa"], "did you mean 'a'?"),
+        (["--columns", "aa"], "the columns are 'a', 'b', 'c'"),
     ],
 )
 def test_unknown_names_get_the_nearest_known(

@@ -42,10 +42,11 @@ def _alike(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Ten
     some = (same.sum(1) > 1).nonzero()[:, 0]
     if targets is not None and len(some):
         bound = torch.finfo(targets.dtype).max
-        lowest, highest = (targets.nan_to_num(nan=end).aminmax(dim=0)[k] for k, end in enumerate((bound, -bound)))
+        lowest = targets.nan_to_num(nan=bound).min(dim=0).values
+        highest = targets.nan_to_num(nan=-bound).max(dim=0).values
+        limit = _SAME_TARGETS * float((highest - lowest).clamp_min(0.0).max())
         Y = targets.nan_to_num(nan=bound)
-        apart = torch.cdist(Y[rows[some]], Y, p=torch.inf)
-        same[some] &= apart <= _SAME_TARGETS * float((highest - lowest).clamp_min(0.0).max())
+        same[some] &= torch.cdist(Y[rows[some]], Y, p=float("inf")) <= limit
     return same.to(torch.uint8)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import shortest_path
+from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, is_frame
 from rkhs._core.checks import check_count, check_flag
