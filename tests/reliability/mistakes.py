@@ -428,13 +428,6 @@ MISTAKES = (
         ("evaluation/test_comparison.py",),
     ),
     Mistake(
-        "an off-by-one in the ranks that are drawn",
-        "plots/predictions.py",
-        "return cls(found.argmax(1) + 1, order.shape[1])",
-        "return cls(found.argmax(1).clip(1), order.shape[1])",
-        ("plots/test_displays.py",),
-    ),
-    Mistake(
         "a text of the data that ends the script of a page",
         "reports/map_data.py",
         'return text.replace("<", ',
