@@ -37,7 +37,7 @@ def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path, name: s
     path = tmp_path / name
     write_codes(path, X[:2])
     before = path.read_bytes()
-    with full_disk(4096), pytest.raises(InputError, match="cannot write"):
+    with full_disk(4096), pytest.raises(MemoryError, match="cannot write"):
         write_codes(path, X[:254, :2] if name == "x.npy" else X)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == [name]
@@ -82,7 +82,7 @@ def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_memory_does_not_hold_is_refused_in_our_words() -> None:
     for error in (MemoryError("Unable to allocate 27 GiB"), RuntimeError("DefaultCPUAllocator: not enough memory")):
         with (
-            pytest.raises(InputError, match="KernelPCA needs more memory than the .* give fewer"),
+            pytest.raises(MemoryError, match="KernelPCA needs more memory than the .* give fewer"),
             refusing("KernelPCA"),
         ):
             raise error

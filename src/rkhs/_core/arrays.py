@@ -68,8 +68,9 @@ def as_numpy(X: Any, name: str = "X") -> Any:
 def _refuse_foreign(X: Any, name: str) -> None:
     """Refuse what holds rows in no order, or not yet."""
     bare = isinstance(X, (dict, set, frozenset)) and not is_sparse(X)  # of scipy, dok is a dict
-    if bare or hasattr(X, "collect_schema"):
-        way = "X.collect()" if hasattr(X, "collect_schema") else "a frame, or a list of rows"
+    lazy = hasattr(X, "collect_schema") and hasattr(X, "collect")  # a query of polars
+    if bare or lazy:
+        way = "X.collect()" if lazy else "a frame, or a list of rows"
         raise InputError(f"{name} must be rows in memory; got a {type(X).__name__}. Pass {way.replace('X', name)}")
 
 

@@ -65,7 +65,7 @@ def refusing(name: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not (isinstance(error, MemoryError) or "not enough memory" in str(error) or "t allocate" in str(error)):
             raise
-        raise InputError(
+        raise MemoryError(
             f"{name} needs more memory than the {readable(available_bytes())} there are ({error}); give fewer items or "
             "columns, smaller items, such as graphs with fewer nodes, or dtype='float32'"
         ) from error

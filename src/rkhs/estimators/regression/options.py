@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_tensor
 from rkhs._core.checks import check_count, check_number, check_operator
 from rkhs._core.errors import InputError, shown
 from rkhs._core.ownership import own
@@ -71,7 +70,7 @@ def in_coordinates(kernel: OperatorKernel, output: OutputSpace, U: Tensor, weigh
             raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
         else:
             A = torch.as_tensor(check_operator(term.operator, "operator", len(output.mean))).to(U)
-            basis = None if output.basis is None else as_tensor(output.basis).to(U)
+            basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
             found.append(restricted_operator(A, basis))
     return kernel.with_operators([None if A is None else A.cpu().numpy() for A in found])
 
