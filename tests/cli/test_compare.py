@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rkhs.cli.inputs import read_input
-from rkhs.cli.main import command_parsers, main
+from rkhs.cli.main import main, whole_parser
 from rkhs.cli.targets import read_targets, read_with_values
 from rkhs.data import write_codes
 from rkhs.evaluation import compare_codes, comparison
@@ -103,7 +103,7 @@ def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
     assert main(words) == 2
     assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
     Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
-    args = command_parsers()["compare"].parse_args(words[1:])
+    args = whole_parser().parse_args(words)
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")
     assert main(words) == 2
     assert "known.csv: --targets must have one row a row of the input, 40; got 39" in capsys.readouterr().err
@@ -141,7 +141,7 @@ def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:
 
 
 def arguments(path: str) -> argparse.Namespace:
-    return command_parsers()["compare"].parse_args([path, "--target", "size"])
+    return whole_parser().parse_args(["compare", path, "--target", "size"])
 
 
 @pytest.mark.slow

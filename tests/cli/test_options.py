@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from rkhs.cli.main import command_parsers
+from rkhs.cli.main import whole_parser
 from rkhs.cli.options import declare, flags_in
 
 TEXT = """
@@ -45,7 +45,8 @@ def test_what_is_required_of_another_type_or_no_choice_is_refused(words: list[st
 
 
 def test_defaults_that_a_help_promises_are_those_that_hold() -> None:
-    for name, parser in command_parsers().items():
+    (commands,) = whole_parser()._subparsers._group_actions
+    for name, parser in commands.choices.items():
         for action in parser._actions:
             if "%(default)s" in (action.help or ""):
                 assert action.default is not None, f"rkhs {name} {action.dest}"

@@ -209,7 +209,7 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
         sizes = rng.integers(2, 7, size=n)
         whole = [rng.integers(0, s, size=(s, 2)) for s in sizes]
         return kernel.read(
-            [(E[E[:, 0] != E[:, 1]], rng.integers(0, 2, size=s)) for E, s in zip(whole, sizes, strict=True)]
+            [(E[E[:, 0] != E[:, 1]].tolist(), rng.integers(0, 2, size=s)) for E, s in zip(whole, sizes, strict=True)]
         )
     if isinstance(kernel, (GlobalAlignment, DynamicTimeWarping, ShiftInvariant)):
         lengths = np.full(n, 8) if isinstance(kernel, ShiftInvariant) else rng.integers(3, 9, size=n)
