@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 from rkhs import OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs._core.copies import copies
 from rkhs._core.errors import RepeatWarning
 from rkhs.evaluation import compare_codes
 from rkhs.kernels import MoleculeKernel
@@ -65,3 +67,10 @@ def test_twenty_rows_of_two_kinds_are_named_so() -> None:
     model = OperatorKernelRegressor(reg=0.1).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="at least 3 different rows.*got 2 among 20"):
         model.predict_set(X)
+
+
+def test_equal_rows_with_other_targets_are_no_copies() -> None:
+    K = torch.ones(4, 4, dtype=torch.float64)
+    targets = torch.tensor([[0.0], [1.0], [1e-9], [1.0]], dtype=torch.float64)
+    np.testing.assert_array_equal(copies([K]), [0, 0, 0, 0])
+    np.testing.assert_array_equal(copies([K], targets), [0, 1, 0, 1])

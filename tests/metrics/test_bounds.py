@@ -67,7 +67,7 @@ def test_terms_of_two_layers_are_those_of_slow_formulas() -> None:
 def test_reconstructions_count_where_they_are_larger_than_the_rows() -> None:
     model = fitted()
     before, layer = bound(model).terms, model.model_.layers[0]
-    model.model_ = replace(model.model_, layers=(replace(layer, held=10.0 * layer.coefficients),))
+    model.model_ = replace(model.model_, layers=(replace(layer, coefficients=10.0 * layer.coefficients),))
     assert bound(model).terms["deviation"] > 9.0 * before["deviation"]
 
 

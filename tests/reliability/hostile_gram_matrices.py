@@ -73,7 +73,12 @@ for model_name, make in MODELS.items():
     gram("Gram matrix with infinity", lambda: changed(np.inf, matrix=K), r"Input X contains infinity", ValueError)
     gram("negative definite Gram matrix", lambda: -np.eye(N), r"must have a positive eigenvalue; got a largest of -1")
     gram("sparse Gram matrix", lambda: scipy.sparse.csr_matrix(K), r"Sparse data was passed for X", TypeError)
-    gram("strings as a Gram matrix", lambda: np.full((3, 3), "CCO"), r"could not convert string to float", ValueError)
+    gram(
+        "strings as a Gram matrix",
+        lambda: np.full((3, 3), "CCO"),
+        r"X must hold numbers; got the text 'CCO' in column 0, row 0; leave",
+        ValueError,
+    )
     gram("huge Gram matrix", lambda: K * 1e200, r"X must hold values of modulus under")
     fine_gram("indefinite Gram matrix", lambda: K - 0.5 * np.eye(N))
     fine_gram("negative diagonal entry", lambda: changed(-1.0, 0, 0, K))

@@ -44,7 +44,7 @@ for model_name, make in MODELS.items():
     )
     after("transform of one dimension", lambda m: m.transform(X[0]), r"Expected 2D array, got 1D array")
     after("transform of NaN", lambda m: m.transform(changed(np.nan)), r"Input X contains NaN")
-    after("transform of no rows", lambda m: m.transform(X[:0]), r"Found array with 0 sample")
+    after("transform of no rows", lambda m: m.transform(X[:0]), r"X must have at least 1 row; got n_samples=0")
     after("transform of huge values", lambda m: m.transform(X * 1e200), r"X must hold values of modulus under")
     after("transform of complex", lambda m: m.transform(X + 1j), r"Complex data not supported")
     after("errors of more columns", lambda m: m.reconstruction_error(np.c_[X, X]), r"X has 6 features")

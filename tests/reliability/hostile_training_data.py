@@ -27,15 +27,19 @@ for model_name, make in MODELS.items():
     both("NaN", lambda: changed(np.nan), r"Input X contains NaN.* fit with columns='filled'.*curves_on_grid")
     both("infinity", lambda: changed(np.inf), r"Input X contains infinity")
     both("minus infinity", lambda: changed(-np.inf), r"Input X contains infinity")
-    both("no rows", lambda: np.empty((0, 3)), r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\)")
+    both("no rows", lambda: np.empty((0, 3)), r"X must have at least [12] rows?; got n_samples=0")
     both("no columns", lambda: np.empty((5, 0)), r"Found array with 0 feature\(s\) \(shape=\(5, 0\)\)")
     both("one dimension", lambda: X[:, 0], r"Expected 2D array, got 1D array instead")
     both("three dimensions", lambda: X.reshape(7, 2, 3), r"Found array with dim 3, while dim <= 2 is required")
     both("a number", lambda: 3.0, r"Expected 2D array, got scalar array instead")
     both("None", lambda: None, r"Expected 2D array, got scalar array instead")
     both("complex", lambda: X + 1j, r"Complex data not supported")
-    both("strings", lambda: np.full((6, 2), "a"), r"could not convert string to float: .*'a'")
-    both("objects", lambda: changed("?", matrix=X.astype(object)), r"could not convert string to float: '\?'")
+    both("strings", lambda: np.full((6, 2), "a"), r"X must hold numbers; got the text 'a' in column 0, row 0")
+    both(
+        "objects",
+        lambda: changed("?", matrix=X.astype(object)),
+        r"X must hold numbers; got the text '\?' in column 1, row 2",
+    )
     both(
         "None inside",
         lambda: changed(None, matrix=X.astype(object)),
@@ -58,7 +62,7 @@ for model_name, make in MODELS.items():
         "sparse in one dimension", lambda: scipy.sparse.coo_array(X[:, 0]), r"must have rows and columns|reads rows of"
     )
     both("sparse, overflowing", lambda: scipy.sparse.csr_array(X * 1e200), r"X must hold values of modulus under")
-    both("a dictionary", lambda: {"a": 1.0}, r"must be a string or a real number, not 'dict'", TypeError)
+    both("a dictionary", lambda: {"a": 1.0}, "X must be rows in memory; got a dict")
     both("a sentence", lambda: "data", "X must be rows in memory; got an object of type str")
     both(
         "masked entry",
@@ -87,7 +91,7 @@ for model_name, make in MODELS.items():
         r"X must vary by more than 1e-151, or not at all; got a largest spread of .*e-310",
     )
     both("squares that underflow", lambda: X * 1e-170, r"X must vary by more than 1e-151, or not at all")
-refused("autoencoder: one row", lambda: ae().fit(X[:1]), r"minimum of 2 is required", ValueError)
+refused("autoencoder: one row", lambda: ae().fit(X[:1]), r"X must have at least 2 rows; got n_samples=1", ValueError)
 
 for model_name, make in MODELS.items():
 

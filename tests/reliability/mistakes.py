@@ -463,4 +463,33 @@ MISTAKES = (
         "* (numbers + 20)).astype(np.int64)",
         ("estimators/test_partial_autoencoder.py",),
     ),
+    # ---------------------------------------------------------------- sets, copies and defaults
+    Mistake(
+        "the new row takes no part in the scales of its p-value",
+        "estimators/joint_items.py",
+        "ColumnScaling.of(among.numpy())",
+        "ColumnScaling.of(among.numpy()[:-1])",
+        ("estimators/test_kernel_novelty.py",),
+    ),
+    Mistake(
+        "a set holds an output only if every setting does",
+        "models/chosen.py",
+        "(np.stack(inside) & _least(np.stack(errors))).any(0)",
+        "np.stack(inside).all(0)",
+        ("estimators/test_prediction_sets.py", "estimators/test_io_regressor.py"),
+    ),
+    Mistake(
+        "copies are found without their targets",
+        "_core/copies.py",
+        "same[some] &= ",
+        "same[some] |= ",
+        ("estimators/test_copies.py",),
+    ),
+    Mistake(
+        "few rows are put on landmarks",
+        "estimators/autoencoder/defaults.py",
+        '_row("storage", "size: few", "dense")',
+        '_row("storage", "size: some", "dense")',
+        ("estimators/test_automatic_storage.py",),
+    ),
 )

@@ -47,7 +47,7 @@ def test_columns_of_sparse_rows_are_checked(place: int, tmp_path: Path) -> None:
         rkhs.load(tmp_path / "m")
 
 
-@pytest.mark.parametrize("name", ["output_kernel_", "train_outputs_", "_outputs_given", "multilabel_", "reg_"])
+@pytest.mark.parametrize("name", ["output_kernel_", "train_outputs_", "_outputs_given", "reg_"])
 def test_a_regressor_without_what_its_outputs_are_read_by_is_refused(name: str, tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(12, 2))
     rkhs.save(rkhs.InputOutputKernelRegressor(output_kernel="gaussian").fit(rows, rows), tmp_path / "m")
@@ -211,6 +211,7 @@ def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tm
 
     with monkeypatch.context() as patch:
         patch.setattr(containers, "_digest", lambda *_: Always())
+        patch.setattr(Always, "__eq__", lambda self, other: True)
         assert try_model(path, tmp_path, 60, 0, 0).wrong
     with monkeypatch.context() as patch:
         patch.setattr(AutoencoderModel, "check_stored", lambda self: None)

@@ -39,7 +39,7 @@ def test_the_data_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RKHS_DATA", raising=False)
     with pytest.raises(InputError, match="RKHS_DATA must name the folder"):
         load_set("mutag")
-    assert len(cells("mutag")) == 30
+    assert len(cells("mutag")) == 20
 
 
 @pytest.mark.slow

@@ -146,7 +146,8 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
         place = _first_text(X)
         if place is None:
             raise
-        filled = "fit with columns='filled', which reads tables with texts, " if hasattr(estimator, "columns") else ""
+        table = hasattr(estimator, "columns") and getattr(estimator, "kernel", None) != "precomputed"
+        filled = "fit with columns='filled', which reads tables with texts, " if table else ""
         raise InputError(
             f"X must hold numbers; got the text {shown(place[2])} in column {place[1]!r}, row {place[0]}; {filled}"
             "leave such columns out, or encode them as numbers"
@@ -224,12 +225,12 @@ def reading(X: Any, name: str) -> Iterator[None]:
         few = re.search(r"array with (\d+) sample\(s\).* minimum of (\d+)", str(error))
         if few:
             raise InputError(
-                f"{name} must have at least {few[2]} rows; got n_samples={few[1]}. Give more rows"
+                f"{name} must have at least {few[2]} row{'s' * (few[2] != '1')}; got n_samples={few[1]}. Give more rows"
             ) from None
         sparse = str(error).startswith("Sparse data was passed")
         if sparse and is_frame(X):
             raise InputError(f"{name} must be a dense frame; got sparse columns. Pass its sparse.to_dense()") from None
-        unnamed = hasattr(X, "toarray") and not sparse
+        unnamed = hasattr(X, "toarray") and not is_sparse(X)
         if is_frame(X) or unnamed or isinstance(error, OverflowError):
             real_array(X, name)
         raise

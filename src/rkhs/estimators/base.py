@@ -230,7 +230,7 @@ class KernelEstimator(EngineThreads, WholeFits):
             self.filling_ = read_table(X)
             X = self.filling_.transform(X)
         shape: Any = getattr(X, "shape", ())
-        if len(shape) == 2 and kernel.domain != "gram":  # before the checks, which copy
+        if len(shape) == 2 and isinstance(shape[0], int) and kernel.domain != "gram":  # before the checks, which copy
             check_dense(type(self).__name__, parameters, shape, self._matrices)
         array = self._check_array(X, reset=True, at_least=at_least)
         if self.filling_ is not None:  # the columns that users see are those of the table

@@ -8,6 +8,7 @@ item. All ``n + 1`` then play the same part.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from rkhs._core.arrays import ColumnScaling
+from rkhs._core.arrays import ColumnScaling, as_tensor
 from rkhs.estimators.base import KernelEstimator
 from rkhs.kernels import Kernel
 
@@ -46,7 +47,7 @@ class JointItems:
         if estimator.filling_ is not None:
             return cls(estimator, kernels, estimator.filling_.known_cells())
         vectors = fitted[0].domain == "vectors"
-        return cls(estimator, kernels, torch.as_tensor(kept).double() if vectors else kept)
+        return cls(estimator, kernels, as_tensor(kept).double() if vectors else kept)
 
     def __len__(self) -> int:
         return len(self.known)
@@ -54,7 +55,7 @@ class JointItems:
     def kept(self, places: Sequence[int]) -> Any:
         """Some training items as the fit read them."""
         kept = self.estimator.model_.map.kept
-        return _some(torch.as_tensor(kept) if isinstance(kept, np.ndarray) else kept, places)
+        return _some(as_tensor(kept) if isinstance(kept, np.ndarray) else kept, places)
 
     def with_each(self, X: Any, places: Sequence[int]) -> Iterator[tuple[int, tuple[list[Kernel], Any]]]:
         """For each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
@@ -75,7 +76,9 @@ class JointItems:
         """Rows in the units, and kernels with the bandwidths, that some of them give."""
         table, count = self.estimator.filling_, len(among)
         if table is not None:
-            rows = torch.as_tensor(table.like(among).transform(rows))
+            with warnings.catch_warnings():  # of texts that the other rows lack
+                warnings.simplefilter("ignore", UserWarning)
+                rows = torch.as_tensor(table.like(among).transform(rows))
         elif self.estimator._columns == "scaled":
             rows = torch.as_tensor(ColumnScaling.of(among.numpy()).apply(rows.numpy()))
         return [kernel.resolve(rows[:count]) for kernel in self.kernels], rows

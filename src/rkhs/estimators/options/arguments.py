@@ -42,7 +42,6 @@ KernelName = Literal[
     "wl",
     "shortest_path",
     "sp",
-    "rw",
     "spectrum",
     "mismatch",
     "gappy",
