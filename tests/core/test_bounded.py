@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rkhs
+from rkhs._core.errors import InputError
 from rkhs._core.memory import refusing
 from rkhs.cli import inputs
 from rkhs.cli.main import main
@@ -36,7 +37,7 @@ def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path, name: s
     path = tmp_path / name
     write_codes(path, X[:2])
     before = path.read_bytes()
-    with full_disk(4096), pytest.raises(MemoryError, match="cannot write"):
+    with full_disk(4096), pytest.raises(InputError, match="cannot write"):
         write_codes(path, X[:254, :2] if name == "x.npy" else X)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == [name]

@@ -159,6 +159,7 @@ def test_candidates_choose_reg_among_all_rows() -> None:
         assert members.tolist() == expected
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.EdgeWarning")
 @pytest.mark.parametrize("cls", [OperatorKernelRegressor, OperatorKernelRegressorCV])
 def test_intervals_of_few_rows_hold_what_they_promise_also_from_a_file(cls: Any, tmp_path: Path) -> None:
     held = []

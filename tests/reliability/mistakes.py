@@ -492,4 +492,11 @@ MISTAKES = (
         '_row("storage", "size: some", "dense")',
         ("estimators/test_automatic_storage.py",),
     ),
+    Mistake(
+        "labels stand at items that lie close together",
+        "plots/codes.py",
+        "int(distances.argmax())",
+        "int(distances.argmin())",
+        ("plots/test_maps.py", "plots/test_displays.py"),
+    ),
 )

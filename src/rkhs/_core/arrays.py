@@ -142,6 +142,8 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
         )
     try:
         return _validated(estimator, X, reset=reset, **options)
+    except InputError:
+        raise
     except (TypeError, ValueError):
         place = _first_text(X)
         if place is None:
