@@ -12,6 +12,7 @@ from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
+from rkhs.estimators.kernel_map import KernelMap as KernelMap
 from rkhs.estimators.kernel_novelty import KernelNovelty as KernelNovelty
 from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor

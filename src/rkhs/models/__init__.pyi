@@ -22,6 +22,7 @@ from rkhs.models.kept import GramModel as GramModel, GramOf as GramOf, KeptItems
 from rkhs.models.layers import Compared as Compared, Pricing as Pricing, rebuilds_rows as rebuilds_rows
 from rkhs.models.left_out import left_out_facts as left_out_facts
 from rkhs.models.machine import Certificates as Certificates, MachineModel as MachineModel, path_values as path_values
+from rkhs.models.neighbour_map import MapQuality as MapQuality, NeighbourMapModel as NeighbourMapModel
 from rkhs.models.novelty import NoveltyModel as NoveltyModel
 from rkhs.models.other_starts import lower_start as lower_start
 from rkhs.models.rebuilt import Goal as Goal, Rebuilt as Rebuilt

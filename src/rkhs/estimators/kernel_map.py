@@ -1,0 +1,214 @@
+"""Maps of items of any kind that keep neighbours, place new items, and decode."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from rkhs._core.arrays import give_back
+from rkhs._core.checks import check_count, check_number
+from rkhs.estimators.candidates import Ranking, rank_by_codes
+from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.maps.model import fit_map
+from rkhs.kernels import Kernel, Linear, as_kernel
+from rkhs.models import NeighbourMapModel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs._core.arrays import Items
+    from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
+
+
+def _decodes(model: KernelMap) -> bool:
+    """Whether codes can be turned into vectors."""
+    if hasattr(model, "model_"):
+        return model.model_.back is not None
+    return not model.__sklearn_tags__().input_tags.pairwise and model._input_kernel().domain == "vectors"
+
+
+@dataclass(eq=False, repr=False)
+class KernelMap(FittedKernel):
+    """A map of items of any kind in two or three dimensions that keeps neighbours, with places of new items and a decoder.
+
+    The codes ``z_i`` themselves minimise, with ``w_ij = 1 / (1 + ||z_i - z_j||^2)``::
+
+        -sum_ij P_ij log w_ij + log sum_(i!=j) w_ij + weight (1 - corr(d_il, e_il))
+
+    ``P``: each item's nearest neighbours by the distance of the kernel, ``k(x, x) + k(y, y) - 2 k(x, y)``, the loss of
+    t-SNE. The last term is the correlation of distances to some items in the data and in the map, ``e = sqrt(1 +
+    ||z_i - z_l||^2)``; it keeps the whole in order. A new item goes where its own term, beside what the decoder loses of
+    it, is least; other new items do not matter. Nothing is random, and the order of the rows does not matter.
+
+    Parameters
+    ----------
+    n_components : {2, 3, 1}, default=2
+        Dimension of the map.
+    kernel : "auto", str, Kernel or callable, default="auto"
+        ``"auto"``: distances of rows as they are. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and
+        ``transform`` kernel values with the training items (m, n).
+    n_neighbors : int, default=30
+        Neighbours that count, in effect (the perplexity): at most a third of the items.
+    weight : float, default=0.5
+        Weight of the correlation of distances; 0 gives the loss of t-SNE.
+    init : array of shape (n, n_components), optional
+        Codes to start from. None: kernel principal components.
+    columns : {"raw", "scaled", "integral", "filled"}, default="raw"
+        As in :class:`KernelAutoencoder`.
+    device : {"cpu"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of kernel values. Results have the dtype of the training data.
+
+    Attributes
+    ----------
+    codes_ : ndarray of shape (n, n_components)
+        The map.
+    recall_ : float
+        Share of ten nearest neighbours that the map keeps, measured on at most 1,000 training items that are placed as
+        if they were new. New items have .02 to .06 less: the neighbours of training items helped to make the map.
+    row_recall_ : ndarray of shape (n,)
+        The same of each item at its place: where it is low, neighbours are torn apart.
+    correlation_ : float
+        Of the distances to at most 50 items in the data and in the map.
+    held_out_error_ : float or None
+        Share of the variance that the decoder loses of items left out; None where codes are not decoded to vectors.
+    kernel_ : Kernel
+        The kernel with a number for every bandwidth.
+    objective_, n_iter_, n_evaluations_, converged_, reason_, history_
+        What the solver reports.
+    n_features_in_, feature_names_in_
+        As in scikit-learn (not for objects).
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range or the data cannot be used.
+
+    Notes
+    -----
+    Up to 1,000 distinct items the loss is over all pairs, O(n^2) a step. More items start from a map of 1,000 of them,
+    and repulsion is summed on a grid: O(n) a step, after O(n^2 d) for the neighbours, O(n^(3/2) d) beyond 20,000 vectors.
+    Objects need their Gram matrix. A new item costs O(n d). ``fit`` ignores ``y``.
+
+    References
+    ----------
+    van der Maaten and Hinton (2008); Vladymyrov and Carreira-Perpinan (2012) for the descent; Linderman et al. (2019)
+    for the grid; Damrich, Boehm, Hamprecht and Kobak (2023) for the loss as a contrastive one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelMap
+    >>> X = load_iris().data
+    >>> model = KernelMap().fit(X[:140])
+    >>> model.transform(X[140:]).shape, model.inverse_transform(model.codes_).shape
+    ((10, 2), (140, 4))
+    """
+
+    n_components: int = 2
+    _: KW_ONLY
+    kernel: KernelLike | Literal["auto"] = "auto"
+    n_neighbors: int = 30
+    weight: float = 0.5
+    init: ArrayLike | None = None
+    columns: Columns = "raw"
+    device: Literal["cpu"] = "cpu"
+    dtype: Dtype = "float64"
+
+    model_: NeighbourMapModel = field(init=False)
+    _matrices = 1.0
+    _needs_differences = True
+
+    codes_ = Fitted[np.ndarray]("codes")
+    recall_ = Fitted[float]("quality.recall")
+    row_recall_ = Fitted[np.ndarray]("quality.row_recall")
+    correlation_ = Fitted[float]("quality.correlation")
+    held_out_error_ = Fitted[float | None]("quality.lost", optional=True)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count(self.n_components, "n_components", at_most=3)
+        check_count(self.n_neighbors, "n_neighbors")
+        check_number(self.weight, "weight", at_least=0.0)
+
+    def _input_kernel(self) -> Kernel:
+        automatic = isinstance(self.kernel, str) and self.kernel == "auto"
+        return Linear(offset="mean") if automatic else as_kernel(self.kernel)
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelMap:
+        """Make the map.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            Not negative. Rows of weight zero are dropped; equal items are one item of more weight.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        training = self._training(X, kernel := self._kernel_for(X), sample_weight)
+        init = None if self.init is None else self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
+        self.model_, solution = fit_map(
+            kernel,
+            training,
+            self._options,
+            n_components=self.n_components,
+            n_neighbors=self.n_neighbors,
+            weight=self.weight,
+            init=init,
+        )
+        self._record(solution)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Any:
+        """``fit(X).codes_``, shape (n, n_components); see :meth:`fit`."""
+        return give_back(self._to_output(torch.as_tensor(self.fit(X, sample_weight=sample_weight).codes_)), X)
+
+    def transform(self, X: Any) -> Any:
+        """Place items in the map, each by itself.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+            A tensor if ``X`` is one. An item that equals a training item has its place.
+        """
+        check_is_fitted(self)
+        return give_back(self._in_tiles(X, self.model_.encode), X)
+
+    @available_if(_decodes)
+    def inverse_transform(self, codes: ArrayLike) -> Any:
+        """Vectors of places in the map, shape (m, d), for codes of shape (m, n_components)."""
+        assert self.model_.back is not None
+        return give_back(self._to_rows(self.model_.back.targets(self._read_codes(codes).double())), codes)
+
+    def decode(self, codes: ArrayLike, candidates: Items | None = None, *, n_best: int | None = None) -> Ranking:
+        """Rank candidates by the squared distance of their places to given codes.
+
+        Parameters
+        ----------
+        codes : array of shape (m, n_components)
+        candidates : items, default=None
+            As for ``transform``. None: the training items.
+        n_best : int, optional
+            Number of candidates to return for each code; default all.
+
+        Returns
+        -------
+        Ranking
+            ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
+        """
+        return rank_by_codes(self, codes, candidates, n_best, self.model_.encode)

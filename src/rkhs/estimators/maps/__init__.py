@@ -1,0 +1,1 @@
+"""How a map that keeps neighbours is fitted."""

@@ -1,0 +1,148 @@
+"""A fitted map that keeps neighbours: places of new items, the decoder, and how good the map is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import Items, row_index, tensor_like, tiles
+from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_places, check_shape, check_whole
+from rkhs.kernels.base import Kernel
+from rkhs.models.functions import CodeRegression, Layer
+from rkhs.problems.cauchy_grid import CauchyGrid, Sums
+from rkhs.problems.neighbour_map import Placing
+from rkhs.problems.neighbours import shares
+from rkhs.solvers.row_newton import descend
+from rkhs.spaces.features import WholeMap
+from rkhs.spaces.features.base import check_kernel_stored
+
+_SPACING, _BORDER = 0.25, 2.0  # of the nodes of the grid of a fixed map, and around its rows
+_STEPS, _TOL = 40, 1e-4  # of placing
+_ROWS = 64  # that are placed in one batch
+_LEFT = 1e-3  # share of the decoded variance outside the directions that places are searched in
+
+
+def perplexity(n_neighbors: int, n: int) -> float:
+    """``n_neighbors``, at most a third of the other rows."""
+    return max(1.0, min(float(n_neighbors), (n - 1) / 3.0))
+
+
+def fixed_sums(Z: Tensor, mass: Tensor) -> Sums:
+    """The repulsion of a map that stays as it is."""
+    return CauchyGrid(_SPACING, _BORDER).of(Z, mass)
+
+
+def placed(problem: Placing) -> Tensor:
+    """Where the rows of a problem go, shape (m, p)."""
+    return descend(problem, problem.start(), _STEPS, _TOL)
+
+
+@dataclass(frozen=True, eq=False)
+class MapQuality(Stored):
+    """How far a map can be trusted."""
+
+    recall: float  # share of ten neighbours that the map keeps, of rows placed as if they were new
+    row_recall: np.ndarray  # (n,): the same of each row at its place
+    correlation: float  # of distances to some rows, in the data and in the map
+    lost: float | None  # share of the variance that the decoder loses of rows left out
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourMapModel(Stored):
+    """Places of the distinct training items; new items are placed one by one."""
+
+    kernel: Kernel  # resolved
+    map: WholeMap  # of all training items
+    distinct: np.ndarray  # (n,): one of each kind of equal items, by number
+    kind: np.ndarray  # (N,): which of these each training item equals
+    places: np.ndarray  # (n, p)
+    mass: np.ndarray  # (n,): sums to one
+    diagonal: np.ndarray  # (n,): ``k(x, x)``
+    n_neighbors: int
+    quality: MapQuality
+    back: CodeRegression | None = None  # from codes to vectors
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        n = len(self.distinct)
+        check_kernel_stored(self.kernel, self.map)
+        check_places("distinct items", self.distinct, self.map.width)
+        check_places("kinds", self.kind, n)
+        check_shape("kinds", self.kind, self.map.width, kinds="i")
+        check_shape("places", self.places, n, None)
+        check_shape("mass", self.mass, n)
+        check_shape("diagonal", self.diagonal, n)
+        check_whole("number of neighbours", self.n_neighbors, 1)
+        check_shape("row recall", self.quality.row_recall, self.map.width)
+        if self.back is not None:
+            check_shape("anchors", self.back.anchors, None, self.places.shape[1])
+            check_shape("mean", self.back.output.mean, self.map.reads)
+        if n < 2 or not (self.mass > 0.0).all():
+            raise InputError("a map of a model file must have two items or more, of positive mass")
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Of all training items, shape (N, p)."""
+        return self.places[self.kind]
+
+    @cached_property
+    def sums(self) -> Sums:
+        """The repulsion at any place."""
+        return fixed_sums(torch.as_tensor(self.places), torch.as_tensor(self.mass))
+
+    @cached_property
+    def targets(self) -> tuple[FixedRows, Tensor] | None:
+        """The decoder along the directions that it varies in, and these, shape (r, k); None without a decoder."""
+        if self.back is None:
+            return None
+        decoded = self.back.of(torch.as_tensor(self.back.anchors))
+        _, s, axes = torch.linalg.svd(decoded, full_matrices=False)
+        left = s.square().sum() - s.square().cumsum(0)
+        directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
+        return FixedRows(self.back.along(directions)), directions
+
+    def encode(self, items: Items) -> Tensor:
+        """Places of items, shape (m, p), each by itself; an item that equals a training item has its place."""
+        return torch.cat([self._tile(items[tile]) for tile in tiles(len(items), _ROWS)])
+
+    def _tile(self, items: Items) -> Tensor:
+        """Of a few items: products of matrices have one shape, so that other items do not change the rounding."""
+        m, Z, diagonal = len(items), torch.as_tensor(self.places), torch.as_tensor(self.diagonal)
+        items = padded(items) if isinstance(items, Tensor) else items
+        raw = padded(self.map.raw(items))
+        tiny, raw = torch.finfo(raw.dtype).eps ** 0.75, raw.double()[:, row_index(self.distinct, raw)]
+        D, columns = (diagonal - 2.0 * raw).topk(min(3 * self.n_neighbors, len(Z)), 1, largest=False)
+        problem = Placing(Z, self.sums, columns, shares(D, perplexity(self.n_neighbors, len(Z))))
+        if self.back is not None and self.targets is not None:
+            decoder, directions = self.targets
+            targets = self.back.output.encode(tensor_like(items, Z)) @ directions
+            problem = replace(problem, decoder=decoder, targets=targets)
+        near = diagonal[columns[:, 0]]
+        own = near if self.kernel.domain == "gram" else padded(self.kernel._diag(items).double()[:, None])[:, 0]
+        equal = own + D[:, 0] <= tiny * (own + near)
+        return torch.where(equal[:, None], Z[columns[:, 0]], placed(problem))[:m]
+
+
+@dataclass(frozen=True, eq=False)
+class FixedRows:
+    """A layer on batches of one size."""
+
+    layer: Layer
+
+    def of(self, Z: Tensor) -> Tensor:
+        """Values at codes of shape (m, p)."""
+        return self.layer.of(padded(Z))[: len(Z)]
+
+    def pull(self, Z: Tensor, G: Tensor) -> Tensor:
+        """Gradients of ``<g_i, layer(z_i)>``, shape (m, p)."""
+        return self.layer.pull(padded(Z), padded(G))[: len(Z)]
+
+
+def padded(T: Tensor) -> Tensor:
+    """The rows of a tile with its last row repeated."""
+    return T if len(T) == _ROWS else torch.cat([T, T[-1:].expand(_ROWS - len(T), *T.shape[1:])])

@@ -1,0 +1,221 @@
+"""Maps that keep neighbours: the loss of t-SNE beside a term that keeps distances far apart, over the codes alone.
+
+    L(Z) = -e sum_ij P_ij log w_ij + log sum_(i!=j) m_i m_j w_ij + weight (1 - corr(d_il, e_il)),
+
+    w_ij = 1 / (1 + ||z_i - z_j||^2),   P_ij = (m_i p_j|i + m_j p_i|j) / 2,   e_il = sqrt(1 + ||z_i - z_l||^2),
+
+with the shares ``p`` of neighbours (:mod:`rkhs.problems.neighbours`), masses ``m`` of the rows that sum to one, kernel
+distances ``d`` to landmarks, and an exaggeration ``e`` of one but for the first steps. It is a contrastive loss with a
+Cauchy similarity: Damrich et al. (2023). The derivatives are ``4 sum_j (e P_ij - m_i m_j w_ij / s) w_ij (z_i - z_j)`` with
+``s`` the sum in the logarithm, and of the last term, for centred ``c`` and ``x`` of length one,
+``weight (<x, c> c - x)_il / ||e - mean|| (z_i - z_l) / e_il``, which the landmark gets with the other sign.
+
+A new row, with a fixed map: ``min_z -sum_j p_j log w_j(z) + log sum_j m_j w_j(z) + ||t - g(z)||^2`` with its target ``t``,
+of variance one, and the decoder ``g`` of the map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from rkhs.problems.cauchy_grid import CauchyGrid, Sums
+
+_SHIFT = 0.1  # of the least diagonal entry, which makes the curvature of the attraction positive definite
+
+Term = Callable[[Tensor], tuple[float, Tensor]]
+"""A value and its gradient at codes of shape (n, p)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The rows that each row is near to, their shares, and the masses of all rows."""
+
+    columns: Tensor  # (n, k)
+    shares: Tensor  # (n, k): each row sums to one
+    mass: Tensor  # (n,): sums to one
+
+    @property
+    def laplacian(self) -> Tensor:
+        """``diag(P 1) - P``, shape (n, n)."""
+        n = len(self.mass)
+        P = torch.zeros(n, n).to(self.shares).scatter_(1, self.columns, 0.5 * self.mass[:, None] * self.shares)
+        P = P + P.mT
+        return torch.diag(P.sum(1)) - P
+
+    def attraction(self, Z: Tensor) -> tuple[float, Tensor]:
+        """``-sum_ij P_ij log w_ij`` and its gradient."""
+        n, p = Z.shape
+        D = Z[:, None] - Z[self.columns.flatten()].view(n, -1, p)
+        w = (D * D).sum(2).add_(1.0)
+        pairs = self.shares * self.mass[:, None]
+        value = float((pairs * w.log()).sum())
+        D.mul_((2.0 * pairs / w)[..., None])
+        return value, D.sum(1).index_add_(0, self.columns.flatten(), D.flatten(0, 1), alpha=-1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class AllPairs:
+    """``log sum_(i!=j) m_i m_j w_ij`` and its gradient, O(n^2)."""
+
+    mass: Tensor
+
+    def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
+        """At codes of shape (n, p)."""
+        S = (Z * Z).sum(1)
+        W = torch.addmm(S[:, None] + (S + 1.0), Z, Z.mT, alpha=-2.0).clamp_min_(1.0).reciprocal_().fill_diagonal_(0.0)
+        total = self.mass @ W @ self.mass
+        W.mul_(W).mul_(self.mass)
+        return float(total.log()), (W.sum(1)[:, None] * Z - W @ Z) * (-4.0 * self.mass / total)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class OnGrid:
+    """The same from a grid, O(n)."""
+
+    mass: Tensor
+    grid: CauchyGrid
+
+    def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
+        """At codes of shape (n, p)."""
+        phi, F = self.grid.of(Z, self.mass).at(Z, self.mass)
+        total = self.mass @ phi
+        return float(total.log()), F * (-4.0 * self.mass / total)[:, None]
+
+
+class Correlation:
+    """``weight (1 - corr)`` of distances to landmarks in the data and in the map, and its gradient. O(n l)."""
+
+    def __init__(self, landmarks: Tensor, distances: Tensor, weight: float) -> None:
+        self.landmarks, self.weight = landmarks, weight  # numbers (l,)
+        centred = distances - distances.mean()  # (n, l): not squared
+        self.x = centred / centred.norm().clamp_min(1e-300)
+
+    def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
+        """At codes of shape (n, p)."""
+        D = Z[:, None] - Z[self.landmarks]
+        e = (D * D).sum(2).add_(1.0).sqrt_()
+        c = e - e.mean()
+        size = c.norm().clamp_min(1e-12)
+        corr = (self.x * c).sum() / size
+        G = (corr * c / size - self.x) / size
+        D.mul_((self.weight * (G - G.mean()) / e)[..., None])
+        return self.weight * float(1.0 - corr), D.sum(1).index_add_(0, self.landmarks, -D.sum(0))
+
+
+@dataclass(frozen=True, eq=False)
+class NearPlaces:
+    """``penalty sum_i m_i ||z_i - place_i||^2`` over rows that are to stay near their places, and its gradient."""
+
+    places: Tensor  # (n, p)
+    mass: Tensor  # (n,): zero for rows that are free
+    penalty: float
+
+    def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
+        """At codes of shape (n, p)."""
+        D = (Z - self.places) * (2.0 * self.penalty * self.mass)[:, None]
+        return 0.5 * float((D * (Z - self.places)).sum()), D
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourMap:
+    """The loss of a map at one exaggeration."""
+
+    neighbours: Neighbours
+    terms: tuple[Term, ...]  # repulsion and others
+    exaggeration: float = 1.0
+
+    def value_and_grad(self, Z: Tensor) -> tuple[float, Tensor]:
+        """At codes of shape (n, p)."""
+        value, grad = self.neighbours.attraction(Z)
+        value, grad = self.exaggeration * value, self.exaggeration * grad
+        for term in self.terms:
+            found, slope = term(Z)
+            value, grad = value + found, grad + slope
+        return value, grad
+
+
+class SpectralUnits:
+    """A map in units ``y = C^T z`` in which the attraction has unit curvature, ``C C^T = 4 e (diag(P 1) - P)``.
+
+    A quasi-Newton descent in them starts with the spectral direction: Vladymyrov and Carreira-Perpinan (2012).
+    O(n^3 / 3), and O(n^2 p) an evaluation.
+    """
+
+    def __init__(self, problem: NeighbourMap) -> None:
+        self.problem = problem
+        H = (4.0 * problem.exaggeration) * problem.neighbours.laplacian
+        H.diagonal().add_(_SHIFT * float(H.diagonal().min()))
+        self.factor = torch.linalg.cholesky(H)
+
+    def to_units(self, Z: Tensor) -> Tensor:
+        """``C^T z``."""
+        return self.factor.mT @ Z
+
+    def codes(self, Y: Tensor) -> Tensor:
+        """``C^-T y``."""
+        return torch.linalg.solve_triangular(self.factor.mT, Y, upper=True)
+
+    def value_and_grad(self, Y: Tensor) -> tuple[float, Tensor]:
+        """At points of shape (n, p)."""
+        value, grad = self.problem.value_and_grad(self.codes(Y))
+        return value, torch.linalg.solve_triangular(self.factor, grad, upper=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """Where new rows go in a fixed map, each by itself: a problem of :func:`rkhs.solvers.row_newton.descend`."""
+
+    codes: Tensor  # (n, p): of the map
+    sums: Sums
+    columns: Tensor  # (m, k): the neighbours of each new row
+    shares: Tensor  # (m, k)
+    left_out: tuple[Tensor, Tensor] | None = None  # places (m, p) and masses (m,) of rows that the new rows do not see
+    decoder: Any = None  # with ``of`` and ``pull``
+    targets: Tensor | None = None  # (m, q): what it should give
+
+    def rows(self, index: Tensor) -> Self:
+        """The problem of some of the new rows."""
+        out, targets = self.left_out, self.targets
+        return replace(
+            self,
+            columns=self.columns[index],
+            shares=self.shares[index],
+            left_out=None if out is None else (out[0][index], out[1][index]),
+            targets=None if targets is None else targets[index],
+        )
+
+    def values_and_grads(self, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Values (m,), gradients (m, p) and curvatures of the attraction (m,) at places of shape (m, p)."""
+        D = Z[:, None] - self.codes[self.columns]
+        w = 1.0 / (1.0 + (D * D).sum(2))
+        phi, F = self.sums.at(Z)
+        if self.left_out is not None:
+            places, mass = self.left_out
+            rest = Z - places
+            own = 1.0 / (1.0 + (rest * rest).sum(1))
+            phi, F = phi - mass * own, F - (mass * own * own)[:, None] * rest
+        phi = phi.clamp_min(1e-12)
+        a = self.shares * w
+        values = phi.log() - (self.shares * w.log()).sum(1)
+        grads = 2.0 * (a[..., None] * D).sum(1) - 2.0 * F / phi[:, None]
+        if self.decoder is not None:
+            left = self.decoder.of(Z) - self.targets
+            values, grads = values + (left * left).sum(1), grads + 2.0 * self.decoder.pull(Z, left)
+        return values, grads, 2.0 * a.sum(1)
+
+    def with_curvature(self, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The same with inverses of the curvature, shape (m, p, p)."""
+        values, grads, curvature = self.values_and_grads(Z)
+        return values, grads, torch.eye(Z.shape[1]).to(Z) / curvature.clamp_min(1e-9)[:, None, None]
+
+    def start(self) -> Tensor:
+        """The best of the places of the ten nearest rows and the mean of the neighbours, shape (m, p)."""
+        near = self.codes[self.columns]
+        tries = [*near[:, :10].unbind(1), (self.shares[..., None] * near).sum(1)]
+        values = torch.stack([self.values_and_grads(Z)[0] for Z in tries])
+        return torch.stack(tries)[values.argmin(0), torch.arange(len(near))]
