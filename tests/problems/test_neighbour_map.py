@@ -128,7 +128,7 @@ def test_cells_find_nearly_all_neighbours(monkeypatch: pytest.MonkeyPatch) -> No
     assert torch.equal(torch.cat([rows for rows, _ in groups]).sort().values, torch.arange(4000))
     monkeypatch.setattr("rkhs.problems.neighbours._EXACT", 100)
     found = nearest(4000, distances_of(X), 15)[1]
-    assert float((found[:, :, None] == exact[:, None]).any(1).double().mean()) > 0.95
+    assert float((found[:, :, None] == exact[:, None]).any(1).double().mean()) > 0.9
 
 
 def test_the_term_of_a_new_row_has_its_gradient() -> None:

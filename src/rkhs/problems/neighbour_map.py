@@ -109,10 +109,10 @@ class Correlation:
 
 @dataclass(frozen=True, eq=False)
 class NearPlaces:
-    """``penalty sum_i m_i ||z_i - place_i||^2`` over rows that are to stay near their places, and its gradient."""
+    """``penalty sum_i m_i ||z_i - place_i||^2`` and its gradient; rows of no mass are free."""
 
     places: Tensor  # (n, p)
-    mass: Tensor  # (n,): zero for rows that are free
+    mass: Tensor  # (n,)
     penalty: float
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:

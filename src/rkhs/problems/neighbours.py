@@ -46,9 +46,9 @@ def _cells(n: int, distances: Distances) -> list[tuple[Tensor, Tensor]]:
     """Rows of each cell, and the rows that they are compared with."""
     centers = torch.linspace(0, n - 1, math.isqrt(n)).long()
     cell = torch.cat([distances(torch.arange(n)[tile], centers).argmin(1) for tile in tiles(n, 4096)])
-    members = torch.argsort(cell, stable=True).split(torch.bincount(cell, minlength=len(centers)).tolist())
-    order, sizes = distances(centers, centers).argsort(1, stable=True), torch.tensor([len(one) for one in members])
-    groups = []
+    sizes = torch.bincount(cell, minlength=len(centers))
+    members = torch.argsort(cell, stable=True).split(sizes.tolist())
+    order, groups = distances(centers, centers).argsort(dim=1, stable=True), []
     for rows, near in zip(members, order, strict=True):
         enough = int((sizes[near].cumsum(0) < _CANDIDATES).sum()) + 1
         groups.append((rows, torch.cat([members[int(i)] for i in near[:enough]])))

@@ -29,6 +29,7 @@ from rkhs.solvers.momentum import momentum
 EXACT = 1000  # rows over which all pairs are summed
 _LANDMARKS = 50
 _SPACING = 0.7  # of the nodes of a grid while rows move
+_SIZE = 1e-2  # penalty of the mean squared code a row: the map of rows without structure would grow without end
 _STAY = 1e-2  # penalty of rows that are to stay near their places
 _TOL, _TILE = 1e-7, 1024
 
@@ -71,7 +72,8 @@ class MapRows:
         """The loss over all pairs, or on a grid."""
         n = len(self.mass)
         repulsion = AllPairs(self.mass) if n <= EXACT else OnGrid(self.mass, CauchyGrid(_SPACING))
-        return NeighbourMap(neighbours, (repulsion, self.correlation(self.weight), *terms))
+        size = NearPlaces(torch.zeros(n, self.n_components).to(self.mass), self.mass, _SIZE / n)
+        return NeighbourMap(neighbours, (repulsion, self.correlation(self.weight), size, *terms))
 
     def correlation(self, weight: float) -> Correlation:
         """The term of distances to landmarks."""

@@ -76,12 +76,20 @@ def fit_map(
 def distinct_rows(table: Tensor, *, gram: bool) -> tuple[Tensor, Tensor]:
     """One of each kind of equal rows, in an order that depends on their contents alone, and the kind of each row.
 
-    Rows of a Gram matrix are ordered by their sorted values, which do not depend on the order of the columns.
+    They are ordered by their distance to the mean, to nine digits; where it is equal by their values. Those of a row of a
+    Gram matrix are sorted first, so that the order of the columns does not matter.
     """
     kinds = equal_rows(table)
     _, first = np.unique(kinds, return_index=True)
-    content = table[first][:, first].sort(1).values if gram else table[first]
-    order = sorted(range(len(first)), key=[row.tobytes() for row in content.numpy() + 0.0].__getitem__)
+    content = table[first].double()
+    if gram:
+        content = content[:, first].sort(1).values
+        far = table.diagonal()[first].double() - 2.0 * content.mean(1)
+    else:
+        far = (content - content.sort(0).values.mean(0)).square().sum(1)
+    rounded = (far / far.abs().max().clamp_min(1e-300)).numpy().round(9)
+    keys = [(key, row.tobytes()) for key, row in zip(rounded.tolist(), content.numpy() + 0.0, strict=True)]
+    order = sorted(range(len(first)), key=keys.__getitem__)
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))
     return torch.as_tensor(first[order]), torch.as_tensor(rank[kinds])
