@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_count, check_number
 from rkhs.estimators.candidates import Ranking, rank_by_codes
 from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.given_matrices import on_rows_of
 from rkhs.estimators.maps.model import fit_map
 from rkhs.kernels import Kernel, Linear, as_kernel
 from rkhs.models import NeighbourMapModel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items
-    from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
+    from rkhs.estimators.options.arguments import Columns, Dtype, KernelLike
 
 
 def _decodes(model: KernelMap) -> bool:
@@ -35,7 +35,7 @@ def _decodes(model: KernelMap) -> bool:
 
 @dataclass(eq=False, repr=False)
 class KernelMap(FittedKernel):
-    """A map of items of any kind in two or three dimensions that keeps neighbours, with places of new items and a decoder.
+    """A map of items of any kind in two or three dimensions that keeps neighbours, places new items, and decodes.
 
     The codes ``z_i`` themselves minimise, with ``w_ij = 1 / (1 + ||z_i - z_j||^2)``::
 
@@ -43,8 +43,8 @@ class KernelMap(FittedKernel):
 
     ``P``: each item's nearest neighbours by the distance of the kernel, ``k(x, x) + k(y, y) - 2 k(x, y)``, the loss of
     t-SNE. The last term is the correlation of distances to some items in the data and in the map, ``e = sqrt(1 +
-    ||z_i - z_l||^2)``; it keeps the whole in order. A new item goes where its own term, beside what the decoder loses of
-    it, is least; other new items do not matter. Nothing is random, and the order of the rows does not matter.
+    ||z_i - z_l||^2)``; it keeps the whole in order. A new item goes where its own term, and what the decoder loses
+    of it, are least together; other new items do not matter. Nothing is random, and the order of the rows does not matter.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class KernelMap(FittedKernel):
     Notes
     -----
     Up to 1,000 distinct items the loss is over all pairs, O(n^2) a step. More items start from a map of 1,000 of them,
-    and repulsion is summed on a grid: O(n) a step, after O(n^2 d) for the neighbours, O(n^(3/2) d) beyond 20,000 vectors.
+    and repulsion is summed on a grid: O(n) a step, after O(n^2 d) for the neighbours, O(n^(3/2) d) beyond 20,000 rows.
     Objects need their Gram matrix. A new item costs O(n d). ``fit`` ignores ``y``.
 
     References
@@ -140,6 +140,11 @@ class KernelMap(FittedKernel):
     def _input_kernel(self) -> Kernel:
         automatic = isinstance(self.kernel, str) and self.kernel == "auto"
         return Linear(offset="mean") if automatic else as_kernel(self.kernel)
+
+    def _kernel_for(self, X: Any) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel == "auto" and hasattr(X, "tocsr"):
+            return on_rows_of(X, Linear())  # no mean, which would fill the zeros
+        return super()._kernel_for(X)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelMap:
         """Make the map.

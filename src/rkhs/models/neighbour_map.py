@@ -93,14 +93,20 @@ class NeighbourMapModel(Stored):
     @cached_property
     def sums(self) -> Sums:
         """The repulsion at any place."""
-        return fixed_sums(torch.as_tensor(self.places), torch.as_tensor(self.mass))
+        return fixed_sums(*self._tensors[:2])
+
+    @cached_property
+    def _tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Places, masses and ``k(x, x)``."""
+        like = torch.zeros(0, dtype=torch.float64)
+        return tensor_like(self.places, like), tensor_like(self.mass, like), tensor_like(self.diagonal, like)
 
     @cached_property
     def targets(self) -> tuple[FixedRows, Tensor] | None:
         """The decoder along the directions that it varies in, and these, shape (r, k); None without a decoder."""
         if self.back is None:
             return None
-        decoded = self.back.of(torch.as_tensor(self.back.anchors))
+        decoded = self.back.of(tensor_like(self.back.anchors, self._tensors[0]))
         _, s, axes = torch.linalg.svd(decoded, full_matrices=False)
         left = s.square().sum() - s.square().cumsum(0)
         directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
@@ -112,7 +118,7 @@ class NeighbourMapModel(Stored):
 
     def _tile(self, items: Items) -> Tensor:
         """Of a few items: products of matrices have one shape, so that other items do not change the rounding."""
-        m, Z, diagonal = len(items), torch.as_tensor(self.places), torch.as_tensor(self.diagonal)
+        m, (Z, _, diagonal) = len(items), self._tensors
         items = padded(items) if isinstance(items, Tensor) else items
         raw = padded(self.map.raw(items))
         tiny, raw = torch.finfo(raw.dtype).eps ** 0.75, raw.double()[:, row_index(self.distinct, raw)]

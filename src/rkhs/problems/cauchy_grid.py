@@ -4,8 +4,8 @@ With masses ``m_j`` at places ``z_j`` and ``w = 1 / (1 + ||z - z_j||^2)`` the gr
 
     phi(z) = sum_j m_j w_j(z),   F(z) = sum_j m_j w_j(z)^2 (z - z_j) = -1/2 grad phi(z).
 
-Masses are spread on the nodes around them by cubic interpolation, convolved with ``w`` and ``w^2 z``, and read off by the
-same interpolation: the method of Linderman et al. (2019).
+Masses are spread on the nodes around them by cubic interpolation, convolved with ``w`` and ``w^2 z``, and read off by
+the same interpolation: the method of Linderman et al. (2019).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class CauchyGrid:
     """Sums over rows that move: the transformed similarities are kept from call to call."""
 
     spacing: float  # of the nodes, in units of the map; wider where the map would take too many nodes
-    room: float = 0.0  # width of the border around the rows
+    border: float = 0.0  # width, around the rows
     kept: dict[tuple[float, tuple[int, ...]], Tensor] = field(default_factory=dict)
 
     def of(self, Z: Tensor, mass: Tensor) -> Sums:
         """The sums of rows at places ``Z`` (n, p) with masses (n,)."""
         p = Z.shape[1]
-        low, high = Z.amin(0) - self.room, Z.amax(0) + self.room
+        low, high = Z.amin(0) - self.border, Z.amax(0) + self.border
         spacing = max(self.spacing, float((high - low).max()) / (_MOST_NODES[p] - 2 * _MARGIN - _STEP))
         nodes = ((high - low) / spacing).ceil().long() + 2 * _MARGIN
         sizes = tuple(_STEP * math.ceil(int(count) / _STEP) for count in nodes)
@@ -80,14 +80,11 @@ class Sums:
             weights = (weights[:, :, None] * axis[:, i, None]).flatten(1)
         return cells, weights
 
-    def at(self, Z: Tensor, own: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """``phi`` and ``F`` at places of shape (m, p): shapes (m,) and (m, p).
-
-        With masses ``own`` (m,) the places are those of rows of the grid, which do not count for themselves.
-        """
+    def at(self, Z: Tensor, masses: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """``phi`` and ``F`` at places (m, p), without rows of such masses (m,) at these places themselves."""
         cells, weights = self.around(Z)
         found = (self.fields[:, cells.flatten()].view(len(self.fields), *cells.shape) * weights).sum(2)
-        phi = found[0] if own is None else found[0] - own * ((weights @ self._nodes(Z)) * weights).sum(1)
+        phi = found[0] if masses is None else found[0] - masses * ((weights @ self._nodes(Z)) * weights).sum(1)
         return phi, found[1:].mT
 
     def _nodes(self, like: Tensor) -> Tensor:

@@ -6,20 +6,23 @@
 
 with the shares ``p`` of neighbours (:mod:`rkhs.problems.neighbours`), masses ``m`` of the rows that sum to one, kernel
 distances ``d`` to landmarks, and an exaggeration ``e`` of one but for the first steps. It is a contrastive loss with a
-Cauchy similarity: Damrich et al. (2023). The derivatives are ``4 sum_j (e P_ij - m_i m_j w_ij / s) w_ij (z_i - z_j)`` with
+Cauchy similarity: Damrich et al. (2023). Derivatives: ``4 sum_j (e P_ij - m_i m_j w_ij / s) w_ij (z_i - z_j)`` with
 ``s`` the sum in the logarithm, and of the last term, for centred ``c`` and ``x`` of length one,
 ``weight (<x, c> c - x)_il / ||e - mean|| (z_i - z_l) / e_il``, which the landmark gets with the other sign.
 
-A new row, with a fixed map: ``min_z -sum_j p_j log w_j(z) + log sum_j m_j w_j(z) + ||t - g(z)||^2`` with its target ``t``,
-of variance one, and the decoder ``g`` of the map.
+A new row, with a fixed map: ``min_z -sum_j p_j log w_j(z) + log sum_j m_j w_j(z) + ||t - g(z)||^2`` with its target
+``t``, of variance one, and the decoder ``g`` of the map.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -47,15 +50,27 @@ class Neighbours:
         P = P + P.mT
         return torch.diag(P.sum(1)) - P
 
+    @cached_property
+    def _pairs(self) -> tuple[Tensor, np.ndarray, np.ndarray]:
+        """``m_i p_j|i`` of all pairs, and where they stand in a sparse matrix of compressed rows."""
+        n, k = self.columns.shape
+        kind = np.int32 if n * k < 2**31 else np.int64
+        places = self.columns.numpy().ravel().astype(kind), np.arange(0, n * k + 1, k, dtype=kind)
+        return (self.shares * self.mass[:, None]).flatten(), *places
+
     def attraction(self, Z: Tensor) -> tuple[float, Tensor]:
-        """``-sum_ij P_ij log w_ij`` and its gradient."""
+        """``-sum_ij P_ij log w_ij`` and its gradient. O(n k)."""
         n, p = Z.shape
-        D = Z[:, None] - Z[self.columns.flatten()].view(n, -1, p)
-        w = (D * D).sum(2).add_(1.0)
-        pairs = self.shares * self.mass[:, None]
-        value = float((pairs * w.log()).sum())
-        D.mul_((2.0 * pairs / w)[..., None])
-        return value, D.sum(1).index_add_(0, self.columns.flatten(), D.flatten(0, 1), alpha=-1.0)
+        pairs, columns, starts = self._pairs
+        at, D = self.columns.flatten(), Z.new_ones(self.columns.shape)
+        for z in Z.mT.contiguous():
+            D += (z[:, None] - z.index_select(0, at).view_as(D)).square_()
+        D = D.view(-1)
+        value = float(pairs @ D.log())
+        A = scipy.sparse.csr_array(((pairs / D).numpy(), columns, starts), (n, n))
+        Z1 = np.concatenate([Z.numpy(), np.ones((n, 1), Z.numpy().dtype)], 1)
+        drawn = torch.from_numpy(A @ Z1 + A.T @ Z1)
+        return value, 2.0 * (drawn[:, p:] * Z - drawn[:, :p])
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +155,9 @@ class NeighbourMap:
 
 
 class SpectralUnits:
-    """A map in units ``y = C^T z`` in which the attraction has unit curvature, ``C C^T = 4 e (diag(P 1) - P)``.
+    """A map in units ``y = C^T z`` in which the attraction has unit curvature, ``C C^T = 4 e (diag(P 1) - P)``."""
 
-    A quasi-Newton descent in them starts with the spectral direction: Vladymyrov and Carreira-Perpinan (2012).
-    O(n^3 / 3), and O(n^2 p) an evaluation.
-    """
-
+    # A quasi-Newton descent in them starts with the spectral direction: Vladymyrov and Carreira-Perpinan (2012).
     def __init__(self, problem: NeighbourMap) -> None:
         self.problem = problem
         H = (4.0 * problem.exaggeration) * problem.neighbours.laplacian

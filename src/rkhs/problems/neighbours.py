@@ -1,7 +1,7 @@
 """Nearest neighbours by squared kernel distances, and how much each of them counts.
 
-A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. The neighbours of a row have shares ``p_j ~ exp(-b D_j)``, with ``b`` such
-that the entropy of the shares is the logarithm of the perplexity: the calibration of t-SNE.
+A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. The neighbours of a row have shares ``p_j ~ exp(-b D_j)``, with ``b``
+such that the entropy of the shares is the logarithm of the perplexity: the calibration of t-SNE.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ _BISECTIONS = 40
 
 
 def nearest(n: int, distances: Distances, count: int) -> tuple[Tensor, Tensor]:
-    """Squared distances and numbers of the ``count`` nearest other rows of each row, shape (n, count) both, ascending.
-
-    Up to 20,000 rows all distances are computed, O(n^2). More rows are divided into cells around some of them, and those
-    of a cell are compared with the rows of the cells nearest to it: O(n^(3/2)), and a few neighbours are missed.
-    """
+    """Squared distances and numbers of the nearest other rows of each row, shape (n, count) both, ascending."""
+    # Up to 20,000 rows all distances are computed. More rows are divided into cells around some of them, and those of a
+    # cell are compared with the rows of the cells nearest to it: O(n^(3/2)), and a few neighbours are missed.
     every = torch.arange(n)
     if n <= _EXACT:
         groups = [(every[tile], every) for tile in tiles(n, tile_rows(n) // 4)]

@@ -1,1 +1,3 @@
 """How a map that keeps neighbours is fitted."""
+
+__all__: list[str] = []  # inside the estimators

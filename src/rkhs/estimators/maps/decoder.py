@@ -36,11 +36,9 @@ def fit_decoder(Z: Tensor, targets: Tensor, mass: Tensor, output: Euclidean) -> 
 
 
 def left_out_error(kernel: Kernel, reg: float, Z: Tensor, targets: Tensor, mass: Tensor) -> float:
-    """Weighted mean of the squared errors of each row by the decoder that did not see it, in closed form. O(n^3).
-
-    With ``W = K + reg diag(1 / m)``, ``B = [Z, 1]`` and ``M = W^-1 - W^-1 B (B^T W^-1 B)^-1 B^T W^-1`` the error of row i
-    is ``(M T)_i / M_ii``: Wahba (1990), section 4.2.
-    """
+    """Weighted mean of the squared errors of each row by the decoder that did not see it, in closed form. O(n^3)."""
+    # With ``W = K + reg diag(1 / m)``, ``B = [Z, 1]`` and ``M = W^-1 - W^-1 B (B^T W^-1 B)^-1 B^T W^-1`` the error of
+    # row i is ``(M T)_i / M_ii``: Wahba (1990), section 4.2.
     W = kernel._gram(Z)
     W.diagonal().add_(reg / mass)
     B = torch.cat([Z, torch.ones_like(Z[:, :1])], 1)

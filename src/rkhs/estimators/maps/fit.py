@@ -1,4 +1,4 @@
-"""The codes of a map: few rows over all pairs; many from a map of some of them, the others placed, then all together."""
+"""The codes of a map: few rows over all pairs; many from a map of some, the others placed, then all together."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ class MapRows:
         return scores / scores[:, 0].std().clamp_min(1e-30)
 
 
-def fit_codes(rows: MapRows, neighbours: Neighbours, init: Tensor | None = None, stay: Tensor | None = None) -> Solution:
+def fit_codes(
+    rows: MapRows, neighbours: Neighbours, init: Tensor | None = None, stay: Tensor | None = None
+) -> Solution:
     """Codes of all rows, from a start of their own or from ``init`` (n, p); rows of ``stay`` (n,) stay near it."""
     n = len(rows.mass)
     terms = () if init is None or stay is None else (NearPlaces(init, rows.mass * stay, _STAY),)

@@ -1,0 +1,35 @@
+"""How good a map is: neighbours that it keeps, of rows at their places and placed as if they were new."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.spatial
+import torch
+from torch import Tensor
+
+from rkhs.models.neighbour_map import fixed_sums, placed
+from rkhs.problems.neighbour_map import Neighbours, Placing
+
+_NEAREST, _CHECKED = 10, 1000  # neighbours that a recall counts, and rows that are placed as if they were new
+
+
+def row_recall(neighbours: Neighbours, Z: Tensor) -> np.ndarray:
+    """Share of the ten nearest neighbours of each row that are its ten nearest in the map, shape (n,)."""
+    return _recall(neighbours, Z, torch.arange(len(Z)), Z)
+
+
+def new_recall(neighbours: Neighbours, Z: Tensor) -> float:
+    """The mean of the same over some rows that are placed as if they were new."""
+    some, mass = torch.linspace(0, len(Z) - 1, min(len(Z), _CHECKED)).long(), neighbours.mass.double()
+    parts = neighbours.columns[some], neighbours.shares[some].double()
+    new = placed(Placing(Z, fixed_sums(Z, mass), *parts, left_out=(Z[some], mass[some])))
+    return float(np.average(_recall(neighbours, Z, some, new), weights=mass[some].numpy()))
+
+
+def _recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> np.ndarray:
+    """Of some rows at given places, which do not count as neighbours of themselves."""
+    wanted = neighbours.columns[rows, :_NEAREST]
+    near = scipy.spatial.cKDTree(Z.numpy()).query(places.numpy(), wanted.shape[1] + 1)[1]
+    last = np.argsort(near == rows.numpy()[:, None], axis=1, kind="stable")  # the row itself, or the farthest
+    found = torch.as_tensor(np.take_along_axis(near, last, 1)[:, :-1])
+    return np.asarray((found[:, :, None] == wanted[:, None]).any(1).double().mean(1).numpy())

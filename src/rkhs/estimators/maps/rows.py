@@ -1,0 +1,80 @@
+"""Distinct training items in an order of their own, and their distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.estimators.training import Training, equal_rows
+from rkhs.kernels.base import Kernel
+from rkhs.problems.neighbours import Distances
+from rkhs.spaces.source import Options
+from rkhs.spaces.whole import training_gram
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctItems:
+    """The training items of a map; equal ones are one item of more mass."""
+
+    kernel: Kernel  # resolved
+    distinct: Tensor  # (n,): one of each kind of equal items, by number
+    kind: Tensor  # (N,): which of these each training item equals
+    mass: Tensor  # (n,): sums to one
+    diagonal: Tensor  # (n,): ``k(x, x)``
+    table: Any  # (n, d): vectors, or the Gram matrix
+
+    @classmethod
+    def of(cls, kernel: Kernel, training: Training, options: Options) -> DistinctItems:
+        """Read training items; those that are no vectors by their Gram matrix."""
+        items, weights, vectors = training.items, training.weights, kernel.domain == "vectors"
+        kernel = kernel if vectors else kernel.resolve(items, weights)
+        table = items if vectors else _rounded(training_gram(kernel, items, options))
+        distinct, kind = distinct_rows(table, gram=not vectors)
+        counts = torch.ones(len(kind)) if weights is None else weights * training.total
+        mass = torch.zeros(len(distinct), dtype=torch.float64).index_add_(0, kind, counts.double())
+        mass = (mass / mass.sum()).float().double()  # rounding of sums must not tell copies of a row from its weight
+        mass = mass / mass.sum()
+        if vectors:
+            table = table[distinct]
+            kernel = kernel.resolve(table, None if bool((mass == mass[0]).all()) else mass.to(table))
+            return cls(kernel, distinct, kind, mass, kernel._diag(table), table)
+        table = table[distinct][:, distinct].double()
+        return cls(kernel, distinct, kind, mass, table.diagonal(), table)
+
+    def distances(self, dtype: torch.dtype) -> Distances:
+        """Squared distances of the items by number."""
+        if self.kernel.domain != "vectors":
+            return lambda a, b: (self.diagonal[a, None] + self.diagonal[b] - 2.0 * self.table[a[:, None], b]).to(dtype)
+        X, kernel = self.table.to(dtype), self.kernel
+        diagonal = kernel._diag(X)
+        return lambda a, b: kernel._gram(X[a], X[b]).mul_(-2.0).add_(diagonal[a, None]).add_(diagonal[b])
+
+
+def _rounded(K: Tensor) -> Tensor:
+    """Kernel values to twelve digits of the largest: those of equal items are then equal."""
+    largest = float(K.abs().max())
+    return K.double().div(largest).round(decimals=12).mul_(largest)
+
+
+def distinct_rows(table: Tensor, *, gram: bool) -> tuple[Tensor, Tensor]:
+    """One of each kind of equal rows, in an order that depends on their contents alone, and the kind of each row."""
+    # By the distance to the mean, to nine digits; where it is equal by the values. Those of a Gram matrix are sorted in
+    # each row, so that the order of its columns does not matter.
+    kinds = equal_rows(table)
+    _, first = np.unique(kinds, return_index=True)
+    content = table[first].double()
+    if gram:
+        content = content[:, first].sort(1).values
+        far = table.diagonal()[first].double() - 2.0 * content.mean(1)
+    else:
+        far = (content - content.sort(0).values.mean(0)).square().sum(1)
+    rounded = (far / far.abs().max().clamp_min(1e-300)).numpy().round(9)
+    keys = [(key, row.tobytes()) for key, row in zip(rounded.tolist(), content.numpy() + 0.0, strict=True)]
+    order = sorted(range(len(first)), key=keys.__getitem__)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    return torch.as_tensor(first[order]), torch.as_tensor(rank[kinds])
