@@ -44,7 +44,7 @@ class KernelMap(FittedKernel):
     ``P``: each item's nearest neighbours by the distance of the kernel, ``k(x, x) + k(y, y) - 2 k(x, y)``, the loss of
     t-SNE. The last term is the correlation of distances to some items in the data and in the map, ``e = sqrt(1 +
     ||z_i - z_l||^2)``; it keeps the whole in order. A new item goes where its own term, and what the decoder loses
-    of it, are least together; other new items do not matter. Nothing is random, and the order of the rows does not matter.
+    of it, are least together; other new items do not matter. Nothing is random, nor does the order of the rows matter.
 
     Parameters
     ----------

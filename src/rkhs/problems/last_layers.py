@@ -170,18 +170,32 @@ class AnchorsLayer:
         """The best layer at codes ``Z`` of shape (n, p), or that of other sums at these anchors. O(a^3) after them."""
         kernel, A = self.kernel.radial or self.kernel, Z[: self.anchors]
         sums = self.sums(Z) if sums is None else sums
-        N, c, total = (torch.from_numpy(np.array(part)).to(Z) for part in sums)  # copies: sums may be used again
-        G = kernel._gram(A)
-        a, p = A.shape
+        c, total = (torch.from_numpy(np.array(part)).to(Z) for part in sums[1:])  # copies: sums may be used again
+        G, a = kernel._gram(A), len(A)
+        B = torch.cholesky_solve(c, self._factor(sums, A, G))
+        value = 0.5 * (float(total) - float((c * B).sum())) + self.offset
+        return AnchoredDecoder(A, B[:a], B[a:] if self.linear else None, value, G)
+
+    def _factor(self, sums: tuple[np.ndarray, ...], A: Tensor, G: Tensor) -> Tensor:
+        """Cholesky factor of the normal equations with their penalties."""
+        N, (a, p) = torch.from_numpy(np.array(sums[0])).to(A), A.shape
         N[:a, :a].add_(G, alpha=self.reg)
         N.diagonal()[:a].add_(self.ridge)
         N.diagonal()[a : a + p].add_(self.slope)
         L, info = torch.linalg.cholesky_ex(N)
         if int(info) != 0:
             raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
-        B = torch.cholesky_solve(c, L)
-        value = 0.5 * (float(total) - float((c * B).sum())) + self.offset
-        return AnchoredDecoder(A, B[:a], B[a:] if self.linear else None, value, G)
+        return L
+
+    def left_out_error(self, Z: Tensor, layer: AnchoredDecoder, sums: tuple[np.ndarray, ...], rows: Tensor) -> float:
+        """Weighted mean of the squared errors of some rows by layers that did not see them, ``r_i / (1 - h_i)``."""
+        assert self.weights is not None
+        K = self.kernel._gram(Z[rows], layer.anchors)
+        D, w = torch.cat([K, Z[rows], torch.ones_like(K[:, :1])], 1), self.weights[rows]
+        L = self._factor(sums, layer.anchors, layer.gram)
+        h = w * torch.linalg.solve_triangular(L, D.mT, upper=False).square().sum(0)
+        left = (self.target[rows] - layer.of(Z[rows], K)) / (1.0 - h).clamp_min(1e-6)[:, None]
+        return float(w @ left.square().sum(1) / w.sum())
 
     def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""

@@ -11,7 +11,8 @@ from rkhs.models import CodeRegression
 from rkhs.outputs import Euclidean
 from rkhs.problems.last_layers import AnchorsLayer
 
-_ANCHORS, _COMPARED = 1500, 600  # codes that a decoder is spread over, and those that settings are compared on
+# Codes that a decoder is spread over, those that settings are compared on, and rows that are left out.
+_ANCHORS, _COMPARED, _CHECKED = 1500, 600, 2000
 _WIDTHS, _REGS = (1.0, 0.3, 0.1, 0.03), (1e-3, 1e-4, 1e-5)  # in units of the spread of the codes
 
 
@@ -23,16 +24,16 @@ def fit_decoder(Z: Tensor, targets: Tensor, mass: Tensor, output: Euclidean) -> 
     parts = Z[few], targets[few], mass[few] / mass[few].sum()
     tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width in _WIDTHS for reg in _REGS]
     errors = [left_out_error(kernel, reg, *parts) for kernel, reg in tried]
-    lost = min(errors)
-    kernel, reg = tried[errors.index(lost)]
+    kernel, reg = tried[errors.index(min(errors))]
     anchors = torch.linspace(0, n - 1, min(n, _ANCHORS)).long()
-    rest = torch.ones(n, dtype=torch.bool).index_fill_(0, anchors, False).nonzero()[:, 0]
-    order = torch.cat([anchors, rest])
-    layer = AnchorsLayer.of(targets[order], kernel, len(anchors), reg, mass[order], None)
-    found = layer.solve(Z[order])
+    order = torch.cat([anchors, torch.ones(n, dtype=torch.bool).index_fill_(0, anchors, False).nonzero()[:, 0]])
+    layer, Z = AnchorsLayer.of(targets[order], kernel, len(anchors), reg, mass[order], None), Z[order]
+    sums = layer.sums(Z)
+    found = layer.solve(Z, sums)
     assert found.linear is not None
     parts = (found.anchors, found.coefficients, found.linear)
-    return CodeRegression(kernel, *(part.contiguous().numpy() for part in parts), output=output, reg=reg), lost
+    back = CodeRegression(kernel, *(part.contiguous().numpy() for part in parts), output=output, reg=reg)
+    return back, layer.left_out_error(Z, found, sums, torch.linspace(0, n - 1, min(n, _CHECKED)).long())
 
 
 def left_out_error(kernel: Kernel, reg: float, Z: Tensor, targets: Tensor, mass: Tensor) -> float:
