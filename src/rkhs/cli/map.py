@@ -28,11 +28,14 @@ examples:
   rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
   rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
 
-The map shows two components of the codes of all rows. The column of --color is not used by the model.
+Rows that are near each other are near each other in the map, and what that loses is printed: how many of ten neighbours
+the map keeps, and what share of the variance of new rows cannot be rebuilt from it. The column of --color is not used.
 """
 OPTIONS = f"""
 INPUT  a file or folder, as rkhs fit reads them
 -o, --output FILE  (required) picture to write: .png, .svg or .pdf (needs rkhs[plots])
+--method NAME  neighbors (default): KernelMap, which keeps neighbours; autoencoder: two components of KernelAutoencoder,
+    from which rows are rebuilt best. --estimator names any other
 --color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
     classes{FIT}{INPUT}"""
 _MOST_CLASSES = 20
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     data, values = read_with_values(args, args.color, "--color")
     colours = _colours(values, args)
     with user_errors():
-        model = build_estimator(changed(args, n_components="2"), data)
+        model = build_estimator(changed(args, n_components="2", estimator=_estimator(args)), data)
         model.fit(data.items)
     from matplotlib.figure import Figure
 
@@ -53,9 +56,28 @@ def run(args: argparse.Namespace) -> int:
     figure = Figure(figsize=(6.4, 5.2), layout="constrained")
     CodeMapDisplay(model.codes_, title=_title(model, data), **colours).plot(figure.add_subplot())
     save_figure(figure, args.output)
-    lines = column_sentences(model, data)
-    print("\n".join([*lines, f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]))
+    lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
+    print("\n".join([*lines, *_loss_sentence(model)]))
     return 0
+
+
+def _estimator(args: argparse.Namespace) -> str:
+    """The class that a method, or the user, names."""
+    methods = {"neighbors": "KernelMap", "autoencoder": "KernelAutoencoder"}
+    if args.method is not None and args.estimator is not None:
+        raise InputError("--method and --estimator both name the model; leave one out")
+    if (args.method or "neighbors") not in methods:
+        raise InputError(f"--method must be one of {', '.join(methods)}; got {args.method!r}")
+    return args.estimator or methods[args.method or "neighbors"]
+
+
+def _loss_sentence(model: KernelEstimator) -> list[str]:
+    """What a map of neighbours loses of new rows, in a sentence."""
+    recall = getattr(model, "recall_", None)
+    if recall is None:
+        return []
+    kept, lost = f"of ten neighbours of a new row the map keeps {10.0 * recall:.1f}", model.held_out_error_
+    return [kept if lost is None else f"{kept}; rebuilt from the map, new rows lose {lost:.0%} of their variance"]
 
 
 def _title(model: KernelEstimator, data: Dataset) -> str:

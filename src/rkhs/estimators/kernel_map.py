@@ -161,7 +161,9 @@ class KernelMap(FittedKernel):
         self
         """
         self._check_parameters()
-        training = self._training(X, kernel := self._kernel_for(X), sample_weight)
+        kernel = self._kernel_for(X)
+        storage = "blocked" if kernel.domain == "vectors" else "dense"  # distances of vectors tile by tile
+        training = self._training(X, kernel, sample_weight, storage=storage)
         init = None if self.init is None else self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
         self.model_, solution = fit_map(
             kernel,

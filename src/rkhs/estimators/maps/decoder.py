@@ -33,6 +33,8 @@ def fit_decoder(Z: Tensor, targets: Tensor, mass: Tensor, output: Euclidean) -> 
     assert found.linear is not None
     parts = (found.anchors, found.coefficients, found.linear)
     back = CodeRegression(kernel, *(part.contiguous().numpy() for part in parts), output=output, reg=reg)
+    if n <= _ANCHORS:
+        return back, left_out_error(kernel, reg, Z, targets[order], mass[order])
     return back, layer.left_out_error(Z, found, sums, torch.linspace(0, n - 1, min(n, _CHECKED)).long())
 
 

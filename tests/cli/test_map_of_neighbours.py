@@ -1,0 +1,64 @@
+"""``rkhs map`` as it comes: a map that keeps neighbours, with what it loses in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.data import write_codes
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+
+
+@pytest.fixture
+def codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """Codes that were drawn."""
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
+    from rkhs import plots
+
+    monkeypatch.chdir(tmp_path)
+    write_codes("plain.csv", X, column_names=["a", "b", "c"])
+    np.save("K.npy", X @ X.T)
+    drawn: list[np.ndarray] = []
+
+    class Kept(plots.CodeMapDisplay):
+        def __init__(self, codes: np.ndarray, **options: object) -> None:
+            drawn.append(codes)
+            super().__init__(codes, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plots, "CodeMapDisplay", Kept)
+    return drawn
+
+
+def test_the_map_is_that_of_the_class_and_says_what_it_loses(
+    codes: list[np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["map", "plain.csv", "-o", "m.png"]) == 0
+    model = rkhs.KernelMap().fit(X)
+    np.testing.assert_array_equal(codes[0], model.codes_)
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == (
+        f"of ten neighbours of a new row the map keeps {10.0 * model.recall_:.1f}; rebuilt from the map, new rows lose "
+        f"{model.held_out_error_:.0%} of their variance"
+    )
+
+
+def test_of_a_gram_matrix_it_says_which_neighbours_it_keeps(
+    codes: list[np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["map", "K.npy", "--gram", "-o", "m.png"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("of ten neighbours of a new row the map keeps")
+    np.testing.assert_array_equal(codes[0], rkhs.KernelMap(kernel="precomputed").fit(X @ X.T).codes_)
+
+
+def test_other_methods_are_named(codes: list[np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["map", "plain.csv", "-o", "m.png", "--method", "autoencoder"]) == 0
+    assert capsys.readouterr().out.endswith("KernelAutoencoder: map of 30 rows: m.png\n")
+    assert main(["map", "plain.csv", "-o", "m.png", "--method", "tsne"]) == 2
+    assert "--method must be one of neighbors, autoencoder; got 'tsne'" in capsys.readouterr().err
+    assert main(["map", "plain.csv", "-o", "m.png", "--method", "autoencoder", "--estimator", "kpca"]) == 2
+    assert "both name the model" in capsys.readouterr().err
