@@ -63,9 +63,7 @@ def test_few_whole_numbers_are_classes(folder: Path, drawn: list[dict[str, objec
     assert "values" not in drawn[0]
 
 
-def test_numbers_are_a_colour_bar_and_an_autoencoder_is_a_method(
-    folder: Path, drawn: list[dict[str, object]]
-) -> None:
+def test_numbers_are_a_colour_bar_and_an_autoencoder_is_a_method(folder: Path, drawn: list[dict[str, object]]) -> None:
     write_codes("plain.csv", X, column_names=["a", "b", "c"])
     assert main(["map", "plain.csv", "-o", "m.svg", "--color", "c", "--seed", "1", "--method", "autoencoder"]) == 0
     np.testing.assert_array_equal(drawn[0]["values"], X[:, 2])

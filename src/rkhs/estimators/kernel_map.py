@@ -9,14 +9,19 @@ import numpy as np
 import torch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs._core.threads import within_limit
 from rkhs.estimators.candidates import Ranking, rank_by_codes
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import on_rows_of
 from rkhs.estimators.maps.model import fit_map
+from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, Linear, as_kernel
+from rkhs.kernels.registry import reads_gram
 from rkhs.models import NeighbourMapModel
 
 if TYPE_CHECKING:
@@ -165,16 +170,45 @@ class KernelMap(FittedKernel):
         storage = "blocked" if kernel.domain == "vectors" else "dense"  # distances of vectors tile by tile
         training = self._training(X, kernel, sample_weight, storage=storage)
         init = None if self.init is None else self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
-        self.model_, solution = fit_map(
-            kernel,
-            training,
-            self._options,
-            n_components=self.n_components,
-            n_neighbors=self.n_neighbors,
-            weight=self.weight,
-            init=init,
-        )
+        if init is not None and len(init) != training.n_given:
+            raise InputError(f"init must have a row for each of the {training.n_given} items; got {len(init)}")
+        init = cut(init, training.kept)
+        self._map(kernel, training, init)
+        return self
+
+    def _map(self, kernel: Kernel, training: Training, init: Tensor | None, stay: Tensor | None = None) -> None:
+        options = {name: getattr(self, name) for name in ("n_components", "n_neighbors", "weight")}
+        self.model_, solution = fit_map(kernel, training, self._options, **options, init=init, stay=stay)
         self._record(solution)
+
+    @available_if(lambda self: not reads_gram(self.kernel))
+    @within_limit
+    def partial_fit(self, X: Any, y: Any = None) -> KernelMap:
+        """Add rows to the map; those that it has stay near their places. The first call is a fit.
+
+        Parameters
+        ----------
+        X : array (m, d), or list of m objects
+        y : ignored
+
+        Returns
+        -------
+        self
+            ``codes_`` are those of all rows so far, in the order in which they came.
+        """
+        if not hasattr(self, "model_"):
+            return self.fit(X)
+        self._check_parameters()
+        model, new, before = self.model_, self._read_new(X), self._support()
+        items = torch.cat([before, new.to(before)]) if isinstance(before, Tensor) else [*before, *new]
+        mass = model.mass[model.kind] / np.bincount(model.kind)[model.kind]
+        weights = torch.as_tensor(np.concatenate([mass, np.full(len(new), mass.mean())]))
+        init = torch.cat([torch.as_tensor(model.codes), model.encode(new)])
+        stay = torch.cat([torch.ones(len(before)), torch.zeros(len(new))])
+        n = len(items)
+        training = Training(items, items, True, weights / weights.sum(), float(n), None, n)
+        self._kept_rows, self._n_training = None, n
+        self._map(model.kernel, training, init, stay)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Any:

@@ -112,14 +112,18 @@ class Correlation:
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
         """At codes of shape (n, p)."""
-        D = Z[:, None] - Z[self.landmarks]
-        e = (D * D).sum(2).add_(1.0).sqrt_()
+        L = Z[self.landmarks]
+        e = Z.new_ones(self.x.shape)
+        for z, at in zip(Z.mT, L.mT, strict=True):
+            e += (z[:, None] - at).square_()
+        e.sqrt_()
         c = e - e.mean()
         size = c.norm().clamp_min(1e-12)
         corr = (self.x * c).sum() / size
-        G = (corr * c / size - self.x) / size
-        D.mul_((self.weight * (G - G.mean()) / e)[..., None])
-        return self.weight * float(1.0 - corr), D.sum(1).index_add_(0, self.landmarks, -D.sum(0))
+        G = c.mul_(corr / size).sub_(self.x).mul_(self.weight / size)
+        G.sub_(G.mean()).div_(e)
+        grad = G.sum(1)[:, None] * Z - G @ L
+        return self.weight * float(1.0 - corr), grad.index_add_(0, self.landmarks, G.sum(0)[:, None] * L - G.mT @ Z)
 
 
 @dataclass(frozen=True, eq=False)

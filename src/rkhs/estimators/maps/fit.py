@@ -103,7 +103,8 @@ def fit_codes(
         schedule = _FROM_COMPONENTS if n <= EXACT else _FROM_PLACES
     else:
         schedule = ((1.0, sum(steps for _, steps in _FROM_PLACES)),)
-    return (_over_all_pairs if n <= EXACT else _on_grid)(rows.problem(neighbours, *terms), init, schedule)
+    found = (_over_all_pairs if n <= EXACT else _on_grid)(rows.problem(neighbours, *terms), init, schedule)
+    return found if terms else replace(found, point=found.point - found.point.mean(0))
 
 
 def _over_all_pairs(problem: NeighbourMap, Z: Tensor, schedule: Schedule) -> Solution:
@@ -112,7 +113,7 @@ def _over_all_pairs(problem: NeighbourMap, Z: Tensor, schedule: Schedule) -> Sol
         stage = SpectralUnits(replace(problem, exaggeration=exaggeration))
         found = LBFGS(max_iter=steps, tol=_TOL).solve(stage, stage.to_units(Z))
         Z = stage.codes(found.point)
-    return replace(found, point=Z - Z.mean(0))
+    return replace(found, point=Z)
 
 
 def _on_grid(problem: NeighbourMap, Z: Tensor, schedule: Schedule) -> Solution:
@@ -121,7 +122,7 @@ def _on_grid(problem: NeighbourMap, Z: Tensor, schedule: Schedule) -> Solution:
         rate = 1.0 / (exaggeration * problem.neighbours.mass)[:, None]
         found = momentum(replace(problem, exaggeration=exaggeration), Z, rate, steps)
         Z = found.point
-    return replace(found, point=Z - Z.mean(0))
+    return found
 
 
 def _from_some(rows: MapRows) -> Tensor:

@@ -1,0 +1,149 @@
+"""Maps that keep neighbours: order and company of rows, weights, kinds of input, quality, added rows, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_digits, load_iris
+
+import rkhs
+from rkhs import KernelMap, KernelPCA
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian
+
+DIGITS = np.random.default_rng(0).permutation(load_digits().data / 16.0)
+IRIS = load_iris().data
+
+
+@pytest.fixture(scope="module")
+def digits() -> KernelMap:
+    return KernelMap().fit(DIGITS[:400])
+
+
+def neighbours_kept(X: np.ndarray, Z: np.ndarray, new: np.ndarray, places: np.ndarray) -> float:
+    """Share of the ten nearest rows of new rows that are the ten nearest in the map."""
+    near = [((one[:, None] - other) ** 2).sum(2).argsort(1)[:, :10] for one, other in ((new, X), (places, Z))]
+    return float(np.mean([len(set(a) & set(b)) / 10.0 for a, b in zip(*near, strict=True)]))
+
+
+@pytest.mark.parametrize("n", [300, 1300])
+def test_rows_in_another_order_have_the_same_map(n: int) -> None:
+    X, order = DIGITS[:n], np.random.default_rng(0).permutation(n)
+    model, other = KernelMap(n_neighbors=10).fit(X), KernelMap(n_neighbors=10).fit(X[order])
+    np.testing.assert_array_equal(other.codes_, model.codes_[order])
+    np.testing.assert_array_equal(other.row_recall_, model.row_recall_[order])
+
+
+def test_columns_in_another_order_have_the_same_map() -> None:
+    np.testing.assert_allclose(KernelMap().fit(IRIS[:, ::-1]).codes_, KernelMap().fit(IRIS).codes_, atol=1e-3)
+
+
+def test_a_gram_matrix_in_another_order_has_the_same_map() -> None:
+    K, order = DIGITS[:200] @ DIGITS[:200].T, np.random.default_rng(0).permutation(200)
+    model = KernelMap(kernel="precomputed").fit(K)
+    other = KernelMap(kernel="precomputed").fit(K[np.ix_(order, order)])
+    np.testing.assert_array_equal(other.codes_, model.codes_[order])
+    assert other.decode(other.codes_[:3], n_best=1).indices[:, 0].tolist() == [0, 1, 2]
+    assert not hasattr(other, "inverse_transform")
+
+
+def test_new_rows_have_the_same_bits_in_any_company(digits: KernelMap) -> None:
+    new = DIGITS[400:480]
+    together = digits.transform(new)
+    np.testing.assert_array_equal(np.concatenate([digits.transform(row[None]) for row in new]), together)
+    np.testing.assert_array_equal(digits.transform(new[::-1])[::-1], together)
+
+
+def test_training_rows_have_their_places(digits: KernelMap) -> None:
+    np.testing.assert_array_equal(digits.transform(DIGITS[:400]), digits.codes_)
+    np.testing.assert_array_equal(KernelMap().fit_transform(IRIS), KernelMap().fit(IRIS).codes_)
+
+
+def test_new_rows_keep_their_neighbours_and_are_decoded(digits: KernelMap) -> None:
+    new = DIGITS[400:600]
+    places = digits.transform(new)
+    kept = neighbours_kept(DIGITS[:400], digits.codes_, new, places)
+    plain = KernelPCA(2, kernel="linear").fit(DIGITS[:400])
+    assert kept > neighbours_kept(DIGITS[:400], plain.codes_, new, plain.transform(new)) + 0.2
+    assert digits.recall_ - 0.1 < kept < digits.recall_ + 0.05
+    lost = ((digits.inverse_transform(places) - new) ** 2).sum() / ((new - DIGITS[:400].mean(0)) ** 2).sum()
+    assert lost == pytest.approx(digits.held_out_error_, abs=0.1)
+    assert 0.4 < digits.correlation_ < 1.0
+
+
+def test_row_recall_is_the_share_of_neighbours_that_the_map_keeps(digits: KernelMap) -> None:
+    for i in (0, 17, 333):
+        near = [((A - A[i]) ** 2).sum(1) for A in (DIGITS[:400], digits.codes_)]
+        first, second = (set(np.argsort(np.where(np.arange(400) == i, np.inf, d))[:10]) for d in near)
+        assert digits.row_recall_[i] == pytest.approx(len(first & second) / 10.0)
+
+
+def test_weights_are_copies() -> None:
+    X = IRIS[:60]
+    repeated = KernelMap().fit(np.concatenate([X, X[:20], X[:20]]))
+    weighted = KernelMap().fit(X, sample_weight=np.where(np.arange(60) < 20, 3.0, 1.0))
+    np.testing.assert_array_equal(repeated.codes_[:60], weighted.codes_)
+    np.testing.assert_array_equal(repeated.codes_[60:80], repeated.codes_[:20])
+
+
+def test_labels_are_ignored() -> None:
+    np.testing.assert_array_equal(KernelMap().fit(IRIS, load_iris().target).codes_, KernelMap().fit(IRIS).codes_)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_dimensions(p: int) -> None:
+    model = KernelMap(p).fit(IRIS[:100])
+    assert model.codes_.shape == (100, p)
+    assert model.transform(IRIS[100:]).shape == (50, p)
+
+
+def test_objects_and_sparse_rows() -> None:
+    words = ["kernel", "kennel", "matrix", "tricks", "metric", "panel", "channel", "colonel"]
+    model = KernelMap(kernel=lambda x, y: float(len(set(x) & set(y)))).fit(words)
+    assert model.transform(["kernels"]).shape == (1, 2)
+    sparse = KernelMap().fit(scipy.sparse.csr_array(DIGITS[:200]))
+    assert sparse.objective_ == pytest.approx(KernelMap().fit(DIGITS[:200]).objective_, abs=1e-3)
+    assert sparse.held_out_error_ is None
+
+
+def test_a_kernel_with_the_distances_of_another_has_its_map() -> None:
+    X = DIGITS[:150]
+    wide = KernelMap(kernel=Gaussian(1e-4)).fit(X)  # 2 - 2 k is then the squared distance, up to a factor
+    assert wide.recall_ == pytest.approx(KernelMap().fit(X).recall_, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [500, 900])
+def test_added_rows_leave_the_others_near_their_places(n: int) -> None:
+    model = KernelMap().fit(DIGITS[:n])
+    old = model.codes_.copy()
+    model.partial_fit(DIGITS[n : n + 200])
+    moved = np.sqrt(((model.codes_[:n] - old) ** 2).sum() / ((old - old.mean(0)) ** 2).sum())
+    assert 0.0 < moved < 0.06
+    assert model.row_recall_.mean() > KernelMap().fit(DIGITS[: n + 200]).row_recall_.mean() - 0.02
+    np.testing.assert_array_equal(model.transform(DIGITS[: n + 200]), model.codes_)
+
+
+def test_a_start_of_ones_own_is_kept_to() -> None:
+    model = KernelMap().fit(IRIS)
+    turned = model.codes_ @ np.array([[0.0, -1.0], [1.0, 0.0]])
+    other = KernelMap(init=turned).fit(IRIS)
+    assert np.abs(other.codes_ - turned).max() < 0.2 * np.ptp(turned)
+    with pytest.raises(InputError, match="init"):
+        KernelMap(init=turned[:5]).fit(IRIS)
+
+
+def test_files_give_the_same_map(digits: KernelMap, tmp_path: Path) -> None:
+    rkhs.save(digits, tmp_path / "map.rkhs")
+    other: Any = rkhs.load(tmp_path / "map.rkhs")
+    np.testing.assert_array_equal(other.transform(DIGITS[400:420]), digits.transform(DIGITS[400:420]))
+    np.testing.assert_array_equal(other.row_recall_, digits.row_recall_)
+
+
+@pytest.mark.parametrize("bad", [{"n_components": 4}, {"n_neighbors": 0}, {"weight": -1.0}])
+def test_parameters_out_of_range_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(bad))):
+        KernelMap(**bad).fit(IRIS)
