@@ -26,7 +26,7 @@ from rkhs.estimators import (
     OperatorKernelRegressorCV,
 )
 from rkhs.estimators.base import KernelEstimator
-from rkhs.models import Layer
+from rkhs.models import Layer, LocalLayer
 from rkhs.outputs import Euclidean
 from rkhs.torch_module import FittedModule
 
@@ -231,8 +231,19 @@ def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tenso
 
 def _layer(graph: FittedModule, layer: Layer, codes: Tensor) -> Tensor:
     said = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
-    linear = layer.linear
-    return said if linear is None else said + (graph.times(codes, linear[:-1]) + graph.constant(linear[-1]))
+    if layer.linear is not None:
+        said = said + (graph.times(codes, layer.linear[:-1]) + graph.constant(layer.linear[-1]))
+    return _with_leaves(graph, layer, codes, said) if isinstance(layer, LocalLayer) else said
+
+
+def _with_leaves(graph: FittedModule, layer: LocalLayer, codes: Tensor, said: Tensor) -> Tensor:
+    """The sum over all leaves: a graph has no branch, and where a leaf has no share it adds zero."""
+    shares = layer.shares(codes, graph.constant)
+    parts = [shares[:, i : i + 1] * _layer(graph, leaf, codes) for i, leaf in enumerate(layer.leaves)]
+    near = torch.stack(parts).sum(0)
+    if layer.directions is None:
+        return near
+    return said + graph.times(near - graph.times(said, layer.directions), layer.directions.T)
 
 
 def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:

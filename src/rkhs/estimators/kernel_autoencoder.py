@@ -22,6 +22,7 @@ from rkhs.estimators.autoencoder.fit import Choice, Opened
 from rkhs.estimators.autoencoder.rows import choose_rows, choose_rows_and_depth
 from rkhs.estimators.autoencoder.settings import Settings, default_kernel, read_settings
 from rkhs.estimators.autoencoder.streams import open_any_rows
+from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import on_rows_of, read_items
 from rkhs.estimators.options.combinations import kind_of_storage
 from rkhs.estimators.training import Training, cut
@@ -170,6 +171,9 @@ class KernelAutoencoder(BaseAutoencoder):
         The kernels with a number for every bandwidth.
     reg_ : tuple of float
         The regulariser of each layer; infinite for hidden layers that stay the identity (see Notes).
+    decoder_reg_ : float or None
+        On landmarks beside a free linear part, where ``reg`` was chosen: the regulariser of the last decoder, which is
+        chosen once more and may be a thousandth of ``reg_[-1]``. None: it is ``reg_[-1]``.
     candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
         The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
         row were worse.
@@ -239,7 +243,9 @@ class KernelAutoencoder(BaseAutoencoder):
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is ``z
     = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
-    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. With
+    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. In the end,
+    where ``reg`` was chosen and there is one hidden layer, all rows to 32,768 are anchors: above ``3 m`` rows each leaf
+    of a tree of the codes has a decoder of its rows, and near the border of two both count. With
     ``linear_part="kernel"`` there is no ``u``. The fit goes in stages of 1,000 rows, twice as many and so on, to 32,768
     at most: 30 iterations, then 15 each. Codes of the others are found with it, and the last decoder is that of all
     rows. The computation is in float64. Features of a kernel are rebuilt in the span of the landmarks; what lies
@@ -279,6 +285,8 @@ class KernelAutoencoder(BaseAutoencoder):
     solver: AutoencoderSolverLike = "lbfgs"
     warm_start: bool = False
     engine: EngineLike = None
+
+    decoder_reg_ = Fitted[float | None]("last_reg", optional=True)
 
     storage_: Storage | str = field(init=False)
     sample_: np.ndarray = field(init=False)

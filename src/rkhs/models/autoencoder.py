@@ -8,6 +8,7 @@ sets as Gram matrices, two splits), and it leaves a kernel of finite rank no roo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from rkhs._core.arrays import Items, row_index, tensor_like
 from rkhs.models import stored_autoencoder
 from rkhs.models.layers import AutoencoderLayers
+from rkhs.models.local_layer import LocalLayer, codes_in_leaves
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
@@ -73,21 +75,30 @@ def refined_codes(
     rough: bool = False,
 ) -> Tensor:
     """Refine codes ``f(x)`` (m, p) of items with raw features (m, w); without ``steps`` exactly, with derivatives."""
-    reach, layers = _power(model, items, raw) / model.reg[0], model.layers
+    reach, layers = _power(model, items, raw) / model.reg[0], (*model.layers[:-1], model.last.everywhere)
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
-    goal = model.rebuilt.output.encode(model.own_rows(items, raw)).to(start)
-    decoded = tensor_like(model.anchors_decoded, start)
+    goal = whole_goal = model.rebuilt.output.encode(model.own_rows(items, raw)).to(start)
+    decoded = tensor_like(model.last.at_anchors, start)
     if model.pricing.directions is not None:
         leading = tensor_like(model.pricing.directions, start)
         goal, decoded, layers = goal @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
     how: dict[str, Any] = {"moves": None if model.resting is None else model.moves(start), "onto": model.pricing.onto}
-    whole = CodeRefinement.of(layers, goal, start, reach.sqrt().to(start), model.pricing.total, **how)
-    if steps is None:
-        return _settled(whole, decoded, reach)
-    parts = []
-    for tile in map(whole.rows, torch.arange(len(start), device=start.device).split(_TILE)):
-        parts.append(tile.codes(descend(tile, tile.nearest(decoded), *steps)))
-    return torch.cat(parts).to(codes)
+    how |= {"n": model.pricing.total}
+    whole, parts = CodeRefinement.of(layers, goal, start, reach.sqrt().to(start), **how), []
+    for rows in torch.arange(len(start), device=start.device).split(_TILE):
+        tile = whole.rows(rows)
+        with torch.no_grad():
+            U = tile.nearest(decoded)
+        parts.append(_solved(tile, U, reach[rows], steps))
+    near = torch.cat(parts)
+    if rough or not isinstance(model.last, LocalLayer):
+        return near.to(codes)
+    return codes_in_leaves(model.last, whole_goal, start, reach, near, partial(_solved, steps=steps), **how)
+
+
+def _solved(problem: CodeRefinement, U: Tensor, reach: Tensor, steps: tuple[int, float] | None) -> Tensor:
+    """Codes found from the steps ``U`` (m, p); without a limit of steps exactly, with derivatives."""
+    return _settled(problem, U, reach) if steps is None else problem.codes(descend(problem, U, *steps))
 
 
 def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
@@ -111,13 +122,13 @@ def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
     return (trained - 2.0 * raw).min(1).values + diag <= tolerance * diag
 
 
-def _settled(problem: CodeRefinement, decoded: Tensor, reach: Tensor) -> Tensor:
+def _settled(problem: CodeRefinement, U: Tensor, reach: Tensor) -> Tensor:
     # Newton's steps settle y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
     square = reach.detach()[:, None]
     fixed = replace(problem, goal=problem.goal.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
     unit = torch.eye(fixed.start.shape[1]).to(fixed.start)
     with torch.no_grad():
-        Y = fixed.start + fixed.radius[:, None] * descend(fixed, fixed.nearest(decoded), *_FINEST)
+        Y = fixed.start + fixed.radius[:, None] * descend(fixed, U, *_FINEST)
         for _ in range(2):
             Q, bends, J = fixed.optimality(Y)
             Y = Y - torch.linalg.solve(unit + square[:, :, None] * bends, Y + square * Q - fixed.start)

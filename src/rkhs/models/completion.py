@@ -20,6 +20,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.problems.coordinates import STRIP as STRIP
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.last_layers import AnchorsLayer
+from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.semiparametric import leading_directions, semiparametric_decoder
 
 
@@ -47,10 +48,12 @@ def layer_on_landmarks(
     *,
     components: int,
     free: bool,
+    last_reg: float | None = None,
 ) -> tuple[np.ndarray | None, ...]:
     """Coefficients, linear part and directions of targets in the span of landmarks, in the order of the fit."""
     leading = leading_directions(target, weights, components) if free else None
     decoder = AnchorsLayer.of(target, kernel, len(target), reg, weights, None, linear=free)
-    found = decoder.solve(torch.as_tensor(codes).to(target))
+    last = decoder if last_reg is None else LeavesLayer(decoder, last_reg)
+    found = last.solve(torch.as_tensor(codes).to(target))
     parts = (found.coefficients, found.linear, leading)
     return tuple(None if part is None else part.contiguous().numpy() for part in parts)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
@@ -60,6 +62,15 @@ class Layer(Stored):
         check_shape("coefficients", self.coefficients, len(self.anchors), None)
         check_shape("linear", self.linear, self.anchors.shape[1] + 1, None)
 
+    @cached_property
+    def at_anchors(self) -> np.ndarray:
+        """Values at the anchors, shape (a, r): refined codes are searched there, so that no more digits are needed."""
+        return Layer.of(self, torch.from_numpy(self.anchors.astype(self.coefficients.dtype))).numpy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without what can be computed again."""
+        return {name: value for name, value in vars(self).items() if name != "at_anchors"}
+
     def tensors(self, like: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Anchors, coefficients and linear part."""
         linear = None if self.linear is None else tensor_like(self.linear, like)
@@ -70,6 +81,11 @@ class Layer(Stored):
         A, C, linear = self.tensors(Z)
         said = self.kernel._gram(Z, A) @ C
         return said if linear is None else said.add_(linear[-1]).addmm_(Z, linear[:-1])
+
+    @property
+    def everywhere(self) -> Layer:
+        """The part of the layer that all codes share."""
+        return self
 
     def along(self, directions: Tensor) -> Layer:
         """The function ``g(z) D`` for directions ``D`` of shape (r, k)."""

@@ -90,6 +90,7 @@ class AutoencoderLayers(Stored):
     compared: Compared = field(default_factory=Compared)  # regularisers
     resting: np.ndarray | None = None  # (p,)
     items: KeptItems | None = None
+    last_reg: float | None = None  # of the last layer, where it is not that of the descent
 
     @property
     def map(self) -> FeatureMap:
@@ -180,11 +181,6 @@ class AutoencoderLayers(Stored):
         return self.pricing.free and free and known and self.rebuilt.own and self.reg[0] > 0.0
 
     @cached_property
-    def anchors_decoded(self) -> np.ndarray:
-        """What the decoder says at the codes that it is spread over, shape (n, r): refined codes are searched there."""
-        return self.last.of(as_tensor(self.last.anchors)).numpy()
-
-    @cached_property
     def factor(self) -> tuple[np.ndarray, np.ndarray]:
         """Triangle and pivots of the power function; a model from a file computes them again."""
         if self.pricing.triangle is not None and self.pricing.pivots is not None:
@@ -244,7 +240,7 @@ class AutoencoderLayers(Stored):
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again from the training items."""
-        state = {name: value for name, value in vars(self).items() if name not in ("factor", "anchors_decoded")}
+        state = {name: value for name, value in vars(self).items() if name != "factor"}
         if self.map.kept is not None:
             state["pricing"] = replace(self.pricing, triangle=None, pivots=None)
         return state

@@ -19,6 +19,7 @@ from rkhs.models.completion import STRIP, best_layer, layer_on_landmarks, spares
 from rkhs.models.functions import LinearPart
 from rkhs.models.kept import KeptItems
 from rkhs.models.layers import AutoencoderLayers
+from rkhs.models.local_layer import LocalLayer
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.spaces.features import LandmarkMap
 from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
@@ -124,7 +125,7 @@ def with_kept_items(model: Model, items: Any) -> Model:
     """A model that was just fitted, with its training items where its file needs them and they take little room."""
     layer, n = model.last, len(items)
     spread = model.kernel.domain == "vectors" and model.rebuilt.own and isinstance(model.rebuilt.output, RKHS)
-    if not spread or not isinstance(model.loss, Squared) or len(layer.anchors) != n:
+    if not spread or not isinstance(model.loss, Squared) or len(layer.anchors) != n or isinstance(layer, LocalLayer):
         return model
     directions = model.pricing.directions
     kept = KeptItems.of(items.cpu().numpy())
@@ -147,7 +148,14 @@ def _with_layer_on_landmarks(model: Model) -> Model:
         target = torch.cat([output.encode(tile) for tile in raw.split(STRIP)])[order]
         w = None if model.row_weights is None else torch.as_tensor(model.row_weights)[order]
         C, linear, directions = layer_on_landmarks(
-            layer.kernel, layer.anchors, target, model.reg[-1], w, components=components, free=free
+            layer.kernel,
+            layer.anchors,
+            target,
+            model.reg[-1],
+            w,
+            components=components,
+            free=free,
+            last_reg=model.last_reg,
         )
     last = replace(layer, coefficients=C, linear=linear)
     return replace(model, layers=(*model.layers[:-1], last), pricing=replace(model.pricing, directions=directions))

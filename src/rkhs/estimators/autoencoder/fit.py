@@ -13,8 +13,9 @@ from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
-from rkhs.models import AutoencoderModel, Compared, Layer, code_map
+from rkhs.models import AutoencoderModel, Compared, Layer, LocalLayer, code_map
 from rkhs.problems.encoders import carried
+from rkhs.problems.leaves import LocalDecoder
 from rkhs.protocols import Solution
 
 
@@ -59,7 +60,28 @@ def layers_of(settings: Settings, codes: list[Tensor], hidden: list[Tensor], las
         if len(found) < len(hidden):
             linear = carried(torch.eye(Z.shape[1] + 1, Z.shape[1]).to(Z), C.shape[1]) if settings.shortcut else None
         found.append(Layer(kernel, as_array(Z[: len(C)]), as_array(C), None if linear is None else as_array(linear)))
+    if isinstance(last, LocalDecoder):
+        found[-1] = _local_layer(found[-1], last)
     return tuple(found)
+
+
+def _local_layer(rest: Layer, last: LocalDecoder) -> LocalLayer:
+    """The layer with its leaves, whose coefficients are kept in single precision."""
+    leaves = []
+    for A, found in last.leaves:
+        linear = None if found.linear is None else as_array(found.linear)
+        leaves.append(Layer(rest.kernel, as_array(A), as_array(found.coefficients.float()), linear))
+    return LocalLayer(
+        rest.kernel,
+        rest.anchors,
+        rest.coefficients,
+        rest.linear,
+        normals=as_array(last.halves.normals),
+        cuts=as_array(last.halves.cuts),
+        widths=as_array(last.halves.widths),
+        leaves=tuple(leaves),
+        directions=None if last.directions is None else as_array(last.directions),
+    )
 
 
 def with_codes(

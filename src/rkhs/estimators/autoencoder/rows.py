@@ -30,16 +30,17 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
-from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
+from rkhs.estimators.autoencoder.finished_rows import finished
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors, row_outputs, strips
-from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.autoencoder.staged_rows import FIRST, RowStages, Stage, stage_sizes
+from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, Stage, stage_sizes
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
-from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
+from rkhs.models import AutoencoderModel, Compared, with_kept_items
 from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, gain, good_enough, measured, told
 
 if TYPE_CHECKING:
+    from rkhs.estimators.autoencoder.settings import Settings
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
     from rkhs.losses import Loss
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from rkhs.spaces.features import Storage
 
 
-_COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
+_COMPARED = 2000  # rows that are fitted to compare a path
 _PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
 _FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to tell candidates apart, in a third of the time
 _STEPS, _DEEPER = 10, 15  # iterations from one candidate to the next, and from one of further layers
@@ -116,7 +117,7 @@ class OpenedRows:
         with one_thread(run):
             stages = self.stages(choice.settings)
             stage = _last_stage(stages, choice.start, _codes_of(previous, stages))
-            found = _finish(stages, stage, self.read, choice.compared or Compared())
+            found = finished(stages, stage, self.read, choice.compared or Compared())
             found = replace(found, model=with_kept_items(found.model, self.training.items))
             if choice.settings.noise is None:
                 return found
@@ -186,7 +187,7 @@ def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[st
     unsure = opened.alone and settings.unsure and not settings.robust and not settings.features
     if len(X) < MANY_ENOUGH or opened.weights is not None or not unsure:
         return None
-    part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
+    part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + HELD_OUT]).to(X.device)
     if not heavy_tailed(X[part]):
         return None
     part = part[: 3 * _TOLD]
@@ -197,7 +198,7 @@ def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[st
 def _resolved_loss(stages: RowStages) -> Loss:
     """A robust loss with what was "auto" in it, from residuals of rows that a first fit has not seen."""
     n = len(stages.rows)
-    part = min(n - max(1, min(n // 5, _HELD)), FIRST)
+    part = min(n - max(1, min(n // 5, HELD_OUT)), FIRST)
     first = replace(stages, most=_FEW_ANCHORS).start(part, stages.settings.reg, [None])
     size = float(_row_errors(stages, first).sqrt().median())
     return stages.settings.loss.resolve(max(size, torch.finfo(torch.float64).tiny))
@@ -242,7 +243,7 @@ def _starts(settings: Settings) -> list[np.random.RandomState | None]:
 def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
     """The best stage of a path on the first rows, moved on through all stages but the last; see the head."""
     settings, n = stages.settings, len(stages.rows)
-    part = min(n - min(n // 5, _HELD), _COMPARED * settings.n_copies)  # copies of a row say little that is new
+    part = min(n - min(n // 5, HELD_OUT), _COMPARED * settings.n_copies)  # copies of a row say little that is new
     few = replace(stages, most=_FEW_ANCHORS)
     stage, error, compared = _path(few, _candidates(settings, part), _starts(settings), part)
     for size in stage_sizes(n)[:-1]:
@@ -254,7 +255,7 @@ def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
 def _chosen_depth(stages: RowStages, stage: Stage) -> tuple[Stage, Compared | None]:
     """The stage with the further layers that are better than the identity by a standard error, or as it is."""
     size, deep = len(stage.codes), stages.settings.depths(stages.settings.shallow)
-    rows = slice(size, min(size + _HELD, len(stages.rows)))
+    rows = slice(size, min(size + HELD_OUT, len(stages.rows)))
     found = [stages.below.move(stage, size, stage.reg, steps=_DEEPER)]
     for reg in deep[1:]:
         found.append(stages.move(found[-1], size, reg, steps=_DEEPER))
@@ -347,7 +348,7 @@ def _error(stages: RowStages, stage: Stage) -> float:
 def _floor(stages: RowStages, size: int) -> float:
     """What no stage of so many rows goes below: what the next rows have outside of the span of the landmarks."""
     outside = stages.rows.outside
-    return 0.0 if outside is None else _mean_after(stages, size, outside[size : size + _HELD])
+    return 0.0 if outside is None else _mean_after(stages, size, outside[size : size + HELD_OUT])
 
 
 def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
@@ -359,7 +360,7 @@ def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
 
 
 def _row_errors(stages: RowStages, stage: Stage) -> Tensor:
-    return stages.errors(stage, slice(len(stage.codes), min(len(stage.codes) + _HELD, len(stages.rows))))
+    return stages.errors(stage, slice(len(stage.codes), min(len(stage.codes) + HELD_OUT, len(stages.rows))))
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
@@ -372,34 +373,3 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
         return None
     Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[: len(stages.rows.features)]]
-
-
-def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared) -> Fit:
-    """Code the other rows, and solve the decoder of all with more anchors."""
-    rows, settings = stages.rows, stages.settings
-    layers, W, hidden = stages.rotated(stage)
-    layer, trivial, saturated = stages.last(stage, layers[-1])
-    value = layer.value + stage.solution.value - stage.layer.value  # with the price of the encoder
-    k, inverse = rows.linear[:, : len(stage.point[0])].shape[1], torch.argsort(rows.order)
-    w = None if rows.weights is None else rows.weights[inverse]
-    leading = None if rows.leading is None else as_array(rows.leading)
-    model = AutoencoderModel(
-        opened.kernel,
-        Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
-        None if rows.axes is None else LinearPart.along(rows.axes.priced(stage.reg[0]).leading(k), W[:k]),
-        layers_of(settings, layers, hidden, layer),
-        opened.rebuilt,
-        settings.reg,
-        np.empty(0),
-        None,
-        Pricing("diagonal", rows.share(len(stage.codes)), None, None, leading, settings.of_a_row, settings.refinable),
-        loss=settings.loss,
-        gap=0.0 if stages.loss is None else None,
-        support=as_array(rows.order[: len(layer.anchors)]),
-        saturated=np.sort(as_array(rows.order[saturated])),
-        row_weights=None if w is None else as_array(w),
-        compared=compared,
-    )
-    model = with_codes(model, settings, [Z[inverse] for Z in layers], w)
-    warned = tuple(collapse_warnings(value, trivial, model.reg))
-    return Fit(model, replace(stage.solution, value=value), layers[0][inverse], opened.diag, warned)

@@ -28,6 +28,7 @@ from rkhs.selection.path import FEW_COMPONENTS
 from rkhs.solvers.row_newton import descend
 
 if TYPE_CHECKING:
+    from rkhs.constraints.sphere import CodeSet
     from rkhs.engines import Engine
     from rkhs.estimators.autoencoder.settings import Settings
     from rkhs.kernels import Kernel
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 FIRST = 1000  # rows of the first stage
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
-_REFINING = (6, 1e-3)  # of the codes of added rows
+REFINING = (6, 1e-3)  # of the codes of added rows
 _ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
-_LAST_TURNS = 6  # of the last layer
+HELD_OUT = 500  # rows that settings are compared on
 
 
 def stage_sizes(n: int) -> list[int]:
@@ -204,15 +205,25 @@ class RowStages:
 
     def _coded(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
         above = layers_of(self.settings, stage.layers, stage.hidden, stage.layer)
-        Z, onto = self.rows.encoded(stage.point, rows, stage.reg[0]), self.settings.of_a_row
+        Z, radius = self.starts(stage, rows)
         if self.rows.own:
-            start, radius = Z if onto is None else onto.project(Z), (self.rows.room[rows] / stage.reg[0]).sqrt()
-            problem = CodeRefinement.of(above, self.rows.goal(rows), start, radius, count, onto=onto)
-            Z = problem.codes(descend(problem, problem.nearest(), *_REFINING))
+            problem = CodeRefinement.of(above, self.rows.goal(rows), Z, radius, count, onto=self.onto)
+            Z = problem.codes(descend(problem, problem.nearest(), *REFINING))
         found = [Z]
         for layer in above[:-1]:
             found.append(layer.of(found[-1]))
         return found
+
+    def starts(self, stage: Stage, rows: slice) -> tuple[Tensor, Tensor]:
+        """Codes of some rows before they are refined, and the unit of their changes; zero without refined codes."""
+        Z = self.rows.encoded(stage.point, rows, stage.reg[0])
+        radius = (self.rows.room[rows] / stage.reg[0]).sqrt()
+        return Z if self.onto is None else self.onto.project(Z), radius if self.rows.own else torch.zeros_like(radius)
+
+    @property
+    def onto(self) -> CodeSet | None:
+        """Set that the code of every row is put on."""
+        return self.settings.of_a_row
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
@@ -224,8 +235,8 @@ class RowStages:
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
         return errors if self.loss is None else 2.0 * self.loss.value(errors.sqrt()[:, None])
 
-    def rotated(self, stage: Stage) -> tuple[list[Tensor], Tensor, list[Tensor]]:
-        """Codes of all rows on principal axes where the kernel above allows it, and the parameters that give them."""
+    def rotated(self, stage: Stage) -> Stage:
+        """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""
         rows, turns, settings = self.rows, [], self.settings
         layers = self.coded(stage, len(rows))
         if settings.shortcut:
@@ -233,35 +244,19 @@ class RowStages:
         for layer, Z in enumerate(layers):
             turns.append(principal_axes(Z, rows.weights) if settings.turns(layer) else torch.eye(Z.shape[1]).to(Z))
         hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
-        return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden
+        layers = [Z @ Q for Z, Q in zip(layers, turns, strict=True)]
+        return replace(stage, point=stage.point @ turns[0], hidden=hidden, layers=layers)
 
-    def _carried(self, stage: Stage, layers: list[Tensor]) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+    def _carried(self, stage: Stage, layers: list[Tensor]) -> Stage:
         """The same where layers add to the codes below: those of one layer, with others that are the identity."""
         widths = self.settings.widths
-        (Z, *rest), W, hidden = (layers, stage.point, stage.hidden) if stage.hidden else self.below.rotated(stage)
-        layers = [Z, *rest] if hidden else [carried(Z, p) for p in widths]
-        hidden = hidden or [Z.new_zeros(1, p) for p in widths[1:]]
-        count = min(
-            MORE * self.settings.feature_storage.m, len(self.rows)
-        )  # codes are searched at those of all anchors
-        return layers, carried(W, widths[0]), [carried(Phi.mT, count).mT for Phi in hidden]
-
-    def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredDecoder, float, Tensor]:
-        """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""
-        rows, loss = self.rows, self.loss
-        decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)
-        outside = torch.zeros_like(rows.room) if rows.outside is None else rows.outside
-        if loss is None:
-            missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
-            layer = replace(decoder, offset=missed).solve(codes)
-            linear = torch.zeros(len(codes), dtype=torch.bool)
-        else:
-            _, layer = decoder.robust(loss, codes, outside, _LAST_TURNS)
-            R = decoder.residuals(codes, layer)
-            slopes = loss.gradient(R).norm(dim=1)
-            linear = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
-        trivial = 0.5 * self.losses(rows.norms())
-        return layer, float(trivial.mean() if rows.weights is None else rows.weights @ trivial), linear
+        if not stage.hidden:
+            stage = self.below.rotated(stage)
+            layers = [carried(stage.codes, p) for p in widths]
+        hidden = stage.hidden or [stage.point.new_zeros(1, p) for p in widths[1:]]
+        count = min(MORE * self.settings.feature_storage.m, len(self.rows))  # codes are searched at all anchors
+        hidden = [carried(Phi.mT, count).mT for Phi in hidden]
+        return replace(stage, point=carried(stage.point, widths[0]), hidden=hidden, layers=layers)
 
 
 def _joined(parts: list[Solution], scheduled: bool) -> Solution:

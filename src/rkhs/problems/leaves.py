@@ -1,0 +1,136 @@
+"""The last layer with all rows as anchors: one linear system, or one a leaf of a tree of the codes.
+
+At the end of a fit in stages every row is an anchor, which pays the more the more rows there are: codes are halved
+along principal axes down to leaves of ``2 m`` rows at most, and each leaf solves
+
+    g(z) = k(z, Z_I) C + [z, 1] b,   (K_I + reg diag(1 / w_I)) C + [Z_I, 1] b = T_I
+
+on its rows ``I`` and the ``m`` nearest others, with the weights ``w`` of all rows: all leaves have the prior of one
+layer, at the cost O(n (3 m)^2) with ``m`` landmarks of the encoder. Near the cuts a code is decoded by the leaves of
+both sides, with weights that sum to one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.linalg import fix_signs
+from rkhs.kernels.vectors.distances import squared_distances
+from rkhs.problems.decoder import Decoder
+from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
+from rkhs.problems.semiparametric import semiparametric_decoder
+from rkhs.spaces.features.base import thinned
+
+MOST_IN_LEAVES = 32_768
+"""Rows that leaves have at most: the first ones, a random sample."""
+
+_FEWEST = 100  # of the nearest others of a leaf
+_BLENDED = 10  # part of ``m`` rows on each side of a cut at which both sides count
+_NUMBERS = 6000  # of the coefficients of all leaves, times ``m``, at most: what a model file has space for
+_NARROW = 1e-30  # half of the width of a zone of equal codes
+_SAMPLED = 500  # rows of a leaf that nearest others are found by
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """A complete binary tree that halves codes along principal axes, level by level."""
+
+    normals: Tensor  # (2^depth - 1, p)
+    cuts: Tensor  # (2^depth - 1,): medians along the normals
+    widths: Tensor  # (2^depth - 1,): half of the widths of the zones in which both sides count
+
+    @classmethod
+    def of(cls, Z: Tensor, depth: int, blended: int) -> tuple[Self, list[Tensor]]:
+        """The tree of codes of shape (n, p), and the rows of its leaves; by rank, for equal codes are halved too."""
+        parts, found = [torch.arange(len(Z), device=Z.device)], []
+        for _ in range(depth):
+            sides = []
+            for rows in parts:
+                X = Z[rows] - Z[rows].mean(0)
+                normal = fix_signs(torch.linalg.eigh(X.mT @ X)[1][:, -1:])[:, 0]
+                order = torch.argsort(Z[rows] @ normal, stable=True)
+                s, half = (Z[rows] @ normal)[order], len(rows) // 2
+                cut, near = 0.5 * (s[half - 1] + s[half]), min(blended, half)
+                found.append((normal, cut, (0.5 * (s[half + near - 1] - s[half - near])).clamp_min(_NARROW)))
+                sides += [rows[order[:half]], rows[order[half:]]]
+            parts = sides
+        if not found:
+            return cls(Z[:0], Z[0, :0], Z[0, :0]), parts
+        return cls(*(torch.stack(part) for part in zip(*found, strict=True))), parts
+
+    def leaf_of(self, Z: Tensor) -> Tensor:
+        """Numbers of the leaves that codes of shape (m, p) lie in, shape (m,)."""
+        at = torch.zeros(len(Z), dtype=torch.long, device=Z.device)
+        while len(Z) and int(at[0]) < len(self.cuts):
+            at = 2 * at + 1 + ((Z * self.normals[at]).sum(1) > self.cuts[at])
+        return at - len(self.cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalDecoder(AnchoredDecoder):
+    """A solved last layer, in leading directions of the targets replaced by those of leaves."""
+
+    halves: Halves
+    leaves: list[tuple[Tensor, Decoder]]  # anchors of each leaf and what was solved there
+    directions: Tensor | None  # (r, k), orthonormal columns; None: all
+
+
+@dataclass(frozen=True, eq=False)
+class LeavesLayer:
+    """The last layer of many rows with a free linear part, on all of them: one system, or one a leaf of the codes."""
+
+    whole: AnchorsLayer  # of the same rows: for the directions without leaves
+    reg: float
+    m: int = 0  # a leaf has ``2 m`` rows at most, and the ``m`` nearest others
+    depth: int = 0  # how often codes are halved; 0: there is one system
+    directions: Tensor | None = None  # (r, k): of the targets, in which there are leaves; None: all
+
+    @classmethod
+    def of(cls, whole: AnchorsLayer, reg: float, n: int, m: int, leading: Tensor | None = None) -> Self:
+        """That of ``n`` rows, in as many of the leading directions as a model file has space for."""
+        used, m = min(n, MOST_IN_LEAVES), max(m, _FEWEST)
+        if n <= MORE * m:
+            return cls(whole, reg)
+        depth = math.ceil(math.log2(used / (2 * m)))
+        count = _NUMBERS * m // (used + m * 2**depth)
+        if leading is None and whole.target.shape[1] > count:
+            leading = top_eigenpairs(whole.target.mT @ whole.target, count)[1]
+        return cls(whole, reg, m, depth, None if leading is None else leading[:, :count])
+
+    def systems(self, Z: Tensor) -> tuple[Halves, list[Tensor]]:
+        """The tree of the codes, and the rows of the system of each leaf. O(n p)."""
+        used = Z[:MOST_IN_LEAVES]
+        halves, parts = Halves.of(used, self.depth, self.m // _BLENDED)
+        return halves, [_with_nearest(used, part, self.m) for part in parts] if self.depth else parts
+
+    def path(self, Z: Tensor, rows: Tensor, target: Tensor, regs: Sequence[float]) -> Iterator[Decoder]:
+        """The layer on some of the rows, at the weights that they have among all, for each of some regularisers."""
+        A, w, n = Z[rows], self.whole.weights, min(len(Z), MOST_IN_LEAVES)
+        w = Z.new_full((len(rows),), 1.0 / n) if w is None else w[rows] / w[:n].sum()
+        K = (self.whole.kernel.radial or self.whole.kernel)._gram(A)
+        for reg in regs:
+            yield semiparametric_decoder(K.clone(), A, target[rows], reg, weights=w)
+
+    def solve(self, Z: Tensor) -> AnchoredDecoder:
+        """The layer at codes ``Z`` of shape (n, p). O(n (3 m)^2)."""
+        halves, systems = self.systems(Z)
+        T = self.whole.target if self.directions is None else self.whole.target @ self.directions
+        leaves = [(Z[rows], next(self.path(Z, rows, T, [self.reg]))) for rows in systems]
+        if self.depth > 0:
+            return LocalDecoder(**vars(self.whole.solve(Z)), halves=halves, leaves=leaves, directions=self.directions)
+        ((A, found),) = leaves
+        return AnchoredDecoder(A, found.coefficients, found.linear, found.value + self.whole.offset, Z[:0])
+
+
+def _with_nearest(Z: Tensor, part: Tensor, count: int) -> Tensor:
+    """Rows of a leaf, and so many of the others that are nearest to a sample of them. O(n p)."""
+    apart = squared_distances(Z, thinned(Z[part], _SAMPLED)).min(1).values
+    apart[part] = -1.0
+    return torch.argsort(apart, stable=True)[: len(part) + count]
