@@ -135,7 +135,9 @@ def test_every_parameter_is_marked() -> None:
         assert all(line.endswith((": printed", ": from the authors' code", ": ours, left open")) for line in lines)
         assert any(line.endswith(": printed") for line in lines), name
     assert "kernel__gamma = 7.0: from the authors' code" in presets.describe("dual_2020_lip")
-    assert "center = False: printed" in presets.describe("kae_2019")
+    told = presets.describe("kae_2019")
+    assert all(f"{line}: printed" in told for line in ("center = False", "loss = 'squared'", "operators = None"))
+    assert "init = 'kpca': ours, left open" in presets.describe("drkm_2021")  # deflated, where the paper's is not
     assert "kernel__gamma = 1.0: ours, left open" in presets.describe("kae_2019")
     with pytest.raises(InputError, match="name must be one of 'kae_2019'"):
         presets.describe("kae")

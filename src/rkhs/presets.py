@@ -81,7 +81,7 @@ def describe(name: str) -> str:
     return "\n".join(f"{key} = {text}: {marks.get(key, _OPEN)}" for key, text in shown.items())
 
 
-@_marks(["kernel", "decoder_kernel", *_PLAIN])
+@_marks(["kernel", "decoder_kernel", "loss", "operators", *_PLAIN])
 def kae_2019(
     n_components: int | tuple[int, ...] = 2, gamma: float = 1.0, code_gamma: float = 1.0, reg: float = 1e-3, *,
     gram: bool = False, init: Literal["kpca", "random", "uniform"] = "uniform",
@@ -117,7 +117,7 @@ def kae_2019(
     )
 
 
-@_marks(["kernel", "decoder_kernel", "output_kernel", *_PLAIN])
+@_marks(["kernel", "decoder_kernel", "output_kernel", "loss", "operators", *_PLAIN])
 def kae_2019_molecules(n_components: int = 10, gamma: float | str = "median", reg: float = 1e-2) -> KernelAutoencoder:
     """Autoencoder of molecules of Laforgue et al. (2019), tables 1 and 3: features of the Tanimoto kernel are rebuilt.
 
@@ -146,9 +146,9 @@ def kae_2019_molecules(n_components: int = 10, gamma: float | str = "median", re
     )
 
 
-@_marks(["kernel", "decoder_kernel", *_PLAIN])
+@_marks(["kernel", "decoder_kernel", "loss", "operators", *_PLAIN])
 def kpca_2019(n_components: int = 2) -> KernelAutoencoder:
-    """Autoencoder with linear kernels of Laforgue et al. (2019), section 3.2, whose least error is that of rank ``p``.
+    """Kernel PCA Map of Laforgue et al. (2019), section 3.2: linear kernels, whose least error is that of rank ``p``.
 
     ``1/2n sum ||x_i - B A x_i||^2``, at a regulariser of 1e-8, because the limit 0 has no unique solution.
 
@@ -169,7 +169,7 @@ def kpca_2019(n_components: int = 2) -> KernelAutoencoder:
 
 
 @_marks(
-    ["n_components", "kernel", "kernel__gamma", "decoder_kernel", "decoder_kernel__gamma", "eta", "init", "solver",
+    ["n_components", "kernel", "kernel__gamma", "decoder_kernel", "decoder_kernel__gamma", "eta", "solver",
      "solver__inner", "solver__mu", "solver__growth", "solver__tau", "solver__max_outer", "solver__max_iter",
      "solver__learning_rate", *_MACHINE],
 )  # fmt: skip
@@ -190,6 +190,7 @@ def drkm_2021(
     n : int, default=800
         Number of training points, by which appendix A.2 gives the outer iterations.
     init : {"kpca", "random"}, default="kpca"
+        Both are feasible here: each layer is orthogonal to those below. The starts of section 4.1 are not.
 
     Returns
     -------
@@ -208,7 +209,10 @@ def drkm_2021(
     )
 
 
-@_marks(["n_components", "kernel", "kernel__gamma", "decoder_kernel", "decoder_kernel__gamma", "solver", *_MACHINE])
+@_marks(
+    ["n_components", "kernel", "kernel__gamma", "decoder_kernel", "decoder_kernel__gamma", "solver",
+     "solver__learning_rate", *_MACHINE],
+)  # fmt: skip
 def drkm_2021_table1(algorithm: str = "cayley_adam", random_state: int = 0) -> DeepRKM:
     """Machine of table 1 of Tonin et al. (2021): 10 + 5 codes of 1000 images by one of three algorithms.
 
@@ -241,7 +245,7 @@ def drkm_2021_table1(algorithm: str = "cayley_adam", random_state: int = 0) -> D
     return DeepRKM((10, 5), kernel=Gaussian(0.01), decoder_kernel=Gaussian(0.01), **given)
 
 
-@_marks(["n_components", "kernel", "decoder_kernel", "init", "eta", *_MACHINE])
+@_marks(["n_components", "kernel", "decoder_kernel", "eta", "solver", *_MACHINE])
 def drkm_2021_denoising(sigma_squared: float = 1.0, n: int = 3000) -> DeepRKM:
     """Machine of table 2 of Tonin et al. (2021): widths (2, 1); denoise with ``weighting="paper"``.
 
@@ -317,7 +321,7 @@ def krl_2024_spectral(
     )
 
 
-@_marks(["n_components", "constraint", *_PLAIN])
+@_marks(["n_components", "constraint", "loss", *_PLAIN])
 def krl_2024_autoencoder(n_components: int = 2, kernel: Kernel | None = None, reg: float = 1e-3) -> KernelAutoencoder:
     """Autoencoder with codes on the sphere of Esser et al. (2024), definition 3, the same kernel in both layers.
 
@@ -343,7 +347,7 @@ def krl_2024_autoencoder(n_components: int = 2, kernel: Kernel | None = None, re
     return KernelAutoencoder(n_components, kernel=kernel, decoder_kernel=kernel, constraint="sphere", reg=reg, **_PLAIN)
 
 
-@_marks(["constraint", "noise", *_PLAIN])
+@_marks(["constraint", "noise", "loss", *_PLAIN])
 def krl_2024_denoising(
     n_components: int = 10, kernel: Kernel | None = None, reg: float = 1e-3, *, std: float = 0.1**0.5, copies: int = 1
 ) -> KernelAutoencoder:

@@ -103,8 +103,9 @@ def run_cell(cell: dict[str, Any], train: np.ndarray, test: np.ndarray) -> dict[
         ``errors``: lists of length m; ``chosen``: the learning rate of a network, the regulariser of the paper's model.
     """
     name, p, chosen = cell["model"], cell["p"], None
+    rows = len(train) - int(0.15 * len(train))  # a network is not fitted to its held-out rows: no model is
     if name == "PCA":
-        pca = PCA(p, random_state=0).fit(train)
+        pca = PCA(p, random_state=0).fit(train[:rows])
         errors = {name: ((pca.inverse_transform(pca.transform(test)) - test) ** 2).sum(1)}
     elif "AE (" in name:
         activation = name[name.index("(") + 1 : -1]
@@ -120,17 +121,16 @@ def run_cell(cell: dict[str, Any], train: np.ndarray, test: np.ndarray) -> dict[
         ).fit(train)
         errors, chosen = {name: network.reconstruction_error(test)}, network.learning_rate_
     elif "paper" in name:
-        rows = round(0.85 * len(train))
-        held = [_model_of_the_paper(p, reg, train[:rows]).reconstruction_error(train[rows:]).mean() for reg in _REGS]
-        chosen = _REGS[int(np.argmin(held))]
-        errors = {name: _model_of_the_paper(p, chosen, train).reconstruction_error(test)}
+        models = [_model_of_the_paper(p, reg, train[:rows]) for reg in _REGS]
+        best = min(range(len(models)), key=lambda i: float(models[i].reconstruction_error(train[rows:]).mean()))
+        chosen, errors = _REGS[best], {name: models[best].reconstruction_error(test)}
     else:
         kernels: dict[str, Any] = {}
         if "Gaussian" in name:
             kernels = {"kernel": Gaussian("median"), "decoder_kernel": Gaussian(0.5)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = KernelAutoencoder(p, **kernels, random_state=0).fit(train)
+            model = KernelAutoencoder(p, **kernels, random_state=0).fit(train[:rows])
         errors = {f"{name}, refined": model.reconstruction_error(test)}
         errors[name] = model.set_params(refine=False).reconstruction_error(test)
     return {"errors": {key: np.round(values, 3).tolist() for key, values in errors.items()}, "chosen": chosen}

@@ -238,6 +238,7 @@ def measures(w: Wrap) -> Any:
         metrics.truth_ranks(w(K), w(np.arange(N))),
         metrics.top_k_accuracy(w(WEIGHTS), 1),
         metrics.hamming_error(w(V), w(V[::-1].copy())),
+        metrics.normalized_mean_squared_error(w(V), w(V[::-1].copy())),
         metrics.downstream_bound(-0.25, w(np.array([0.25, 0.75]))),
     )
 

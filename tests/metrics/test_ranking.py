@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.metrics import hamming_error, top_k_accuracy, truth_ranks
+from rkhs.metrics import hamming_error, normalized_mean_squared_error, top_k_accuracy, truth_ranks
 from rkhs.metrics.ranking import nearest_first
 
 
@@ -71,3 +71,16 @@ def test_rounding_decides_no_order(dtype):
     assert (np.diff(distances, axis=1) >= 0.0).all()
     if dtype == np.float64:
         np.testing.assert_array_equal(truth_ranks(-D, np.full(20, 3)), 2.0)
+
+
+def test_the_normalized_error_is_a_share_of_the_power_of_the_targets() -> None:
+    Y = np.random.default_rng(0).normal(size=(20, 3)) + 2.0
+    h = Y + 0.1
+    expected = sum((y - z) ** 2 for y, z in zip(Y.ravel(), h.ravel(), strict=True)) / sum(y**2 for y in Y.ravel())
+    assert normalized_mean_squared_error(Y, h) == pytest.approx(expected, rel=1e-12)
+    assert normalized_mean_squared_error(Y, np.zeros_like(Y)) == 1.0
+    with pytest.raises(InputError, match="the shape"):
+        normalized_mean_squared_error(Y, h[:5])
+    for left, right in (([0.0], [1.0]), ([1.0], [np.nan])):
+        with pytest.raises(InputError, match="finite numbers, and Y not zeros"):
+            normalized_mean_squared_error(left, right)

@@ -49,7 +49,7 @@ class InputOutputKernelRegressor(KernelMachine):
     """Prediction of any objects: regression to the features of an output kernel, then a search among candidates.
 
     It minimises ``1/n sum_i loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2`` over ``h``. It predicts the candidate ``z`` whose
-    feature ``phi(z)`` is nearest to ``h(x)``. Inputs and outputs enter by Gram matrices only.
+    feature ``phi(z)`` is nearest to ``h(x)`` (IOKR). Inputs and outputs enter by Gram matrices only.
 
     Parameters
     ----------

@@ -56,7 +56,8 @@ class KernelAutoencoder(BaseAutoencoder):
 
     It minimises ``sum_i w_i 1/2 ||t_i - f_L(...f_1(x_i))||^2 + sum_l reg_l / 2 ||f_l||^2`` over the layers
     ``f_1, ..., f_L``. The sample weights ``w_i`` sum to one. The targets ``t_i`` are the centred, scaled inputs, or the
-    features ``phi(x_i)`` of a kernel. With features, anything that has a kernel can be encoded (K2AE).
+    features ``phi(x_i)`` of a kernel. With features, anything that has a kernel can be encoded (K2AE). Names in the
+    papers: KAE, Kernel AE, De-noising Kernel AE (``noise``), epsilon-KAE and Huber-KAE (``loss``).
 
     The parameters up to ``verbose`` are the basic ones. Those after it are advanced: their defaults serve nearly all
     data.

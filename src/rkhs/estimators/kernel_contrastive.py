@@ -33,7 +33,8 @@ class KernelContrastive(FittedKernel):
     ``loss="simple"``: ``sum_i <z_i, z_i^- - z_i^+>`` subject to ``W* W = I``; ``loss="spectral"``: ``-2 z_i . z_i^+ +
     (z_i . z_i^-)^2`` plus ``reg ||W||^2``. An anchor is one item of the sum, a positive an item that is similar to
     it, a negative one that is not. The terms of several positives or negatives are averaged. Both losses have closed
-    forms, except the spectral loss with one negative for each anchor.
+    forms, except the spectral loss with one negative for each anchor. The paper has the names Contrastive Kernel
+    Learning and Spectral Kernel Learning.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ from rkhs.kernels.base import Kernel, common_domain
 
 
 class OperatorKernel(Configurable):
-    """A kernel with values in operators on R^p, ``K(x, y) = sum_t k_t(x, y) A_t`` with ``A_t`` psd.
+    """A kernel with values in operators on R^p (OVK), ``K(x, y) = sum_t k_t(x, y) A_t`` with ``A_t`` psd.
 
-    A function of its space is ``f = sum_i K(., x_i) phi_i`` with coefficients ``Phi`` of shape (n, p).
+    A function of its space (vv-RKHS) is ``f = sum_i K(., x_i) phi_i`` with coefficients ``Phi`` of shape (n, p).
 
     References
     ----------

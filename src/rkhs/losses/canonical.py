@@ -127,7 +127,7 @@ class Squared(Canonical):
 
 
 class SquaredEpsilonInsensitive(Canonical):
-    """Squared loss outside a ball, ``f(r) = 1/2 (||r|| - epsilon)_+^2``.
+    """Squared loss outside a ball, ``f(r) = 1/2 (||r|| - epsilon)_+^2``: epsilon-insensitive Ridge.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class EpsilonInsensitive(Canonical):
 
 
 class Huber(Canonical):
-    """Huber loss, ``1/2 ||r||^2`` up to ``kappa``, ``kappa (||r|| - kappa / 2)`` beyond.
+    """Huber loss (kappa-Huber), ``1/2 ||r||^2`` up to ``kappa``, ``kappa (||r|| - kappa / 2)`` beyond.
 
     Parameters
     ----------

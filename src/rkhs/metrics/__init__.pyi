@@ -15,6 +15,7 @@ from rkhs.metrics.disentanglement import (
 from rkhs.metrics.fitted_bounds import bound as bound
 from rkhs.metrics.ranking import (
     hamming_error as hamming_error,
+    normalized_mean_squared_error as normalized_mean_squared_error,
     top_k_accuracy as top_k_accuracy,
     truth_ranks as truth_ranks,
 )

@@ -156,10 +156,51 @@ def hamming_error(Y: Any, predicted: Any) -> float:
     >>> hamming_error([[0, 1], [1, 1]], [[0, 1], [0, 1]])
     0.25
     """
-    left, right = read_values(Y, "Y"), read_values(predicted, "predicted")
-    if left.shape != right.shape or left.size == 0:
-        raise InputError(f"predicted must have the shape {left.shape} of Y, not empty; got {right.shape}")
+    left, right = _same_shape(Y, predicted)
     for name, labels in (("Y", left), ("predicted", right)):
         if labels.dtype.kind == "f" and np.isnan(labels).any():
             raise InputError(f"{name} must hold labels; got NaN, which equals no label")
     return float(np.mean(left != right))
+
+
+def normalized_mean_squared_error(Y: Any, predicted: Any) -> float:
+    """Squared error over the power of the targets, ``sum ||y - h||^2 / sum ||y||^2`` (NMSE).
+
+    Parameters
+    ----------
+    Y, predicted : array of shape (n,) or (n, q)
+        Numbers; the mean of ``Y`` is not subtracted.
+
+    Returns
+    -------
+    float
+        0 is perfect, 1 is as bad as predicting zero.
+
+    Raises
+    ------
+    InputError
+        For other shapes, for numbers that are not finite, and if all targets are zero.
+
+    References
+    ----------
+    Laforgue, Clémençon and d'Alché-Buc (2019), tables 1 and 3.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import normalized_mean_squared_error
+    >>> normalized_mean_squared_error([3.0, 4.0], [3.0, 2.0])
+    0.16
+    """
+    left, right = (real_array(values, name) for values, name in zip(_same_shape(Y, predicted), ("Y", "predicted")))
+    share = float(np.mean((left - right) ** 2) / np.mean(left**2)) if left.any() else np.inf
+    if not np.isfinite(share):
+        raise InputError("Y and predicted must hold finite numbers, and Y not zeros alone; got others")
+    return share
+
+
+def _same_shape(Y: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Read two arrays of one shape."""
+    left, right = read_values(Y, "Y"), read_values(predicted, "predicted")
+    if left.shape != right.shape or left.size == 0:
+        raise InputError(f"predicted must have the shape {left.shape} of Y, not empty; got {right.shape}")
+    return left, right

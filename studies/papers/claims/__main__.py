@@ -6,7 +6,8 @@ Run: ./dev reproduce                      the index
      ./dev reproduce ablation [ID] [--fast]   which condition of a claim makes our defaults differ; without ID, the list
 
 Each run writes ``values.csv``, ``figure.png`` and ``verdict.json`` to build/reproduce/ID. A fast run exercises the same
-code in small and decides nothing. A real one is also kept in docs/results/verdicts, from which the pages are written.
+code in small and decides nothing. With ``--update`` a real one is also kept in docs/results/verdicts, from which the
+pages are written. Long runs keep their finished cells in build/reproduce and go on from them.
 """
 
 from __future__ import annotations
@@ -20,11 +21,9 @@ from rkhs._core.errors import InputError, RkhsError
 from studies.harness.scripts import run_script
 from studies.papers.claims import ablations, pages, runs
 from studies.papers.claims.ledger import Claim, claims
-from studies.papers.claims.verdicts import ROOT, RUNS, read_verdict, write
+from studies.papers.claims.verdicts import OUTPUT, RUNS, read_verdict, write
 
 __all__ = ["main"]
-
-OUTPUT = ROOT / "build" / "reproduce"
 
 
 def _index() -> None:
@@ -36,16 +35,16 @@ def _index() -> None:
         print(f"{claim.id:20s} {claim.minutes:7g}  {claim.what:58s} {paper.split(' (')[0]:30s} {ours} {date}".rstrip())
 
 
-def _run(claim: Claim, fast: bool, output: Path) -> None:
+def _run(claim: Claim, fast: bool, output: Path, *, update: bool = False) -> None:
     folder, small = output / ("fast" if fast else "") / claim.id, "too small to decide, here: " if fast else ""
     print(
-        f"{claim.id}: {'small, ' if fast else f'about {claim.minutes:g} minutes on an idle machine, '}begins",
+        f"{claim.id}: {'small, ' if fast else f'about {claim.minutes:g} minutes of processor, '}begins",
         flush=True,
     )
-    began = time.perf_counter()
+    began = time.process_time()
     answer = RUNS[claim.id](fast)
-    minutes = (time.perf_counter() - began) / 60.0
-    verdict = write(claim, answer, folder, fast=fast, minutes=minutes)
+    minutes = (time.process_time() - began) / 60.0
+    verdict = write(claim, answer, folder, fast=fast, minutes=minutes, update=update)
     print(f"{claim.id} ({60 * minutes:.0f} s): {claim.what}: {verdict['verdict']}", flush=True)
     for name, part in verdict["parts"].items():
         ours = part["ours"] if isinstance(part["ours"], str) else f"{part['ours']['verdict']}: {part['ours']['found']}"
@@ -56,18 +55,18 @@ def _run(claim: Claim, fast: bool, output: Path) -> None:
     print(f"  {folder}")
 
 
-def _ablation(name: str | None, fast: bool) -> None:
-    """Run one ablation and keep it, or list them; a fast run keeps nothing."""
+def _ablation(name: str | None, fast: bool, update: bool) -> None:
+    """Run one ablation, or list them; ``update`` keeps a real one."""
     if name is None:
         print("\n".join(f"./dev reproduce ablation {key}" for key in ablations.ABLATIONS))
         return
     if name not in ablations.ABLATIONS:
         raise InputError(f"expected one of {', '.join(ablations.ABLATIONS)} after ablation; got {name!r}")
-    began = time.perf_counter()
+    began = time.process_time()
     tables = ablations.ABLATIONS[name](fast)
-    minutes = (time.perf_counter() - began) / 60.0
+    minutes = (time.process_time() - began) / 60.0
     print(f"{name}: {minutes:.1f} minutes")
-    if not fast:
+    if update and not fast:
         ablations.write_ablations(name, tables, minutes)
         pages.main()
 
@@ -81,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("of", nargs="?", help="with ablation: its id")
     parser.add_argument("--fast", action="store_true", help="small: not a verdict")
     parser.add_argument("--again", action="store_true", help="with all: also what has a verdict")
+    parser.add_argument("--update", action="store_true", help="keep verdicts and pages in docs")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of csv, png and json")
     options = parser.parse_args(arguments)
     runs.load()
@@ -88,25 +88,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _index()
         return 0
     if options.id == "ablation":
-        _ablation(options.of, options.fast)
+        _ablation(options.of, options.fast, options.update)
         return 0
     if options.id != "all":
         claim = claims().get(options.id)
         if claim is None:
             raise InputError(f"expected an id of the index or the name of a script; got {options.id!r}")
-        _run(claim, options.fast, options.output)
-        if not options.fast:
+        _run(claim, options.fast, options.output, update=options.update)
+        if options.update:
             pages.main()
         return 0
     status = 0
     for claim in claims().values():
         if options.fast or options.again or read_verdict(claim.id) is None:
             try:
-                _run(claim, options.fast, options.output)
+                _run(claim, options.fast, options.output, update=options.update)
             except (RkhsError, FileNotFoundError) as error:
                 print(f"{claim.id}: could not be run: {error}")
                 status = 1
-    pages.main()
+    if options.update:
+        pages.main()
     return status
 
 

@@ -19,7 +19,10 @@ PAPERS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of the table: what is claimed, under which conditions, and the rule that was fixed before the run."""
+    """One entry of the table: what is claimed, under which conditions, and the rule that was fixed before the run.
+
+    The ``note`` stands beside the verdict in the index.
+    """
 
     id: str
     what: str
@@ -31,6 +34,7 @@ class Claim:
     printed: str = ""
     data: str = ""
     stand_in: str = ""
+    note: str = ""
 
     @property
     def paper(self) -> str:

@@ -6,12 +6,14 @@ Run: python -m studies.papers.claims.pages
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from studies.papers.claims.ablations import did_it, read_ablations
 from studies.papers.claims.ledger import PAPERS, Claim, claims, claims_of
+from studies.papers.claims.rules import CANNOT, UNDECIDED
 from studies.papers.claims.verdicts import ROOT, read_verdict
 
 __all__ = ["PAGES", "main", "state", "written"]
@@ -33,7 +35,7 @@ def state(claim: Claim) -> tuple[str, str, str]:
     if found is None:
         return "not run yet", "not run yet", ""
     limit = f" (stand-in: {claim.stand_in})" if claim.stand_in and found["verdict"] != "cannot be tested" else ""
-    return found["verdict"] + limit, found["ours"], found["date"]
+    return found["verdict"] + limit + (f" ({claim.note})" if claim.note else ""), found["ours"], found["date"]
 
 
 def _cell(text: str) -> str:
@@ -57,7 +59,16 @@ def _index() -> str:
             (claim.id, f"{claim.what} ({claim.where})", f"`{claim.how}`, {_minutes(claim.minutes)}", paper, ours, date)
         )
     heads = ("id", "what", "command, minutes on one core", "under the paper's conditions", "with our defaults", "date")
-    return _table(heads, rows)
+    return _counts() + "\n" + _table(heads, rows)
+
+
+def _counts() -> str:
+    """How many claims have which verdict, and how many are open for want of the paper's data."""
+    verdicts = [(read_verdict(claim.id) or {"verdict": "not run yet"})["verdict"] for claim in claims().values()]
+    by = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
+    open_ = [claim for claim, v in zip(claims().values(), verdicts, strict=True) if v in (UNDECIDED, CANNOT)]
+    wanting = sum(bool(claim.stand_in) for claim in open_)
+    return f"{len(verdicts)} claims: {by}. Of the {len(open_)} open ones {wanting} are on a stand-in, for want of data.\n"
 
 
 def _told(row: dict[str, Any] | str) -> str:

@@ -7,6 +7,7 @@ a rule takes them as a mapping whose first entry is that first assumption.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -136,8 +137,16 @@ def direction(
         That is claimed.
     resolution : float
         Means below it are zero: what solvers leave undone is no effect.
+
+    Raises
+    ------
+    ValueError
+        If one setting is the negative of another: the rule could not fail.
     """
     read = _read(settings)
+    for (one, a), (other, b) in itertools.combinations(read.items(), 2):
+        if a.shape == b.shape and a.any() and np.array_equal(a, -b):
+            raise ValueError(f"{one!r} and {other!r} are opposite: one of them always has the claimed sign")
     means = {key: sign * float(values.mean()) for key, values in read.items()}
     means = {key: mean if abs(mean) > resolution else 0.0 for key, mean in means.items()}
     errors = {key: _error(values, overlap) for key, values in read.items()}

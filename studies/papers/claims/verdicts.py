@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ from studies.harness.figures import new_figure, save_figure
 from studies.papers.claims.ledger import Claim, claims
 from studies.papers.claims.rules import Judged, together
 
-__all__ = ["RUNS", "VERDICTS", "Part", "read_verdict", "run_of", "verdict_of", "write"]
+__all__ = ["OUTPUT", "RUNS", "VERDICTS", "Part", "cells_of", "read_verdict", "run_of", "verdict_of", "write"]
 
 ROOT = Path(__file__).resolve().parents[3]
 VERDICTS = ROOT / "docs" / "results" / "verdicts"
+OUTPUT = ROOT / "build" / "reproduce"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,15 @@ def run_of(name: str) -> Callable[[Callable[[bool], Answer]], Callable[[bool], A
         return run
 
     return declare
+
+
+def cells_of(name: str, fast: bool) -> Path | None:
+    """File of finished cells of a claim, one for each wording of its conditions; None for a small run."""
+    if fast:
+        return None
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(claims()[name].conditions.encode()).hexdigest()[:8]
+    return OUTPUT / f"{name}-{key}.cells"
 
 
 def _short(value: Any) -> Any:
@@ -141,8 +152,10 @@ def _draw(claim: Claim, answer: Answer, path: Path) -> None:
     save_figure(figure, path)
 
 
-def write(claim: Claim, answer: Answer, folder: Path, *, fast: bool, minutes: float) -> dict[str, Any]:
-    """Write ``verdict.json``, ``values.csv`` and ``figure.png`` to a folder; a real verdict also among the pages."""
+def write(
+    claim: Claim, answer: Answer, folder: Path, *, fast: bool, minutes: float, update: bool = False
+) -> dict[str, Any]:
+    """Write ``verdict.json``, ``values.csv`` and ``figure.png`` to a folder; ``update``: a real verdict also to docs."""
     verdict = verdict_of(claim, answer, fast=fast, minutes=minutes)
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(verdict, indent=1, ensure_ascii=False) + "\n"
@@ -152,7 +165,7 @@ def write(claim: Claim, answer: Answer, folder: Path, *, fast: bool, minutes: fl
         writer.writerow(("part", "conditions", "setting", "repetition", "value"))
         writer.writerows(_rows(answer))
     _draw(claim, answer, folder / "figure.png")
-    if not fast:
+    if update and not fast:
         VERDICTS.mkdir(parents=True, exist_ok=True)
         (VERDICTS / f"{claim.id}.json").write_text(text, encoding="utf-8")
     return verdict

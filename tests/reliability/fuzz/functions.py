@@ -220,6 +220,12 @@ def _rankings_and_bounds() -> dict[str, Function]:
             ("Y", "predicted"),
             ("Y", "predicted"),
         ),
+        "normalized_mean_squared_error": Function(
+            metrics.normalized_mean_squared_error,
+            lambda c: {"Y": c.rng.normal(size=(5, 2)), "predicted": c.rng.normal(size=(5, 2))},
+            ("Y", "predicted"),
+            ("Y", "predicted"),
+        ),
         "risk_coverage": Function(
             risk_coverage,
             lambda c: {

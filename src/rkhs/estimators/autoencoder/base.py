@@ -183,7 +183,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
     ) -> np.ndarray:
-        """Squared reconstruction error of each item."""
+        """Squared reconstruction error of each item; its mean is the MSRE."""
         Z = None if codes is None else self._read_codes(codes)
         goal = None if targets is None else self._read_goal(targets, "targets", diag)
         for name, rows in (("codes", Z), ("targets", None if goal is None else goal.rows)):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_classification
 
 from rkhs import KernelAutoencoder
+from studies.harness.cells import run_cells
 from studies.papers.claims.conditions import KAE
 from studies.papers.claims.rules import Judged, direction, on_par, together
-from studies.papers.claims.verdicts import Answer, Part, run_of
+from studies.papers.claims.verdicts import Answer, Part, cells_of, run_of
 from studies.papers.few_labels import (
     GAMMAS,
     FewLabelRow,
@@ -53,11 +55,9 @@ def _default_gains(sets: Sequence[Set]) -> list[float]:
     return gains
 
 
-def _other(overlap: float | None) -> str:
-    return "other splits of the same rows" if overlap else "other draws"
-
-
-def _parity(rows: Rows, half: int, pairs: Mapping[str, str], overlap: float | None = _OVERLAP) -> Judged:
+def _parity(
+    rows: Rows, half: int, pairs: Mapping[str, str], *, chosen_on: str, overlap: float | None = None
+) -> Judged:
     """R4 for each pair of methods, each with its best kernel of the first half of the splits; the least one stands."""
     judged = {}
     for left, right in pairs.items():
@@ -70,14 +70,26 @@ def _parity(rows: Rows, half: int, pairs: Mapping[str, str], overlap: float | No
     told = "; ".join(f"{one.found} ({one.verdict}{'' if one.decides else sure})" for one in judged.values())
     values = {name: one.values["as printed"] for name, one in judged.items()}
     changed = {"verdict": together(list(judged.values())), "found": told, "values": values, "inputs": {}}
-    return Judged(**{**vars(least), **changed}).chosen(_other(overlap))
+    return Judged(**{**vars(least), **changed}).chosen(chosen_on)
 
 
-def _figure_1(sets: Mapping[str, Sequence[Set]], fast: bool, gammas: Sequence[float], overlap: float | None) -> Answer:
+def _definition_3(methods: dict[str, Any]) -> dict[str, Any]:
+    """The methods with the autoencoder as printed: one lambda for both layers, no centring, no scaling."""
+    methods["autoencoder"].set_params(reg=1e-3, **KAE)
+    return methods
+
+
+def _figure_1(
+    sets: Mapping[str, Sequence[Set]],
+    fast: bool,
+    gammas: Sequence[float],
+    *,
+    where: str = "other draws",
+    path: Path | None = None,
+) -> Answer:
     """By reading of a set, its copy for each split. Existence: the bar is chosen on half of the splits, then judged."""
-    methods = few_label_methods()
-    methods["autoencoder"].set_params(reg=1e-3, **KAE)  # one lambda for both layers, as in definition 3
-    tables = {reading: _rows(copies, dict(methods), fast, gammas) for reading, copies in sets.items()}
+    methods = _definition_3(few_label_methods())
+    tables = {reading: _rows(copies, dict(methods), fast, gammas, path=path) for reading, copies in sets.items()}
     first = next(iter(sets.values()))
     half, default, name = len(first) // 2, _default_gains(first), "accuracy less that of raw features:"
     gains, kernels, shown, proposed = {}, {}, {}, {}
@@ -91,62 +103,77 @@ def _figure_1(sets: Mapping[str, Sequence[Set]], fast: bool, gammas: Sequence[fl
         order = sorted(by_kernel, key=lambda k: float(by_kernel[k][:half].mean()))
         kernels[reading] = by_kernel[order[-1]][half:] - by_kernel[order[0]][half:]
         shown[reading] = np.array(max(rows, key=lambda row: row.mean).accuracies) - np.array(raw.accuracies)
-    best = direction(shown, sign=1, overlap=overlap, name="best bar by test accuracy less raw features:")
-    exists = direction(gains, sign=1, overlap=overlap, name=name)
+    best = direction(shown, sign=1, name="best bar by test accuracy less raw features:")
+    exists = direction(gains, sign=1, name=name)
     if len(gains) > 1:
         exists = exists.saying(f"{exists.found}: " + "; ".join(f"{key} {d.mean():+.3f}" for key, d in gains.items()))
-    without = direction(proposed, sign=1, overlap=overlap, name=f"without kernel PCA, {name}")
+    without = direction(proposed, sign=1, name=f"without kernel PCA, {name}")
     rows = next(iter(tables.values()))
     parity, raw_parity = (
-        _parity(rows, half, dict.fromkeys(("simple", "spectral", "autoencoder"), other), overlap)
+        _parity(rows, half, dict.fromkeys(("simple", "spectral", "autoencoder"), other), chosen_on=where)
         for other in ("kernel PCA", "raw features")
     )
-    matters = direction(kernels, sign=1, overlap=overlap, name="best less worst kernel, mean over methods:")
+    matters = direction(kernels, sign=1, name="best less worst kernel, mean over methods:")
     return {
         "A": Part(
-            exists.chosen(_other(overlap)),
-            direction(default, sign=1, overlap=overlap, name=name),
-            (without.chosen(_other(overlap)), best.chosen("test rows")),
+            exists.chosen(where),
+            direction(default, sign=1, name=name),
+            (without.chosen(where), best.chosen("test rows")),
         ),
         "B": Part(parity, "does not apply: a choice among methods is not a default"),
-        "C": Part(matters.chosen(_other(overlap)), "does not apply: one kernel is the default"),
-        "D": Part(raw_parity, on_par(default, margin=0.02, overlap=overlap, name=name)),
+        "C": Part(matters.chosen(where), "does not apply: one kernel is the default"),
+        "D": Part(raw_parity, on_par(default, margin=0.02, name=name)),
     }
 
 
-def _rows(sets: Sequence[Set], methods: dict[str, Any], fast: bool, gammas: Sequence[float], **options: Any) -> Rows:
-    """Every method of the paper with every kernel, on the set of each split; the first row is that of raw features."""
+def _rows(
+    sets: Sequence[Set],
+    methods: dict[str, Any],
+    fast: bool,
+    gammas: Sequence[float],
+    *,
+    path: Path | None = None,
+    **options: Any,
+) -> Rows:
+    """Every method of the paper with every kernel, on the set of each split; the first row is that of raw features.
+
+    A cell of the file ``path`` is a split.
+    """
     del methods["spectral, pool"]
     kernels = _KERNELS[::2] if fast else _KERNELS
-    by_split = [
-        few_labels(X, y, methods=methods, kernels=kernels, gammas=gammas, splits=[split], **options)
-        for split, (X, y) in enumerate(sets)
-    ]
+
+    def work(cell: dict[str, Any]) -> dict[str, Any]:
+        X, y = sets[cell["split"]]
+        found = few_labels(X, y, methods=methods, kernels=kernels, gammas=gammas, splits=[cell["split"]], **options)
+        return {"rows": [(row.method, row.kernel, row.accuracies[0], row.validation[0]) for row in found]}
+
+    cells = run_cells([{"split": split} for split in range(len(sets))], work, path=path)
     rows = []
-    for row in zip(*by_split, strict=True):
-        accuracies, validation = zip(*((one.accuracies[0], one.validation[0]) for one in row), strict=True)
-        rows.append(FewLabelRow(row[0].method, row[0].kernel, accuracies, validation))
-        print(f"  {row[0].method}, {row[0].kernel}: {rows[-1].mean:.3f} ± {rows[-1].std:.3f}", flush=True)
+    for row in zip(*(cell["rows"] for cell in cells), strict=True):
+        method, kernel = row[0][:2]
+        rows.append(FewLabelRow(method, kernel, *zip(*(one[2:] for one in row), strict=True)))
+        print(f"  {rows[-1].method}, {rows[-1].kernel}: {rows[-1].mean:.3f} ± {rows[-1].std:.3f}", flush=True)
     return rows
 
 
 def _small_set(name: str, splits: int) -> Callable[[bool], Answer]:
     def run(fast: bool) -> Answer:
-        """Every second of the 15 bandwidths."""
-        count, gammas = (2, GAMMAS[4:11:3]) if fast else (splits, GAMMAS[::2])
-        return _figure_1({name: [load_set(name)] * count}, fast, gammas, _OVERLAP)
+        """The paper speaks of this very set: its rows are all there are, and splits of them are the draws."""
+        count, gammas = (2, GAMMAS[4:11:3]) if fast else (splits, GAMMAS)
+        path, where = cells_of(f"krl-fig1-{name}", fast), "other splits of the same rows"
+        return _figure_1({name: [load_set(name)] * count}, fast, gammas, where=where, path=path)
 
     return run_of(f"krl-fig1-{name}")(run)
 
 
-iris, ionosphere = _small_set("iris", 20), _small_set("ionosphere", 12)
+iris, ionosphere = _small_set("iris", 100), _small_set("ionosphere", 100)
 
 
 @run_of("krl-fig1-circles")
 def circles(fast: bool) -> Answer:
     """Each repetition draws the set anew: there is no floor under the standard error, as with splits of one set."""
     draws, gammas = (2, GAMMAS[4:11:3]) if fast else (24, GAMMAS[2::4])
-    return _figure_1({"circles": [load_set("circles", seed=draw) for draw in range(draws)]}, fast, gammas, None)
+    return _figure_1({"circles": [load_set("circles", seed=draw) for draw in range(draws)]}, fast, gammas)
 
 
 def _cubes(n: int, draw: int) -> dict[str, Set]:
@@ -166,7 +193,7 @@ def cubes(fast: bool) -> Answer:
     draws, gammas = (2, GAMMAS[4:11:3]) if fast else (48, GAMMAS[2::4])
     drawn = [_cubes(100 if fast else 120, draw) for draw in range(draws)]
     sets = {name: [one[name] for one in drawn] for name in list(drawn[0])[: 2 if fast else None]}
-    return _figure_1(sets, fast, gammas, None)
+    return _figure_1(sets, fast, gammas)
 
 
 # ---------------------------------------------------------------- kernels and networks
@@ -181,12 +208,14 @@ def _image_set(name: str, set_name: str, count: int, epochs: int, fresh: bool) -
         sets, overlap = [(X[part], y[part]) for part in parts], None if fresh else _OVERLAP
         decays, gammas = ("weight_decay", (1e-4, 1e-2)), GAMMAS[4 : 11 : 6 if fast else 2]
         grids = {"network, simple": decays, "network, spectral": decays}
-        rows = _rows(sets, image_methods(10 if fast else epochs), fast, gammas, grids=grids)
+        methods, path = _definition_3(image_methods(10 if fast else epochs)), cells_of(f"krl-fig2-{name}", fast)
+        rows = _rows(sets, methods, fast, gammas, path=path, grids=grids)
         chosen = {method: choose_on_labels(_of(rows, method), method) for method in {row.method for row in rows}}
         losses = ("simple", "spectral", "autoencoder")
-        parity = _parity(list(chosen.values()), 0, {loss: f"network, {loss}" for loss in losses}, overlap)
+        pairs = {loss: f"network, {loss}" for loss in losses}
+        parity = _parity(list(chosen.values()), 0, pairs, chosen_on="training rows", overlap=overlap)
         told = ", ".join(f"{method} {chosen[method].mean:.3f}" for method in ("raw features", "kernel PCA"))
-        parity = parity.saying(f"{parity.found}; {told}").chosen("training rows")
+        parity = parity.saying(f"{parity.found}; {told}")
         name = "accuracy less that of raw features:"
         gain = direction(_default_gains(sets), sign=1, overlap=overlap, name=name).found
         ours = f"does not apply: the figure compares with networks (shown: our default autoencoder, {gain})"

@@ -185,15 +185,15 @@ def _printed_gradient(X: np.ndarray, layers: Layers, reg: float) -> list[np.ndar
     return found
 
 
-def _polynomial_errors(rng: np.random.Generator) -> tuple[float, float]:
-    """Errors of the printed slopes of ``<x, x'>^2``, where ``<x, x'>`` is positive, and where it is negative."""
-    X, c, h = rng.normal(size=(10, 3)), 2, 1e-5
+def _polynomial_errors(rng: np.random.Generator, c: int) -> tuple[float, float]:
+    """Errors of the slopes of ``<x, x'>^c`` as B.4 prints them: from the formula, and from powers of the Gram matrix."""
+    X, D, h = rng.normal(size=(10, 3)), rng.normal(size=3), 1e-5
     inner = X @ X.T
-    printed = c * ((inner**c) ** ((c - 1) / c))[:, :, None] * X[None]
-    D = rng.normal(size=3)
     slope = (((X + h * D) @ X.T) ** c - ((X - h * D) @ X.T) ** c) / (2.0 * h)
-    wrong = np.abs(printed @ D - slope) / np.abs(slope).max()
-    return float(wrong[inner > 0.0].max()), float(wrong[inner < 0.0].max())
+    with np.errstate(invalid="ignore"):
+        powers = (inner ** (c - 1), (inner**c) ** ((c - 1) / c))
+    found = [float(np.abs(c * P * (X @ D) - slope).max() / np.abs(slope).max()) for P in powers]
+    return found[0], found[1]
 
 
 def _held_errors(X: np.ndarray, rng: np.random.Generator) -> float:
@@ -233,8 +233,7 @@ def _held_errors(X: np.ndarray, rng: np.random.Generator) -> float:
 def gradients(fast: bool) -> Answer:
     """The printed formulas against finite differences of the objective as it is defined; the scheme step by step."""
     errors, reduced, rises = [], [], []
-    right: list[float] = []
-    wrong: list[float] = []
+    slopes: dict[int, list[tuple[float, float]]] = {2: [], 3: []}
     for seed in range(2 if fast else 20):
         rng = np.random.default_rng(seed)
         sizes, X = ((2, 2, 3) if seed % 2 else (2, 3)), rng.normal(size=(10, 3))
@@ -246,18 +245,21 @@ def gradients(fast: bool) -> Answer:
 
         errors.append(_difference_error(value, flat, np.concatenate(_printed_gradient(X, layers, 1e-2), 1)))
         reduced.append(_held_errors(X, rng))
-        for kept, error in zip((right, wrong), _polynomial_errors(rng), strict=True):
-            kept.append(error)
+        for c, kept in slopes.items():
+            kept.append(_polynomial_errors(rng, c))
         options: dict[str, Any] = {"kernel": Gaussian(0.3), "decoder_kernel": Gaussian(1.0), "reg": 1e-2}
         solver = Alternating(max_iter=30, tol=0.0)
         model = KernelAutoencoder(2, init="random", random_state=seed, solver=solver, **options, **KAE)
         values = [row["value"] for row in _fitted(model, rng.normal(size=(15, 3))).history_]
         rises.append(max(0.0, *(b / a - 1.0 for a, b in itertools.pairwise(values))))
     descent = equal(rises, tolerance=0.0, name="largest rise in a round").limited("by construction")
-    told = f"error {max(right):.1e} where <x, x'> is positive, {max(wrong):.1e} where it is negative: the sign is lost"
+    formula, powers = np.moveaxis(np.array(list(slopes.values())), -1, 0)  # each (powers, draws)
+    told = f"largest error {powers[0].max():.1e} for c = 2: the sign is lost where <x, x'> is negative"
+    told += f"; {powers[1].max():.1e} for c = 3: a root of a negative number"
     return {
         "gradient": Part(equal(errors, tolerance=1e-5), _FORMULA),
-        "polynomial": Part(equal([*right, *wrong], tolerance=1e-5).saying(told), _FORMULA),
+        "polynomial": Part(equal(formula.ravel(), tolerance=1e-5), _FORMULA),
+        "powers": Part(equal(powers.ravel(), tolerance=1e-5).saying(told), _FORMULA),
         "reduced": Part(equal(reduced, tolerance=1e-5), _FORMULA),
         "descent": Part(descent, _PLUS),
     }

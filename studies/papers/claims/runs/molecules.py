@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian, Tanimoto
 from rkhs.losses import Huber, Squared, SquaredEpsilonInsensitive
+from rkhs.metrics import normalized_mean_squared_error
 from rkhs.solvers import Alternating
 from studies.harness.spectra import Spectra, load_spectra
 from studies.papers import fingerprint_codes, metabolites, molecule_heads
@@ -23,6 +24,13 @@ from studies.papers.nci_robust import load_molecules
 
 _LINES, _TREES = 10, 10
 _REGS = (1e-2, 1e-1, 1.0)
+_TABLE_1 = {  # NMSE times 1e5 of ten lines, as printed
+    "ridge": (2978, 3004, 2878, 3003, 2954, 2914, 3113, 2899, 2860, 2987),
+    "KPCA 10": (3279, 3194, 3155, 3274, 3185, 3258, 3468, 3162, 2992, 3291),
+    "KPCA 50": (3035, 2978, 2914, 3074, 2903, 3083, 3207, 2898, 2804, 3111),
+    "K2AE 10": (3097, 3099, 2989, 3218, 3065, 3134, 3257, 3065, 2872, 3170),
+    "K2AE 50": (2808, 2775, 2709, 2924, 2754, 2838, 3018, 2770, 2627, 2910),
+}
 Errors = dict[str, np.ndarray]
 
 
@@ -34,7 +42,7 @@ def _forest_error(Z: np.ndarray, Z_test: np.ndarray, Y: np.ndarray, Y_test: np.n
     errors = []
     for j in range(Y.shape[1]):
         forest = RandomForestRegressor(_TREES, random_state=0).fit(Z, Y[:, j])
-        errors.append(((forest.predict(Z_test) - Y_test[:, j]) ** 2).mean() / (Y_test[:, j] ** 2).mean())
+        errors.append(normalized_mean_squared_error(Y_test[:, j], forest.predict(Z_test)))
     return np.array(errors)
 
 
@@ -100,6 +108,15 @@ def _lowest(E: Errors, codes: str, ridge: str, ps: tuple[int, int]) -> Judged:
     return judged.saying(f"{judged.found}; the best of the others is {name}").chosen("training rows")
 
 
+def _printed_table() -> Judged:
+    """How many of the four representations have a lower mean than ridge in the table of the paper."""
+    means = {name: float(np.mean(values)) for name, values in _TABLE_1.items()}
+    ridge = means.pop("ridge")
+    judged = shows([float(np.mean([mean < ridge for mean in means.values()]))], at_least=1.0)
+    told = ", ".join(f"{name} {mean / ridge - 1.0:+.1%}" for name, mean in means.items())
+    return judged.saying(f"printed mean over that of ridge, less 1: {told}; lower in {judged.mean or 0.0:.0%} of four")
+
+
 @run_of("kae-table1")
 def activities(fast: bool) -> Answer:
     """Forests of ten trees, regularisers chosen on training rows, 1,000 molecules."""
@@ -111,6 +128,7 @@ def activities(fast: bool) -> Answer:
     shown = tuple(_beats(E, [(name, "centred ridge") for name in names]) for names in (four, ours))
     paper, our = (_beats(E, [(name, "ridge") for name in names]) for names in (four, ours))
     return {
+        "printed": Part(_printed_table(), "no defaults enter: numbers of the paper"),
         "i": Part(paper, our, shown),
         "ii10": Part(_beats(E, [(f"K2AE {small}", f"KPCA {small}")]), _beats(E, [(f"ours {small}", f"KPCA {small}")])),
         "ii50": Part(_beats(E, [(f"K2AE {large}", f"KPCA {large}")]), _beats(E, [(f"ours {large}", f"KPCA {large}")])),

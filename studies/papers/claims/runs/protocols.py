@@ -188,6 +188,13 @@ def lip_figure(fast: bool) -> Answer:
 _NETWORKS, _TWO = ("tuned", "untuned"), "two lambdas"
 
 
+def _held_rows(train: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """15 % of the rows, by which parameters are chosen, and the others; as many as in a network."""
+    order = np.random.default_rng(seed).permutation(len(train))
+    held, inner = np.split(train[order], [max(1, int(0.15 * len(train)))])
+    return held, inner
+
+
 @dataclass(frozen=True)
 class _Denoising:
     """What the paper leaves open: the noise and the number of components."""
@@ -210,15 +217,17 @@ class _Denoising:
     def tuned(
         self, train: np.ndarray, clean: np.ndarray, noisy: np.ndarray, seed: int, kernel: Any, grid: Any
     ) -> float:
-        """Sphere autoencoder with this kernel; regularisers and the decoder are chosen on 15 % of the rows."""
-        rng = np.random.default_rng(seed)
-        held, inner = np.split(train[rng.permutation(len(train))], [round(0.15 * len(train))])
-        held_noisy = self.noisy(held, rng)
+        """Sphere autoencoder with this kernel; regularisers and the decoder are chosen on 15 % of the rows.
+
+        It is not fitted to them afterwards, as the network is not.
+        """
+        held, inner = _held_rows(train, seed)
+        held_noisy = self.noisy(held, np.random.default_rng(seed))
         shared = dict(KAE, kernel=kernel, constraint="sphere")
         tried = [{**shared, "reg": reg, "decoder_kernel": Gaussian(gamma)} for reg, gamma in product(*grid)]
         best = min(tried, key=lambda options: self.error(inner, held, held_noisy, seed, **options))
         print(f"  split {seed}: reg {best['reg']}, decoder {best['decoder_kernel']}", flush=True)
-        return self.error(train, clean, noisy, seed, **best)
+        return self.error(inner, clean, noisy, seed, **best)
 
     def network(self, train: np.ndarray, clean: np.ndarray, noisy: np.ndarray, **options: Any) -> float:
         model = NetworkDenoiser(self.n_components, noise_std=self.std, fresh=False, **options).fit(train)
@@ -250,7 +259,7 @@ def _denoised(X: np.ndarray, kernels: dict[str, Any], how: _Denoising, splits: i
         for name, kernel in kernels.items():
             row[name] = how.tuned(*given, split, kernel, _FAST_GRID if fast else _GRID)
         if beside:
-            row["untuned"], row["ours"] = how.network(*given, **plain), how.error(*given, split)
+            row["untuned"], row["ours"] = how.network(*given, **plain), how.error(_held_rows(train, split)[1], *given[1:], split)
             for name, kernel in kernels.items():
                 row[f"{name}, {_TWO}"] = how.tuned(*given, split, kernel, _FAST_GRID if fast else _TWO_GRID)
         print(f"  split {split}: {', '.join(f'{name} {value:.4f}' for name, value in row.items())}", flush=True)
