@@ -171,7 +171,7 @@ def kpca_2019(n_components: int = 2) -> KernelAutoencoder:
 @_marks(
     ["n_components", "kernel", "kernel__gamma", "decoder_kernel", "decoder_kernel__gamma", "eta", "solver",
      "solver__inner", "solver__mu", "solver__growth", "solver__tau", "solver__max_outer", "solver__max_iter",
-     "solver__learning_rate", *_MACHINE],
+     "solver__learning_rate", "solver__feasible", *_MACHINE],
 )  # fmt: skip
 def drkm_2021(
     n_components: tuple[int, ...] = (10, 5),
@@ -202,7 +202,9 @@ def drkm_2021(
     Tonin, Patrinos and Suykens (2021), section 5.3 and appendix A.2.
     """
     outer = next((count for most, count in _OUTER.items() if n <= most), 7)
-    solver = QuadraticPenalty("adam", mu=1.0, growth=8.0, tau=0.1, max_outer=outer, max_iter=500, learning_rate=1e-3)
+    solver = QuadraticPenalty(
+        "adam", mu=1.0, growth=8.0, tau=0.1, max_outer=outer, max_iter=500, learning_rate=1e-3, feasible=False
+    )
     kernel, eta = Gaussian(0.01), (eta_ratio, *[1.0] * (len(n_components) - 1))
     return DeepRKM(
         n_components, kernel=kernel, decoder_kernel=Gaussian(0.01), eta=eta, init=init, solver=solver, **_MACHINE

@@ -158,3 +158,14 @@ def test_misfits_are_refused():
         QuadraticPenalty().solve(P, P.kpca_start())
     with pytest.raises(InputError, match="inner must be one of"):
         QuadraticPenalty("newton").solve(problem(), problem().kpca_start())
+
+
+def test_the_penalty_method_gives_its_last_point_if_asked():
+    P = problem()
+    start = 2.0 * P.kpca_start()  # not on the set
+    options = {"max_outer": 2, "max_iter": 20}
+    last, feasible = (QuadraticPenalty("adam", feasible=on, **options).solve(P, start) for on in (False, True))
+    assert P.constraint.violation(last.point) > 0.1
+    torch.testing.assert_close(P.constraint.project(last.point), feasible.point)
+    assert last.value == pytest.approx(P.value_and_grad(last.point)[0])
+    assert last.history[-1]["infeasibility"] == feasible.history[-1]["infeasibility"]

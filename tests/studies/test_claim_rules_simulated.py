@@ -1,4 +1,4 @@
-"""No rule is bound to one answer: each is simulated under the claimed effect, under none, and under the opposite one."""
+"""No rule is bound to one answer: each is simulated under the claimed effect, none, and the opposite one."""
 
 from __future__ import annotations
 

@@ -133,8 +133,9 @@ def test_an_ablation_is_kept_and_a_fast_one_is_not(
     monkeypatch.setattr(pages, "main", lambda: [])
     monkeypatch.setitem(ABLATIONS, "kae-b7", lambda fast: [{"part": "a", "paper": np.pi}])
     assert door.main(["ablation", "kae-b7", "--fast"]) == 0
-    assert read_ablations("kae-b7") is None
     assert door.main(["ablation", "kae-b7"]) == 0
+    assert read_ablations("kae-b7") is None
+    assert door.main(["ablation", "kae-b7", "--update"]) == 0
     found = read_ablations("kae-b7")
     assert found is not None
     assert found["tables"] == [{"part": "a", "paper": 3.14159}]
@@ -161,6 +162,9 @@ def test_a_run_writes_three_files_and_fast_ones_decide_nothing(
     assert json.loads((folder / "verdict.json").read_text())["verdict"] == "fast: not a verdict"
     assert not kept.exists()
     assert door.main(["kae-b7", "--output", str(tmp_path)]) == 0
+    assert not kept.exists(), "a real run writes to docs if asked alone"
+    capsys.readouterr()
+    assert door.main(["kae-b7", "--update", "--output", str(tmp_path)]) == 0
     assert "shown (test rows): holds: difference +1.5" in capsys.readouterr().out
     found = read_verdict("kae-b7")
     assert found is not None

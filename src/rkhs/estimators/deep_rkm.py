@@ -34,8 +34,8 @@ class DeepRKM(FittedComponents):
 
     It minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training
     items, with ``H^T H = I``. ``K_0`` is the Gram matrix of the data, ``K_l`` that of the codes ``H_l``. With one layer
-    this is kernel PCA. Its paper calls it Constr-DRKM; codes of one layer are orthogonal (intraorthogonality), and those
-    of different layers (interorthogonality).
+    this is kernel PCA. Its paper calls it Constr-DRKM; codes of one layer are orthogonal (intraorthogonality), and
+    those of different layers (interorthogonality).
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ class OperatorKernelRegressor(DualRegressor):
 
     It minimises ``1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` by its dual problem. The losses include ridge,
     epsilon-insensitive ridge, vector-valued support vector regression, Huber regression, and any other convex loss.
-    ``gap_`` bounds how far ``objective_`` is from the optimum. Its paper speaks of OVK machines in a vv-RKHS, and of the
-    Double Representer Theorem where coefficients are sums over outputs.
+    ``gap_`` bounds how far ``objective_`` is from the optimum. Its paper speaks of OVK machines in a vv-RKHS, and of
+    the Double Representer Theorem where coefficients are sums over outputs.
 
     Parameters
     ----------

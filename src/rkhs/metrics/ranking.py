@@ -191,7 +191,8 @@ def normalized_mean_squared_error(Y: Any, predicted: Any) -> float:
     >>> normalized_mean_squared_error([3.0, 4.0], [3.0, 2.0])
     0.16
     """
-    left, right = (real_array(values, name) for values, name in zip(_same_shape(Y, predicted), ("Y", "predicted")))
+    left, right = _same_shape(Y, predicted)
+    left, right = real_array(left, "Y"), real_array(right, "predicted")
     share = float(np.mean((left - right) ** 2) / np.mean(left**2)) if left.any() else np.inf
     if not np.isfinite(share):
         raise InputError("Y and predicted must hold finite numbers, and Y not zeros alone; got others")
@@ -199,7 +200,6 @@ def normalized_mean_squared_error(Y: Any, predicted: Any) -> float:
 
 
 def _same_shape(Y: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read two arrays of one shape."""
     left, right = read_values(Y, "Y"), read_values(predicted, "predicted")
     if left.shape != right.shape or left.size == 0:
         raise InputError(f"predicted must have the shape {left.shape} of Y, not empty; got {right.shape}")

@@ -19,7 +19,7 @@ from rkhs.solvers.lbfgs import LBFGS
 
 @dataclass(eq=False, repr=False)
 class QuadraticPenalty(OnASet):
-    """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for growing ``mu``, then take the nearest feasible point.
+    """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for growing ``mu``; the answer is the nearest feasible point.
 
     Parameters
     ----------
@@ -39,6 +39,8 @@ class QuadraticPenalty(OnASet):
         Of Adam.
     tol : float, default=1e-9
         Stop when ``||H^T H - I||_F^2`` is at most this.
+    feasible : bool, default=True
+        False: the answer is the last point as it is, near the constraint and not on it, as printed.
 
     Raises
     ------
@@ -48,7 +50,7 @@ class QuadraticPenalty(OnASet):
 
     Notes
     -----
-    The objective of the solution is that of the feasible point; the history holds the infeasibility before the
+    The objective of the solution is that of the answer; the history holds the infeasibility before the
     projection.
 
     References
@@ -66,6 +68,7 @@ class QuadraticPenalty(OnASet):
     max_iter: Any = None
     learning_rate: float = 1e-3
     tol: float = 1e-9
+    feasible: bool = True
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         mu, tau = self._checked(problem), self.tau
@@ -86,7 +89,7 @@ class QuadraticPenalty(OnASet):
                 break
             mu, tau = mu * self.growth, 0.5 * tau
         infeasibility = manifold.violation(H)
-        point = manifold.project(H)
+        point = manifold.project(H) if self.feasible else H
         value, grad = problem.value_and_grad(point)
         monitor.row(
             iterations,

@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from torch import Tensor
 
-from rkhs.constraints import Stiefel
 from rkhs.kernels import Gaussian, Kernel
-from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import QuadraticPenalty
 
-__all__ = ["DRKM", "DUAL", "KAE", "LastPoint", "layer_wise_start", "normal_start", "penalty_adam"]
+__all__ = ["DRKM", "DUAL", "KAE", "layer_wise_start", "normal_start", "penalty_adam"]
 
 KAE: dict[str, Any] = {
     "center": False, "scale": False, "linear_part": "kernel", "refine": False, "code_metric": 0.0,
@@ -32,24 +29,12 @@ DUAL: dict[str, Any] = {"center": False, "tol": 1e-8}
 _OUTER = {50: 2, 100: 2, 200: 4, 400: 7, 800: 7}
 
 
-class _AsItIs(Stiefel):
-    """The constraint, with points that are not moved to it."""
-
-    def project(self, point: Tensor) -> Tensor:
-        return point
-
-
-class LastPoint(QuadraticPenalty):
-    """Algorithm 1 of 2021 as printed: it returns its last point, which is near the constraint and not on it."""
-
-    def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        return super()._solve_on(_AsItIs(), problem, start, monitor)
-
-
 def penalty_adam(n: int) -> QuadraticPenalty:
     """The penalty method of 2021, appendix A.2, with as many outer iterations as printed for so many points."""
     outer = next((count for size, count in _OUTER.items() if n <= size), 7)
-    return LastPoint("adam", mu=1.0, growth=8.0, tau=0.1, max_outer=outer, max_iter=500, learning_rate=1e-3)
+    return QuadraticPenalty(
+        "adam", mu=1.0, growth=8.0, tau=0.1, max_outer=outer, max_iter=500, learning_rate=1e-3, feasible=False
+    )
 
 
 def normal_start(n: int, widths: tuple[int, ...], seed: int) -> np.ndarray:

@@ -68,7 +68,9 @@ def _counts() -> str:
     by = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
     open_ = [claim for claim, v in zip(claims().values(), verdicts, strict=True) if v in (UNDECIDED, CANNOT)]
     wanting = sum(bool(claim.stand_in) for claim in open_)
-    return f"{len(verdicts)} claims: {by}. Of the {len(open_)} open ones {wanting} are on a stand-in, for want of data.\n"
+    return (
+        f"{len(verdicts)} claims: {by}. Of the {len(open_)} open ones {wanting} are on a stand-in, for want of data.\n"
+    )
 
 
 def _told(row: dict[str, Any] | str) -> str:

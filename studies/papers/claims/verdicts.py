@@ -155,7 +155,7 @@ def _draw(claim: Claim, answer: Answer, path: Path) -> None:
 def write(
     claim: Claim, answer: Answer, folder: Path, *, fast: bool, minutes: float, update: bool = False
 ) -> dict[str, Any]:
-    """Write ``verdict.json``, ``values.csv`` and ``figure.png`` to a folder; ``update``: a real verdict also to docs."""
+    """Write ``verdict.json``, ``values.csv`` and ``figure.png`` to a folder; ``update``: a real one also to docs."""
     verdict = verdict_of(claim, answer, fast=fast, minutes=minutes)
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(verdict, indent=1, ensure_ascii=False) + "\n"

@@ -271,7 +271,9 @@ def deviations(fast: bool) -> Answer:
     }
 
 
-_TWO_READINGS = "the text names no gamma for the higher weight, and its two readings are opposite, so that either sign fits"
+_TWO_READINGS = (
+    "the text names no gamma for the higher weight, and its two readings are opposite, so that either sign fits"
+)
 
 
 @run_of("drkm-fig7-8")

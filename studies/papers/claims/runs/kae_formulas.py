@@ -186,7 +186,7 @@ def _printed_gradient(X: np.ndarray, layers: Layers, reg: float) -> list[np.ndar
 
 
 def _polynomial_errors(rng: np.random.Generator, c: int) -> tuple[float, float]:
-    """Errors of the slopes of ``<x, x'>^c`` as B.4 prints them: from the formula, and from powers of the Gram matrix."""
+    """Errors of the slopes of ``<x, x'>^c`` of B.4: from its formula, and from powers of the Gram matrix."""
     X, D, h = rng.normal(size=(10, 3)), rng.normal(size=3), 1e-5
     inner = X @ X.T
     slope = (((X + h * D) @ X.T) ** c - ((X - h * D) @ X.T) ** c) / (2.0 * h)

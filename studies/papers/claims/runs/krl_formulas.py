@@ -439,8 +439,8 @@ def bounds(fast: bool) -> Answer:
         ),
         "limit": Part(
             limit.saying(
-                f"{limit.found}: the gap is {gaps.min():.2f} to {gaps.max():.2f} at n = {_MANY[0]} to {_MANY[-1]:,}, while "
-                f"the terms fall from {terms_7[0]:.2f} to {terms_7[-1]:.2f}; omega_1^2 is up to {norms.max():.1e}"
+                f"{limit.found}: the gap is {gaps.min():.2f} to {gaps.max():.2f} at n = {_MANY[0]} to {_MANY[-1]:,}, "
+                f"while the terms fall from {terms_7[0]:.2f} to {terms_7[-1]:.2f}; omega_1^2 is up to {norms.max():.1e}"
             ),
             _FORMULA,
         ),

@@ -259,7 +259,10 @@ def _denoised(X: np.ndarray, kernels: dict[str, Any], how: _Denoising, splits: i
         for name, kernel in kernels.items():
             row[name] = how.tuned(*given, split, kernel, _FAST_GRID if fast else _GRID)
         if beside:
-            row["untuned"], row["ours"] = how.network(*given, **plain), how.error(_held_rows(train, split)[1], *given[1:], split)
+            row["untuned"], row["ours"] = (
+                how.network(*given, **plain),
+                how.error(_held_rows(train, split)[1], *given[1:], split),
+            )
             for name, kernel in kernels.items():
                 row[f"{name}, {_TWO}"] = how.tuned(*given, split, kernel, _FAST_GRID if fast else _TWO_GRID)
         print(f"  split {split}: {', '.join(f'{name} {value:.4f}' for name, value in row.items())}", flush=True)
