@@ -13,7 +13,7 @@ from typing import Any
 
 from studies.papers.claims.ablations import did_it, read_ablations
 from studies.papers.claims.ledger import PAPERS, Claim, claims, claims_of
-from studies.papers.claims.rules import CANNOT, UNDECIDED
+from studies.papers.claims.rules import CANNOT, UNDECIDED, VERDICTS
 from studies.papers.claims.verdicts import ROOT, read_verdict
 
 __all__ = ["PAGES", "main", "state", "written"]
@@ -64,13 +64,15 @@ def _index() -> str:
 
 def _counts() -> str:
     """How many claims have which verdict, and how many are open for want of the paper's data."""
-    verdicts = [(read_verdict(claim.id) or {"verdict": "not run yet"})["verdict"] for claim in claims().values()]
-    by = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
-    open_ = [claim for claim, v in zip(claims().values(), verdicts, strict=True) if v in (UNDECIDED, CANNOT)]
-    wanting = sum(bool(claim.stand_in) for claim in open_)
-    return (
-        f"{len(verdicts)} claims: {by}. Of the {len(open_)} open ones {wanting} are on a stand-in, for want of data.\n"
+    found = {name: (read_verdict(name) or {"verdict": "not run yet"})["verdict"] for name in claims()}
+    counts = Counter(found.values())
+    words = dict(
+        zip(VERDICTS, ("hold", "hold in part", "do not hold", "are undecided", "cannot be tested"), strict=True)
     )
+    by = ", ".join(f"{counts[verdict]} {said}" for verdict, said in words.items())
+    open_ = [claims()[name] for name, verdict in found.items() if verdict in (UNDECIDED, CANNOT)]
+    wanting = sum(bool(claim.stand_in) for claim in open_)
+    return f"Of {len(found)} claims {by}. {wanting} of the {len(open_)} last are on a stand-in, for want of data.\n"
 
 
 def _told(row: dict[str, Any] | str) -> str:
