@@ -241,7 +241,6 @@ _FAST_GRID: tuple[Any, ...] = ((1e-4, 1e-2), (0.1,))
 _SETTINGS = {
     "a deviation of .1": _Denoising(std=0.1),
     "2 components": _Denoising(n_components=2),
-    "50 components": _Denoising(n_components=50),
 }
 """Beside the first assumption: a variance of .1 and 10 components."""
 
