@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,16 +11,12 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_circles
 from torch import Tensor
 
-import rkhs
 from rkhs import KernelAutoencoder, OperatorKernelRegressor
 from rkhs._core.linalg import factorize
-from rkhs.constraints import CodeSet, as_constraint
-from rkhs.errors import InputError
-from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import Loss
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import CodesOnASet, DeepCodes, FreeCodes
+from rkhs.problems.encoders import DeepCodes, FreeCodes
 from rkhs.problems.last_layers import AnchorsLayer, ItemsLayer
 from rkhs.solvers import LBFGS
 from rkhs.spaces.grams.blocked import Blocked
@@ -46,7 +41,7 @@ class Products:
 
     @property
     def dim(self) -> int:
-        return self.gram.shape[0]
+        return len(X)
 
     def _times(self, V: Tensor) -> Tensor:
         return self.gram.matmul(V).add_(V, alpha=self.shift)
@@ -123,64 +118,6 @@ def test_hidden_layers_and_anchors_stand_on_it_too() -> None:
     assert values[0] == pytest.approx(values[1], rel=1e-8)
 
 
-# ---------------------------------------------------------------- codes on a torus
-
-
-class Torus(CodeSet):
-    """Pairs of columns on unit circles."""
-
-    def project(self, Y: Tensor) -> Tensor:
-        pairs = Y.view(len(Y), -1, 2)
-        return (pairs / pairs.norm(dim=2, keepdim=True)).view_as(Y)
-
-    def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
-        pairs, G = Y.view(len(Y), -1, 2), G.view(len(Y), -1, 2)
-        norms = pairs.norm(dim=2, keepdim=True)
-        H = pairs / norms
-        return ((G - (G * H).sum(2, keepdim=True) * H) / norms).view_as(Y)
-
-
-def on_torus(Z: Any) -> float:
-    return float(np.abs(np.linalg.norm(np.asarray(Z).reshape(len(Z), -1, 2), axis=2) - 1.0).max())
-
-
-def test_codes_on_a_torus_are_a_set_like_any() -> None:
-    model = KernelAutoencoder(4, constraint=Torus(), reg=(1e-4, 1e-3), max_iter=40).fit(IRIS)
-    assert on_torus(model.codes_) < 1e-12
-    assert model.reconstruction_error(IRIS).mean() < 0.1 * IRIS.var(0).sum()
-    assert on_torus(model.transform(IRIS[:9] + 0.1)) > 1e-6
-
-
-def test_two_layers_and_landmarks_take_the_torus() -> None:
-    for options in ({"n_components": (4, 2), "reg": (1e-4,) * 3}, {"n_components": 4, "storage": Nystroem(20)}):
-        model = KernelAutoencoder(**options, constraint=Torus(), max_iter=5).fit(IRIS[::2])  # type: ignore[arg-type]
-        assert np.isfinite(model.objective_)
-    problem = Autoencoder(
-        CodesOnASet(factorize(Gaussian(0.5)._gram(X)), 1e-2, Torus()), ItemsLayer(TARGET, Gaussian(1.0), 1e-3)
-    )
-    point = problem.encoder.start([TARGET], 1.0)
-    step = 1e-6 * torch.as_tensor(np.random.default_rng(0).normal(size=point.shape))
-    rise = problem.value(point + step) - problem.value(point - step)
-    assert rise == pytest.approx(2.0 * float((problem.value_and_grad(point)[1] * step).sum()), rel=1e-4)
-
-
-def test_what_the_sphere_does_not_go_with_the_torus_does_not_either() -> None:
-    with pytest.raises(InputError, match="needs solver='lbfgs'"):
-        KernelAutoencoder(4, constraint=Torus(), solver="adam").fit(IRIS[::5])
-
-
-def test_other_objects_are_no_sets() -> None:
-    assert isinstance(as_constraint(Torus()), Torus)
-    with pytest.raises(InputError, match="CodeSet of your own"):
-        as_constraint(object())
-
-
-def test_a_model_with_a_set_of_somebodys_own_is_not_stored(tmp_path: Any) -> None:
-    model = KernelAutoencoder(4, constraint=Torus(), reg=(1e-4, 1e-3), max_iter=2).fit(IRIS[::5])
-    with pytest.raises(InputError, match="Torus"):
-        rkhs.save(model, tmp_path / "m.rkhs")
-
-
 # ---------------------------------------------------------------- a last layer under the quantile loss
 
 
@@ -219,38 +156,3 @@ def test_an_autoencoder_has_the_last_layer_of_that_loss() -> None:
     model = KernelAutoencoder(1, loss=Quantile(0.5), reg=(1e-3, 1e-3), max_iter=5).fit(rows)
     first = KernelAutoencoder(1, loss=Quantile(0.5), reg=(1e-3, 1e-3), max_iter=1).fit(rows)
     assert model.objective_ < first.objective_
-
-
-# ---------------------------------------------------------------- an estimator on these parts
-
-
-class SupervisedCodes:
-    """Codes from which a kernel machine says the targets; everything but these lines is the library's."""
-
-    def __init__(self, p: int, kernel: Any, head: Any, reg: tuple[float, float]) -> None:
-        self.p, self.kernel, self.head, self.reg = p, kernel, head, reg
-
-    def fit(self, X: np.ndarray, Y: np.ndarray) -> SupervisedCodes:
-        self.items_, Y = torch.as_tensor(X), torch.as_tensor(Y)
-        factor = factorize(self.kernel._gram(self.items_))
-        self.problem_ = Autoencoder(FreeCodes(factor, self.reg[0]), ItemsLayer(Y - Y.mean(0), self.head, self.reg[1]))
-        solved = LBFGS().solve(self.problem_, self.problem_.encoder.start([self.items_[:, : self.p]], 1.0))
-        self.value_, self.codes_ = solved.value, factor.codes(solved.point)
-        self.coefs_, self.mean_ = factor.coefficients(solved.point), Y.mean(0)
-        self.head_coefs_ = self.problem_.last_layer.solve(self.codes_).coefficients
-        return self
-
-    def transform(self, X: np.ndarray) -> Tensor:
-        return self.kernel._gram(torch.as_tensor(X), self.items_) @ self.coefs_
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        K = self.head._gram(self.transform(X), self.codes_)
-        return (K @ self.head_coefs_ + self.mean_).numpy()
-
-
-def test_an_estimator_of_a_page_stands_on_the_parts() -> None:
-    y = np.eye(3)[load_iris().target]
-    train, test = np.arange(150) % 3 > 0, np.arange(150) % 3 == 0
-    model = SupervisedCodes(1, Gaussian(0.2), Gaussian(1.0), (1e-3, 1e-3)).fit(IRIS[train], y[train])
-    assert_allclose(model.transform(IRIS[train]), model.codes_, atol=1e-6)
-    assert np.mean(model.predict(IRIS[test]).argmax(1) == y[test].argmax(1)) > 0.9

@@ -28,6 +28,27 @@ def test_the_page_runs_and_checks_its_class(page: str, tmp_path: Path, monkeypat
         exec(block, names)
 
 
+def quoted(page: Path) -> list[str]:
+    """What a page quotes from other files, between two marks of each."""
+    mark = r':start-after: "(.*)"\n:end-before: "(.*)"'
+    blocks = re.findall(rf"```{{literalinclude}} (\S+)\n:language: python\n{mark}\n```", page.read_text())
+    assert len(blocks) == page.read_text().count("{literalinclude}"), page.name
+    texts = []
+    for name, start, end in blocks:
+        source = (page.parent / name).read_text()
+        assert source.count(start + "\n") == source.count(end + "\n") == 1, f"{page.name}: {name} needs each mark once"
+        texts.append(source.partition(start)[2].partition(end)[0].strip())
+    return texts
+
+
+def test_pages_quote_what_stands_in_their_source() -> None:
+    texts = {page.stem: found for page in PAGES.rglob("*.md") if (found := quoted(page))}
+    assert len(texts["add_an_encoder"]) == 3, "an encoder needs three places"
+    assert all(texts["add_an_encoder"])
+    (estimator,) = texts["add_an_estimator"]
+    assert 0 < estimator.count("\n") < 40, "an estimator needs 40 lines"
+
+
 def test_the_page_of_options_puts_every_parameter_in_one_group() -> None:
     table = (PAGES / "options.md").read_text().split("## Basic and advanced parameters")[1]
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, flags=re.MULTILINE))

@@ -13,7 +13,7 @@ from rkhs.constraints.sphere import CodeSet
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.coordinates import Coordinates, jittered_factor
-from rkhs.problems.encoders import shallow_encoder
+from rkhs.problems.encoders import encoder_of
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.solvers import LBFGS
 
@@ -22,7 +22,7 @@ SETS = {"sphere": Sphere(), "ball": Ball(), "whiten": Whitened(), "soft": SoftSp
 
 
 def of(factor: Coordinates, target: Tensor, reg: tuple[float, float], code_set: CodeSet) -> Autoencoder:
-    return Autoencoder(shallow_encoder(factor, reg[0], code_set, None), ItemsLayer(target, DECODER, reg[1]))
+    return Autoencoder(encoder_of(code_set, factor, reg[0], None), ItemsLayer(target, DECODER, reg[1]))
 
 
 def problem(

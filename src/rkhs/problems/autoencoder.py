@@ -35,7 +35,7 @@ from rkhs.constraints.sphere import CodeSet
 from rkhs.kernels.base import Kernel
 from rkhs.problems.coordinates import Coordinates, MixedCoordinates
 from rkhs.problems.decoder import Decoder, optimal_decoder
-from rkhs.problems.encoders import CoefficientCodes, DeepCodes, Encoder, shallow_encoder
+from rkhs.problems.encoders import CoefficientCodes, DeepCodes, Encoder, encoder_of
 from rkhs.problems.last_layers import HeldLayer, ItemsLayer, LastLayer
 
 
@@ -94,7 +94,7 @@ def items_autoencoder(
     if isinstance(factor, Tensor):
         encoder = CoefficientCodes(factor, reg[0], A)
     else:
-        encoder = shallow_encoder(factor if A is None else MixedCoordinates(factor, A), reg[0], code_set, weights)
+        encoder = encoder_of(code_set, factor if A is None else MixedCoordinates(factor, A), reg[0], weights)
     layer: Any = ItemsLayer(target, kernels[-1].radial or kernels[-1], reg[-1], last, weights, rule)
     hidden = kernels[:-1], widths, reg[1:-1], tuple(between)
     if moving:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -276,7 +277,8 @@ class DeepCodes:
         """The point of the first layer, and coefficients of the others."""
         sizes = [self.anchors * p for p in self.widths[1:]]
         W, *hidden = torch.split(point, [point.numel() - sum(sizes), *sizes])
-        return W.view(-1, self.widths[0]), [Phi.view(self.anchors, -1) * self.unit for Phi in hidden]
+        dim = self.anchors if isinstance(self.first, CoefficientCodes) else self.factor.dim
+        return W.view(dim, -1), [Phi.view(self.anchors, -1) * self.unit for Phi in hidden]
 
     def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Parameters of the first layer and ``Phi_l`` of shape (a, p_l)."""
@@ -395,8 +397,18 @@ class SmoothBall:
         return Z / (1.0 + (1.0 - (Z * Z).sum(1, keepdim=True)).clamp_min(0.0).sqrt())
 
 
-def shallow_encoder(factor: Coordinates, reg: float, code_set: CodeSet | None, weights: Tensor | None) -> Encoder:
-    """The encoder of one hidden layer, with its codes on a set or free."""
-    if code_set is None or isinstance(code_set, SoftSphere):
-        return FreeCodes(factor, reg, code_set, weights)
-    return CodesOnASet(factor, reg, SmoothBall() if isinstance(code_set, Ball) else code_set)
+@singledispatch
+def encoder_of(code_set: Any, factor: Coordinates, reg: float, weights: Tensor | None) -> Encoder:
+    """The encoder of one hidden layer by the kind of its set of codes, whose class may register another one."""
+    return CodesOnASet(factor, reg, code_set)
+
+
+@encoder_of.register(SoftSphere)
+@encoder_of.register(type(None))
+def _free_codes(code_set: SoftSphere | None, factor: Coordinates, reg: float, weights: Tensor | None) -> Encoder:
+    return FreeCodes(factor, reg, code_set, weights)
+
+
+@encoder_of.register(Ball)
+def _codes_in_a_ball(code_set: Ball, factor: Coordinates, reg: float, weights: Tensor | None) -> Encoder:
+    return CodesOnASet(factor, reg, SmoothBall())

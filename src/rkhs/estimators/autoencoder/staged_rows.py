@@ -19,7 +19,7 @@ from rkhs.estimators.autoencoder.fit import layers_of
 from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows
 from rkhs.estimators.run import Run
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, carried, shallow_encoder
+from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, carried, encoder_of
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
 from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -117,7 +117,7 @@ class RowStages:
         """Of the first rows."""
         settings, anchors = self.settings, min(self.anchors, size)
         factor = self.rows.coordinates(size, reg[0], settings.widths[0])
-        first, hidden = shallow_encoder(factor, reg[0], settings.code_set, weights), settings.decoder_kernels[:-1]
+        first, hidden = encoder_of(settings.code_set, factor, reg[0], weights), settings.decoder_kernels[:-1]
         made = first, hidden, settings.widths, reg[1:-1], anchors
         return DeepCodes(*made, engine=self.engine, shortcut=settings.shortcut) if hidden else first
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Ball, CodeSet, SoftSphere, Whitened
+from rkhs.constraints import Ball, CodeSet, SoftSphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss
@@ -229,7 +229,6 @@ _MORE_STORAGES = {
 }
 
 
-# A set of somebody's own goes wherever the sphere does.
 _CONSTRAINTS: dict[type, str] = {Ball: "ball", Whitened: "whiten", SoftSphere: "soft", CodeSet: "sphere"}
 
 
@@ -244,6 +243,14 @@ def kind_of_solver(given: Solver | str) -> str:
     if isinstance(given, str):
         return given
     return next((name for name, cls in DESCENTS.items() if isinstance(given, cls)), "your own")
+
+
+def kind_of_constraint(given: CodeSet | str) -> str:
+    """The value of the axis of constraints: any other set goes where the sphere does."""
+    if isinstance(given, str) and given == "none":
+        return given
+    constraint = as_constraint(given)
+    return next(name for cls, name in _CONSTRAINTS.items() if isinstance(constraint, cls))
 
 
 def kind_of_engine(given: Any) -> str:
@@ -275,7 +282,7 @@ _READERS: dict[str, Callable[[Any], str]] = {
     "operators": lambda given: "none" if _is_none(given) else "given",
     "solver": kind_of_solver,
     "noise": lambda given: "none" if given is None else "given",
-    "constraint": lambda one: next((name for cls, name in _CONSTRAINTS.items() if isinstance(one, cls)), str(one)),
+    "constraint": kind_of_constraint,
     "reg": lambda given: given if isinstance(given, str) else "number",
 }
 
