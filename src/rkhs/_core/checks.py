@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,3 +226,9 @@ def check_squares(array: Any, name: str, dtype: str) -> Any:
             f"{name} must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
         )
     return array
+
+
+Declared = dict[str, Callable[[Any, str], object]]
+"""What the parameters of a class may be, by their names."""
+
+number, count, choice = (partial(partial, check) for check in (check_number, check_count, check_choice))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_number
+from rkhs._core.checks import Declared, number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Composite, Derived, Kernel
@@ -194,8 +194,7 @@ class Scaled(Derived):
         self.base = base
         self.scale = scale
 
-    def _check(self) -> None:
-        check_number(self.scale, "Scaled.scale", above=0.0)
+    _declared: ClassVar[Declared] = {"scale": number(above=0.0)}
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         return self.base._gram(X, Y).mul_(self.scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import shortest_path
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, is_frame
-from rkhs._core.checks import check_count, check_flag
+from rkhs._core.checks import Declared, check_flag, count
 from rkhs._core.errors import InputError, warn
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, in_unary, mix
 
@@ -191,10 +191,11 @@ class WeisfeilerLehman(_GraphKernel, PartsKernel):
     node_label: str = "label"
     optimal_assignment: bool = False
 
-    def _check(self) -> None:
-        check_count(self.n_iter, "WeisfeilerLehman.n_iter", at_least=0, at_most=1000)
-        check_flag(self.normalize, "WeisfeilerLehman.normalize")
-        check_flag(self.optimal_assignment, "WeisfeilerLehman.optimal_assignment")
+    _declared: ClassVar[Declared] = {
+        "n_iter": count(at_least=0, at_most=1000),
+        "normalize": check_flag,
+        "optimal_assignment": check_flag,
+    }
 
     def _features(self, items: list[dict[str, np.ndarray]]) -> Counts:
         union = _Union(items)
@@ -249,8 +250,7 @@ class ShortestPath(_GraphKernel, PartsKernel):
     normalize: bool = True
     node_label: str = "label"
 
-    def _check(self) -> None:
-        check_flag(self.normalize, "ShortestPath.normalize")
+    _declared: ClassVar[Declared] = {"normalize": check_flag}
 
     def _features(self, items: list[dict[str, np.ndarray]]) -> Counts:
         owners, codes = [], []

@@ -6,13 +6,13 @@ import signal
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_flag
+from rkhs._core.checks import Declared, check_flag, choice, count
 from rkhs._core.errors import InputError, optional, shown
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, in_unary
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
@@ -253,12 +253,16 @@ class MoleculeTanimoto(_MoleculeKernel):
     n_bits: int = 2048
     formula: str = "minmax"
 
+    _declared: ClassVar[Declared] = {
+        "fingerprint": choice(choices=FINGERPRINTS),
+        "counts": check_flag,
+        "formula": choice(choices=("minmax", "product")),
+        "radius": count(at_least=0, at_most=LARGEST_RADIUS),
+        "n_bits": count(at_most=MOST_BITS),
+    }
+
     def _check(self) -> None:
-        check_choice(self.fingerprint, "MoleculeTanimoto.fingerprint", FINGERPRINTS)
-        check_flag(self.counts, "MoleculeTanimoto.counts")
-        check_choice(self.formula, "MoleculeTanimoto.formula", ("minmax", "product"))
-        check_count(self.radius, "MoleculeTanimoto.radius", at_least=0, at_most=LARGEST_RADIUS)
-        check_count(self.n_bits, "MoleculeTanimoto.n_bits", at_most=MOST_BITS)
+        super()._check()
         if self.counts and self.fingerprint == "maccs":
             raise InputError("MoleculeTanimoto.counts must be False for MACCS keys, which are bits; got True")
 

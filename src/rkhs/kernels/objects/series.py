@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.checks import Declared, choice, number
 from rkhs._core.errors import InputError, warn
 from rkhs.kernels.objects.parts import ObjectKernel
 
@@ -105,9 +105,7 @@ class ShiftInvariant(SeriesKernel):
         self.gamma = gamma
         self.center = center
 
-    def _check(self) -> None:
-        check_number(self.gamma, "ShiftInvariant.gamma", above=0.0)
-        check_choice(self.center, "ShiftInvariant.center", ("mean", "none"))
+    _declared: ClassVar[Declared] = {"gamma": number(above=0.0), "center": choice(choices=("mean", "none"))}
 
     def _features(self, items: list[np.ndarray]) -> tuple[Tensor, Tensor, int]:
         """Transforms of the series, their kernel values with themselves, and their length."""

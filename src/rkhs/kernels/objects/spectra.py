@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_number, real_array
+from rkhs._core.checks import Declared, number, real_array
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
@@ -64,9 +64,7 @@ class ProbabilityProduct(Kernel):
         self.width = width
         self.power = power
 
-    def _check(self) -> None:
-        check_number(self.width, "ProbabilityProduct.width", above=0.0)
-        check_number(self.power, "ProbabilityProduct.power", at_least=0.0)
+    _declared: ClassVar[Declared] = {"width": number(above=0.0), "power": number(at_least=0.0)}
 
     def _gram(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> Tensor:
         left = self._peaks(X)

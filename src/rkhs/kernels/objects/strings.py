@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rkhs._core.checks import check_choice, check_count, check_flag
+from rkhs._core.checks import Declared, check_choice, check_count, check_flag, choice
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import Counts, PartsKernel, count_parts, mix, stack
 
@@ -58,11 +58,15 @@ class _StringKernel(PartsKernel):
     alphabet: str | None
     unknown: str
 
+    _declared: ClassVar[Declared] = {
+        "k": check_count,
+        "normalize": check_flag,
+        "unknown": choice(choices=("raise", "skip")),
+    }
+
     def _check(self) -> None:
+        super()._check()
         name = self._name
-        check_count(self.k, f"{name}.k")
-        check_flag(self.normalize, f"{name}.normalize")
-        check_choice(self.unknown, f"{name}.unknown", ("raise", "skip"))
         if self.alphabet is not None:
             letters = self.alphabet
             if not isinstance(letters, str) or not letters:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_count
+from rkhs._core.checks import Declared, check_flag, count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
@@ -66,11 +67,7 @@ class _Angular(VectorKernel):
     def _top(self) -> float:
         """``g(1)``."""
 
-    def _check(self) -> None:
-        name = type(self).__name__
-        check_count(self.depth, f"{name}.depth", at_most=_DEEPEST)
-        if not isinstance(self.bias, bool):
-            raise InputError(f"{name}.bias must be True or False; got {self.bias!r}")
+    _declared: ClassVar[Declared] = {"depth": count(at_most=_DEEPEST), "bias": check_flag}
 
     def _directions(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Unit vectors (zero stays zero) and norms, with the bias coordinate if there is one."""
