@@ -215,6 +215,7 @@ class KernelMachine(KernelEstimator):
     @property
     def _width(self) -> int:
         """Numbers that a prediction holds at one time, beside kernel values."""
+        check_is_fitted(self)
         return int(self.model_.output.dim)
 
 
