@@ -415,6 +415,7 @@ class InputOutputKernelRegressor(KernelMachine):
         self, X: Any, candidates: Items | None, diag: ArrayLike | None, function: Callable[[Tensor], Any]
     ) -> Any:
         """What a function makes of squared distances (m, c) of one set of candidates, tile by tile."""
+        check_is_fitted(self)
         K, diagonal = self._candidate_kernel(candidates, diag)
 
         def said(items: Items) -> Any:

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer
+from rkhs._core.linalg import Outer, factorize
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss, Squared
@@ -172,27 +172,26 @@ class AnchorsLayer:
         sums = self.sums(Z) if sums is None else sums
         c, total = (torch.from_numpy(np.array(part)).to(Z) for part in sums[1:])  # copies: sums may be used again
         G, a = kernel._gram(A), len(A)
-        B = torch.cholesky_solve(c, self._factor(sums, A, G))
+        N = self._matrix(sums, A, G)
+        L, info = torch.linalg.cholesky_ex(N)
+        B = torch.cholesky_solve(c, L) if int(info) == 0 else _solve_dependent(N, c)
         value = 0.5 * (float(total) - float((c * B).sum())) + self.offset
         return AnchoredDecoder(A, B[:a], B[a:] if self.linear else None, value, G)
 
-    def _factor(self, sums: tuple[np.ndarray, ...], A: Tensor, G: Tensor) -> Tensor:
-        """Cholesky factor of the normal equations with their penalties."""
+    def _matrix(self, sums: tuple[np.ndarray, ...], A: Tensor, G: Tensor) -> Tensor:
+        """Matrix of the normal equations with their penalties."""
         N, (a, p) = torch.from_numpy(np.array(sums[0])).to(A), A.shape
         N[:a, :a].add_(G, alpha=self.reg)
         N.diagonal()[:a].add_(self.ridge)
         N.diagonal()[a : a + p].add_(self.slope)
-        L, info = torch.linalg.cholesky_ex(N)
-        if int(info) != 0:
-            raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
-        return L
+        return N
 
     def left_out_error(self, Z: Tensor, layer: AnchoredDecoder, sums: tuple[np.ndarray, ...], rows: Tensor) -> float:
         """Weighted mean of the squared errors of some rows by layers that did not see them, ``r_i / (1 - h_i)``."""
         assert self.weights is not None
         K = self.kernel._gram(Z[rows], layer.anchors)
         D, w = torch.cat([K, Z[rows], torch.ones_like(K[:, :1])], 1), self.weights[rows]
-        L = self._factor(sums, layer.anchors, layer.gram)
+        L = torch.linalg.cholesky(self._matrix(sums, layer.anchors, layer.gram))
         h = w * torch.linalg.solve_triangular(L, D.mT, upper=False).square().sum(0)
         left = (self.target[rows] - layer.of(Z[rows], K)) / (1.0 - h).clamp_min(1e-6)[:, None]
         return float(w @ left.square().sum(1) / w.sum())
@@ -291,6 +290,16 @@ def _residual(items: Any, block: Block, seen: _Pass) -> Tensor:
     decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
     assert layer is not None
     return decoder.target[rows] - layer.of(seen.codes[rows], decoder.kernel._gram(seen.codes[rows], layer.anchors))
+
+
+def _solve_dependent(N: Tensor, c: Tensor) -> Tensor:
+    """A solution of normal equations in which equal anchors depend on each other: one of them has coefficients."""
+    pivots, B = factorize(N).pivots, torch.zeros_like(c)
+    L, info = torch.linalg.cholesky_ex(N[pivots][:, pivots])
+    if int(info) != 0 or not len(pivots):
+        raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
+    B[pivots] = torch.cholesky_solve(c[pivots], L)
+    return B
 
 
 def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:

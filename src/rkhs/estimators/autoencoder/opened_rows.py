@@ -24,9 +24,11 @@ from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
 from rkhs.problems.encoders import MOST
 from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
 from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, thinned
+from rkhs.spaces.features.sampling import different_first
 from rkhs.spaces.source import Options, open_source
 
 TILE = STRIP  # rows that are coded at once
+_ANCHORED = 1000  # first rows, which are anchors of decoders: different ones are among them
 
 
 def strips(n: int) -> tuple[Block, ...]:
@@ -123,7 +125,10 @@ def ordered_rows(
 ) -> OrderedRows:
     """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on."""
     n = len(X) // copies
-    numbers = np.random.RandomState(0).permutation(n)[:, None] + n * np.arange(copies)
+    drawn = np.random.RandomState(0).permutation(n)
+    first = different_first(X[:n], drawn[:_ANCHORED], _ANCHORED // 10)
+    drawn = np.concatenate([first, drawn[~np.isin(drawn, first)]])
+    numbers = drawn[:, None] + n * np.arange(copies)
     order = torch.from_numpy(numbers.ravel()).to(X.device)
     kept = X.new_empty(min(len(X), fitted), features.dim)
     for start in range(0, len(kept), TILE):

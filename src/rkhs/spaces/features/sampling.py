@@ -72,7 +72,8 @@ def sample_landmarks(
     if m >= n:
         return np.arange(n)
     if sampling == "uniform":
-        return np.sort(rng.choice(n, m, replace=False))
+        chosen = rng.choice(n, m, replace=False)
+        return np.sort(different_first(items, chosen, m)[:m] if isinstance(items, Tensor) else chosen)
     if sampling == "kmeans++":
         return np.sort(_spread(kernel, items, m, rng))
     known = np.sort(rng.choice(n, min(n, 4 * m), replace=False))
@@ -80,6 +81,18 @@ def sample_landmarks(
     scores = leverage_scores(kernel, items, max(_REG * largest, 1e-300), known=known).numpy()
     scores = scores + 1e-12 * max(float(scores.max()), 1e-300)  # fewer positive scores than landmarks
     return np.sort(rng.choice(n, m, replace=False, p=scores / scores.sum()))
+
+
+def different_first(rows: Tensor, chosen: np.ndarray, most: int) -> np.ndarray:
+    """Put at most so many different rows before those that were drawn, where nine in ten of the latter are copies."""
+    m, n = len(chosen), len(rows)
+    drawn = rows[torch.from_numpy(chosen).to(rows.device)]
+    if m < 2 or n == m or 10 * len(torch.unique(drawn, dim=0)) > m:
+        return chosen
+    _, groups = torch.unique(rows, dim=0, return_inverse=True)
+    different = np.unique(groups.cpu().numpy(), return_index=True)[1]
+    different = np.sort(different)[:most]
+    return np.concatenate([different, chosen[~np.isin(chosen, different)]])
 
 
 def leverage_scores(kernel: Kernel, items: Any, reg: float, *, known: Any = None) -> Tensor:
