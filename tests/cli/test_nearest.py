@@ -10,6 +10,8 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 
+from rkhs.cli import inputs
+from rkhs.cli import nearest as nearest_command
 from rkhs.cli.main import main
 from rkhs.data import load_molecules, molecular_fingerprints, write_codes
 from rkhs.kernels import MinMax, Spectrum
@@ -158,3 +160,15 @@ def test_a_model_is_no_file_of_items(capsys: pytest.CaptureFixture[str]) -> None
     for words in (("m.rkhs",), ("known.csv", "m.rkhs")):
         assert main(["nearest", *words]) == 2
         assert "m.rkhs: a model; expected a file of items" in capsys.readouterr().err
+
+
+def test_a_large_file_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_codes("known.csv", WINE[:60], column_names=[f"c{j}" for j in range(13)])
+    write_codes("new.csv", WINE, column_names=[f"c{j}" for j in range(13)])
+    whole, read = nearest("known.csv", "new.csv", "--top", "2"), []
+    monkeypatch.setattr(inputs, "_LARGE", 0)
+    monkeypatch.setattr(inputs, "_PART", 64)
+    measured = nearest_command._nearest
+    monkeypatch.setattr(nearest_command, "_nearest", lambda *a, **k: read.append(len(a[2])) or measured(*a, **k))
+    assert nearest("known.csv", "new.csv", "--top", "2") == whole
+    assert read == [64, 64, 50]

@@ -87,20 +87,12 @@ def read_known(args: argparse.Namespace) -> Dataset:
     return read_input(_of_two(args, args.input), args.input)
 
 
-def read_new(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Dataset:
-    """The second of two files, read as the first, or the first where it is alone."""
-    return known if args.new is None else read_for_model(*_new_of_two(args, known, model))
-
-
 def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Iterator[Dataset]:
-    """The same in parts, where the second is large."""
-    return iter([known]) if args.new is None else parts_for_model(*_new_of_two(args, known, model))
-
-
-def _new_of_two(
-    args: argparse.Namespace, known: Dataset, model: KernelEstimator
-) -> tuple[argparse.Namespace, str, KernelEstimator, dict[str, Any]]:
-    return changed(_of_two(args, args.new), drop_columns=None), args.new, model, input_notes(known, args)
+    """The second of two files, read as the first, in parts where it is large; the first where it is alone."""
+    if args.new is None:
+        return iter([known])
+    options = changed(_of_two(args, args.new), drop_columns=None)
+    return parts_for_model(options, args.new, model, input_notes(known, args))
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:

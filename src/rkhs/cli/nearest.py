@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
-from rkhs.cli.inputs import read_known, read_new, user_errors
+from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import beside, give_rows
+from rkhs.cli.rows import beside, give_rows, peeked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,13 +59,18 @@ def run(args: argparse.Namespace) -> int:
         kernel, numbers = _compared(args, known)
         width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}
         reader: Any = SimpleNamespace(kernel_=kernel, **width)
-        data = read_new(args, known, reader)
-        found = _nearest(kernel, numbers(known), numbers(data), top, alone=args.new is None)
-    measure = _SIMILARITIES.get(type(kernel).__name__, "distance")
-    rows = _rows(data, known, measure, *found)
-    said = f"{found[0].shape[1]} nearest of {known.n_samples} items for each of {data.n_samples}, by "
-    said += repr(kernel) if measure != "distance" else f"the distance of {kernel!r}"
-    give_rows(args.output, rows)
+        _, parts = peeked(new_parts(args, known, reader))
+        measure, items, counts = _SIMILARITIES.get(type(kernel).__name__, "distance"), numbers(known), []
+
+        def rows() -> Iterator[list[Any]]:
+            for data in parts:
+                found = _nearest(kernel, items, numbers(data), top, alone=args.new is None)
+                yield from islice(_rows(data, known, measure, *found), 1 if counts else 0, None)
+                counts.append(data.n_samples)
+
+        give_rows(args.output, rows())
+    said = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
+    said += f"{sum(counts)}, by {'' if measure != 'distance' else 'the distance of '}{kernel!r}"
     if args.output is None:
         print(f"rkhs: note: {said}", file=sys.stderr)
     else:
