@@ -10,8 +10,7 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 
-from rkhs.cli import inputs
-from rkhs.cli import nearest as nearest_command
+from rkhs.cli import inputs, nearest as nearest_command
 from rkhs.cli.main import main
 from rkhs.data import load_molecules, molecular_fingerprints, write_codes
 from rkhs.kernels import MinMax, Spectrum
