@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.errors import InputError
-from rkhs.evaluation import loadings
+from rkhs.evaluation import column_loadings, loadings
 
 RNG = np.random.default_rng(0)
 T = RNG.uniform(-1.0, 1.0, 60)
@@ -60,3 +60,18 @@ def test_what_has_no_loadings_is_refused() -> None:
         loadings(FunctionTransformer(lambda rows: np.ones((len(rows), 2))), X)
     with pytest.raises(InputError, match="transform"):
         loadings(object(), X)  # type: ignore[arg-type]
+
+
+def test_the_ridge_of_many_rows_is_that_of_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).normal(size=(301, 3))
+    model = KernelPCA(2).fit(X)
+    whole = loadings(model, X[::3]).recovered
+    monkeypatch.setattr(column_loadings, "_MOST_ROWS", 101)
+    np.testing.assert_allclose(loadings(model, X).recovered, whole, atol=0.05)
+    sizes = []
+    fit = column_loadings.OperatorKernelRegressor.fit
+    monkeypatch.setattr(
+        column_loadings.OperatorKernelRegressor, "fit", lambda self, Z, Y: sizes.append(len(Z)) or fit(self, Z, Y)
+    )
+    loadings(model, X)
+    assert sizes == [101]
