@@ -67,8 +67,8 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
 
     Notes
     -----
-    O(n^3 + n^2 d) with ``n`` at most 5,000, and codes of all and of ``2 d at_most`` rows. The ridge of more rows is that
-    of 5,000 evenly spaced ones.
+    O(n^3 + n^2 d) with ``n`` at most 5,000, and codes of all and of ``2 d at_most`` rows. The ridge of more
+    rows is that of 5,000 evenly spaced ones.
 
     Examples
     --------
