@@ -90,6 +90,6 @@ def test_what_memory_does_not_hold_is_refused_in_our_words() -> None:
 
 
 def test_wide_tables_are_announced() -> None:
-    wide = np.random.default_rng(0).normal(size=(20, 20_000))
+    wide = np.random.default_rng(0).normal(size=(20, 100_000))
     model = rkhs.OperatorKernelRegressor().fit(wide, wide[:, 0])
     assert model.announced_bytes_ > 5 * wide.nbytes
