@@ -112,14 +112,18 @@ def test_rows_that_the_fit_did_not_see_serve_every_loss_and_storage(shape: Any, 
 
 
 def likeliest(K: np.ndarray, Y: np.ndarray, ridges: np.ndarray, *, mean: bool) -> tuple[int, np.ndarray]:
-    """The ridge under which all rows are the most likely, and how many rows are at least as strange as the last."""
+    """The ridge under which all rows but one are the most likely, and how many rows are as strange as the last."""
     found = []
     for ridge in ridges:
-        A, W = inverse(K, ridge, mean=mean), K + ridge * np.eye(len(K))
-        rank, log = len(K) - mean, np.linalg.slogdet(W)[1] + (np.log(np.linalg.inv(W).sum()) if mean else 0.0)
+        A, n, errors = inverse(K, ridge, mean=mean), len(K) - 1, []
+        for left in range(n + 1):
+            kept = np.delete(np.arange(n + 1), left)
+            B, W = K[np.ix_(kept, kept)], K[np.ix_(kept, kept)] + ridge * np.eye(n)
+            log = np.linalg.slogdet(W)[1] + (np.log(np.linalg.inv(W).sum()) if mean else 0.0)
+            errors.append((n - mean) * np.log(np.trace(Y[kept].T @ inverse(B, ridge, mean=mean) @ Y[kept])) + log)
         strange = np.linalg.norm(A @ Y, axis=1) / np.sqrt(np.diag(A))
         alike = int((strange[:-1] >= strange[-1] * (1.0 - 1e-9)).sum())
-        found.append((rank * np.log(np.trace(Y.T @ A @ Y)) + log, alike))
+        found.append((min(errors), alike))
     return int(np.argmin([one for one, _ in found])), np.array([alike for _, alike in found])
 
 
@@ -130,18 +134,18 @@ def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
     model = OperatorKernelRegressor(Gaussian(0.4), center=mean).fit(X, y)
     found = model.predict_set(new)
     assert found.promise == "at least"
-    grid = np.linspace(-4.0, 4.0, 161)
-    for row, x in enumerate(new):
+    assert found.lower is not None
+    assert found.upper is not None
+    for x, center, lower, upper in zip(new, found.center, found.lower, found.upper, strict=True):
         K = Gaussian(0.4)(np.vstack([X, x]))
-        held = []
-        for value in grid:
+
+        def holds(value: float, K: np.ndarray = K) -> bool:
             best, alike = likeliest(K, np.append(y, value)[:, None], 19.0 * REGS, mean=mean)
-            held.append(alike[best] >= 2)
-        assert found.lower is not None
-        assert found.upper is not None
-        center, inside = found.center[row], grid[held]
-        assert found.lower[row] == pytest.approx(min(inside.min(), center), abs=0.051)
-        assert found.upper[row] == pytest.approx(max(inside.max(), center), abs=0.051)
+            return bool(alike[best] >= 2)
+
+        assert not any(holds(value) for value in np.linspace(-4.0, 4.0, 41) if not lower <= value <= upper)
+        for end, inward in ((lower, 0.002), (upper, -0.002)):
+            assert end == center or any(holds(end + step * inward) for step in range(21))
 
 
 def test_candidates_choose_reg_among_all_rows() -> None:
@@ -182,8 +186,12 @@ def test_a_choice_that_cannot_take_part_in_a_set_promises_less(monkeypatch: pyte
     assert model.predict_set(new, shape="ball").promise == "about"
     assert OperatorKernelRegressor(reg=1e-3).fit(X, y).predict_set(new, shape="ball").promise == "at least"
     assert OperatorKernelRegressor().fit(X, y, groups=np.arange(30) // 2).predict_set(new).promise == "about"
-    twice = OperatorKernelRegressor().fit(np.vstack([X, X[:1]]), np.append(y, y[:1])).predict_set(new)
-    assert twice.promise == "about"
+    for reg, copied, promise in (("auto", 1, "about"), (1e-3, 1, "about"), (1e-3, 30, "at least")):
+        twice = OperatorKernelRegressor(reg=reg).fit(np.vstack([X, X[:copied]]), np.append(y, y[:copied]))
+        assert {twice.predict_set(new, shape=shape).promise for shape in ("auto", "ball")} == {promise}
+        corners = InputOutputKernelRegressor(decoding="candidates", reg=reg)
+        corners.fit(np.vstack([X, X[:copied]]), np.append(y, y[:copied])[:, None] * [[1.0, 2.0]])
+        assert corners.predict_set(new, np.eye(2)).promise == promise
     folds = OperatorKernelRegressorCV(cv=3).fit(X, y).predict_set(new)
     assert folds.promise == "about"
     monkeypatch.setattr("rkhs.estimators.regression.sets._MOST_ROWS", 29)

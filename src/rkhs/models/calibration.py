@@ -60,8 +60,8 @@ class PredictionSets:
     coverage : float
         The probability that was asked for.
     promise : {"at least", "about"}
-        Whether it is a theorem for items exchangeable with those of the fit, or was measured only: of boxes, and where
-        a choice of settings from these rows takes no part in the set.
+        Whether it is a theorem for items exchangeable with those of the fit, or was measured only: of boxes, where a
+        choice of settings from these rows takes no part in the set, and where some rows have more copies than others.
     scope : {"items", "items of known groups"}
         The new items that the promise speaks of: after ``fit(groups=)`` those of the groups of the fit.
     center : ndarray of shape (m,) or (m, q)
@@ -207,6 +207,12 @@ class Calibration:
         )
 
     @property
+    def even(self) -> bool:
+        """Whether all rows have as many copies: sets that leave these out together are exact then."""
+        counts = torch.bincount(self.place)
+        return bool((counts == counts[0]).all())
+
+    @property
     def precision(self) -> Tensor:
         """``A_ii``, shape (n,)."""
         return self.inverse.diagonal()[self.place]
@@ -243,24 +249,28 @@ class Calibration:
         needed = self.needed(coverage)
         if needed < 1:
             return np.array([[-np.inf, np.inf]]).repeat(len(new.shares), 0)
-        values = new.values.numpy()
-        lower, upper = (np.sort(part - values, 1) for part in self.row_ends(new))
+        middle, radii = -new.shares * self.residuals[:, 0], self._radii(new)
+        lower, upper = (np.sort(part.numpy(), 1) for part in (middle - radii, middle + radii))
         ends = _first_with(lower, upper, needed), -_first_with(-upper[:, ::-1], -lower[:, ::-1], needed)
         return np.stack(ends, 1)
 
-    def row_ends(self, new: NewItems) -> tuple[np.ndarray, np.ndarray]:
-        """Ends (m, n) of the interval of one output in which each row is at least as strange."""
-        middle, radii = new.values - new.shares * self.residuals[:, 0], self._radii(new)
-        return (middle - radii).numpy(), (middle + radii).numpy()
+    def unlikelihood(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
+        """Numbers (m, n + 1), one for each of the n + 1 rows, the new one last: how unlikely all others are.
 
-    def unlikelihood(self, new: NewItems) -> tuple[Tensor, Tensor]:
-        """Numbers ``c`` and ``a`` of shape (m,): the n + 1 rows are the less likely, the larger ``c + a ||y - h||^2``.
-
-        It grows with minus the logarithm of the marginal likelihood, at its best scale of the outputs.
+        That is ``c + s <e_i, y - h> + a ||y - h||^2``, which grows with minus the logarithm of the marginal likelihood
+        of the others at its best scale of the outputs.
         """
-        rank = len(self.inverse) + (self.mean_variance == 0.0)
-        unit = ((new.variance.log() + self.log_determinant) / rank).exp()
-        return unit * self.moments.trace(), unit / new.variance
+        b, d, own = new.shares, new.variance[:, None], self.precision
+        with_new = own + b**2 / d
+        rank = len(own) - (self.mean_variance > 0.0)
+        unit = ((d.log() + with_new.log() + self.log_determinant) / rank).exp()
+        trace, sizes, last = self.moments.trace(), (self.residuals**2).sum(1), b.new_zeros(len(b), 1)
+        of_new = math.exp(self.log_determinant / rank) * trace
+        return (
+            torch.cat([unit * (trace - own**2 * sizes / with_new), last + of_new], 1),
+            torch.cat([unit * 2.0 * own * b / (d * with_new), last], 1),
+            torch.cat([unit * (1.0 - b**2 / (d * with_new)) / d, last], 1),
+        )
 
     def ball(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,), in coordinates, of balls around the values that hold the exact sets."""

@@ -261,9 +261,10 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         conformal set of the score ``||y - h|| / sd``: the truth is inside with probability at least ``coverage``, if
         new items are like the training items and neither kernel nor ``reg`` was chosen from them. Where ``reg``, or one
         of several bandwidths, was chosen by each row left out alone, an interval chooses with the new row: each value
-        that it could have takes the setting under which all n + 1 rows are the most likely, so that the promise holds
-        too. That is for 500 rows at most, without groups and copies. Else, and for balls and ellipsoids, the promise of
-        chosen settings is "about", as always for boxes: measured, not proved. The mean of the machine is free here, so
+        that it could have takes the setting under which n of the n + 1 rows are the most likely, whichever is left out,
+        so that the promise holds too. That is for 500 rows at most, without groups and copies. Else, and for balls and
+        ellipsoids, the promise of chosen settings is "about": measured, not proved. So it always is for boxes, and
+        where some rows have more copies than others. The mean of the machine is free here, so
         the centre can differ from :meth:`predict`.
 
         Parameters

@@ -63,14 +63,15 @@ class LeftOutMachine:
 
     @cached_property
     def exact(self) -> bool:
-        """Whether the choice of settings can take part in sets, where they were chosen at all."""
+        """Whether the choice of settings, where they were chosen at all, can take part in sets that are exact."""
         compared = self.machine._compared
-        return compared is None or (len(compared) > 0 and self.model.map.width <= _MOST_ROWS)
+        joins = compared is None or (len(compared) > 0 and self.model.map.width <= _MOST_ROWS)
+        return joins and self.calibration.even
 
     @property
     def promise(self) -> str:
         """Of sets that use the chosen settings as if they had been given."""
-        return "at least" if self.machine._compared is None else "about"
+        return "at least" if self.machine._compared is None and self.calibration.even else "about"
 
     @cached_property
     def _compared(self) -> list[tuple[MachineModel, list[Calibration]]]:
@@ -145,7 +146,7 @@ def left_out_answers(
         metric, unit = _unit_metric(B.T @ calibration.moments.numpy() @ B)
         return PredictionSets(coverage, found.promise, center, radius=unit * limit, metric=metric), *others
     if one:
-        ends = _chosen_ends(found, coverage) if found.promise == "about" and found.exact else limit
+        ends = _chosen_ends(found, coverage) if found.exact and found.machine._compared is not None else limit
         ends = ends.reshape(-1, 2, *center.shape[1:])
         promise = "at least" if found.exact else "about"
         return PredictionSets(coverage, promise, center, center + ends[:, 0], center + ends[:, 1]), *others
