@@ -1,15 +1,17 @@
 """Whether p-values and sets keep their promise with few rows, where scales, bandwidths and regularisers are estimated.
 
-Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--rows 19] [--part novelty|sets|power]. Some minutes in all.
+Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--rows 19] [--part novelty|sets|smooth|power]. Some minutes in all.
 novelty: pure noise, 10 new rows of the same law a draw: the share with p at most .05, over draws, with its standard
 error; of ``KernelNovelty()``, of its ``predict`` and of a regressor with ``columns="scaled"``; last what scales of the
 training rows alone gave. ``rkhs novelty`` must give the p-values of ``KernelNovelty()`` in the first draw.
 sets: two columns, y the first and noise, 10 new rows a draw, a promise of .9: how many sets hold the truth, at the
 defaults of each class; for intervals and candidates also with the choice of the training rows alone, and the width of
 the first over that of the second (medians).
+smooth: intervals of two columns without noise: their width over that of the choice of the training rows (medians), the
+most of this over draws, and how many hold the truth.
 power: tables of ADBench on which the kernel of KernelNovelty was chosen, half of the normal rows known, at most
-``--known``: the share of outliers, and of other normal rows, with p at most .05, and the same with scales of the
-training rows alone.
+``--known``: the share of outliers, and of other normal rows, with p at most .05, the share of outliers at the limit
+that calls .05 of the normal rows, AUROC, and the same with scales of the training rows alone.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from rkhs import InputOutputKernelRegressor, KernelNovelty, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs.cli.main import main as command
@@ -141,8 +145,26 @@ def coverage(draws: int, rows: list[int]) -> None:
             print(f"{n:4} {name:24}" + " ".join(written(column) for column in columns), flush=True)
 
 
+def smooth(draws: int, rows: list[int]) -> None:
+    print("without noise: width over that of the choice of the training rows, median and most; coverage, promise .9")
+    for n in rows:
+        found = []
+        for seed in range(draws):
+            X = np.random.default_rng(seed).normal(size=(n + NEW, 2))
+            y = np.sin(X[:, 0]) + 0.3 * X[:, 1]
+            model = OperatorKernelRegressor().fit(X[:n], y[:n])
+            whole = model.predict_set(X[n:])
+            with choice_of_training_rows():
+                before = model.predict_set(X[n:])
+            size, old = (np.median(one.upper - one.lower) for one in (whole, before))
+            found.append((size / old, whole.contains(y[n:]).mean()))
+        ratios, held = np.array(found).T
+        print(f"{n:4} {np.median(ratios):7.2f} {ratios.max():7.2f} {held.mean():7.3f}", flush=True)
+
+
 def power(known: int) -> None:
-    print("share with p <= .05: outliers, normal rows | with scales of the training rows alone")
+    print("share with p <= .05: outliers, normal rows; outliers where p calls .05 of the normal rows; AUROC of p")
+    print("then the same with scales of the training rows alone, and last AUROC of score_samples")
     every = []
     for name in sorted(CHOSEN_ON):
         rows = []
@@ -153,7 +175,9 @@ def power(known: int) -> None:
             model, new, y = KernelNovelty().fit(X[:known]), new[some], y[some]
             for p in (model.p_values(new), of_training_scales(model, new)):
                 rows += [(p[y == 1] <= ALPHA).mean(), (p[y == 0] <= ALPHA).mean()]
-        every.append(np.mean(np.reshape(rows, (2, 4)), 0))
+                rows += [np.interp(ALPHA, *roc_curve(y, -p)[:2]), roc_auc_score(y, -p)]
+            rows.append(roc_auc_score(y, -model.score_samples(new)))
+        every.append(np.mean(np.reshape(rows, (2, 9)), 0))
         print(
             f"{name:12} {min(known, len(X)):4} rows {X.shape[1]:3} columns" + "".join(f"{v:8.3f}" for v in every[-1]),
             flush=True,
@@ -166,13 +190,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=40)
     parser.add_argument("--known", type=int, default=100)
     parser.add_argument("--rows", type=int, nargs="+", help="of training, in place of those of the tables")
-    parser.add_argument("--part", choices=("novelty", "sets", "power"))
+    parser.add_argument("--part", choices=("novelty", "sets", "smooth", "power"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     parts: dict[str, Callable[[], None]] = {
         "novelty": lambda: novelty(arguments.draws, arguments.rows or [19, 39, 100]),
         "sets": lambda: coverage(5 * arguments.draws, arguments.rows or [9, 19, 29, 59, 100]),
+        "smooth": lambda: smooth(arguments.draws, arguments.rows or [9, 19, 29, 59]),
         "power": lambda: power(arguments.known),
     }
     for name, run in parts.items():
