@@ -1,6 +1,6 @@
 """Whether p-values and sets keep their promise with few rows, where scales, bandwidths and regularisers are estimated.
 
-Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--rows 19] [--part novelty|sets|smooth|power]. Some minutes in all.
+Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--rows 19] [--part novelty|sets|smooth|power]. Some minutes.
 novelty: pure noise, 10 new rows of the same law a draw: the share with p at most .05, over draws, with its standard
 error; of ``KernelNovelty()``, of its ``predict`` and of a regressor with ``columns="scaled"``; last what scales of the
 training rows alone gave. ``rkhs novelty`` must give the p-values of ``KernelNovelty()`` in the first draw.
@@ -26,7 +26,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from rkhs import InputOutputKernelRegressor, KernelNovelty, OperatorKernelRegressor, OperatorKernelRegressorCV
