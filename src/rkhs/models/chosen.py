@@ -74,7 +74,7 @@ def _hull(functions: np.ndarray, values: np.ndarray, ends: np.ndarray) -> tuple[
         errors = (functions[:, :, :1] + functions[:, :, 1:2] * t + functions[:, :, 2:] * t * t).min(1)
         return _least(errors).reshape(len(values), *y.shape)
 
-    y = np.sort(np.linspace(*ends.T, _POINTS).ravel())
+    y = np.sort(np.linspace(ends[:, 0], ends[:, 1], _POINTS).ravel())
     inside = chosen(y) & (ends[:, :1] <= y) & (y <= ends[:, 1:])
     some = np.flatnonzero(inside.any(1))
     if not len(some):
