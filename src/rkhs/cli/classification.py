@@ -13,8 +13,8 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import tell
-from rkhs.cli.targets import read_column_of, read_with_values, values_beside
-from rkhs.data.formats import is_table
+from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_beside
+from rkhs.data.formats import has_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +29,13 @@ _MOST_CLASSES = 50
 
 
 def names_classes(args: argparse.Namespace) -> bool:
-    """Whether ``--predict`` names one column of a table, and that column holds texts."""
+    """Whether ``--predict`` names one column of texts, or the classes of series or graphs."""
     named = named_columns(args.predict)
-    tabular = is_table(args.input) and args.targets is None and not args.gram
-    if len(named) != 1 or not tabular:
+    if len(named) != 1 or args.targets is not None or args.gram:
         return False
+    classes = item_classes(args)
+    if classes is not None or not has_columns(args.input):
+        return classes is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
         return read_column_of(args, named[0], "--predict").dtype == object

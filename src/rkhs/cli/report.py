@@ -90,8 +90,9 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
         raise InputError(f"a report on a model needs items too: {said}; got the model alone")
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
+    args = changed(args, input=args.model)
     reading = args if args.target is None else without_columns(args, args.target)
-    data, target = read_with_values(changed(args, input=args.model), args.target, "--target")
+    data, target = read_with_values(args, args.target, "--target")
     estimator = build_estimator(args, data)
     if not args.json:
         say_kernel(args, estimator, data)

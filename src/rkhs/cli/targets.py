@@ -11,12 +11,15 @@ from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import changed
-from rkhs.data.formats import is_table
+from rkhs.data.formats import has_columns, is_table
 
 if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+
+
+_CLASSED = ("series", "graphs")
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
@@ -51,7 +54,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     from rkhs.data.text import MIXED
 
     source = args.targets or args.input
-    if not (is_table(source) or source.lower().endswith((".npy", ".npz"))):
+    if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
             f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
             "--targets FILE"
@@ -110,13 +113,24 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     """A column of the input: numbers with NaN for gaps, or texts with None for them."""
     from rkhs.data.readers import read_column
 
-    if args.gram or not is_table(args.input):
+    if (classes := item_classes(args)) is not None:
+        if name != "class":
+            raise InputError(f"{flag}: {args.input} has one column beside its items, class; got {name}; write class")
+        return classes.astype(object)
+    if args.gram or not has_columns(args.input):
         what = "a Gram matrix" if args.gram else repr(args.input)
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except InputError as error:
         raise InputError(str(error).replace("`target`", flag)) from error
+
+
+def item_classes(args: argparse.Namespace) -> np.ndarray | None:
+    """Classes that a file of series or graphs holds, of all its rows; None of other files."""
+    if args.gram or args.input.lower().endswith(".npy") or (args.kind not in _CLASSED and has_columns(args.input)):
+        return None
+    return read_input(changed(args, leave_out=None), args.input).classes
 
 
 def known_column(args: argparse.Namespace, name: str) -> list[str] | None:
@@ -150,7 +164,7 @@ def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
 def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Namespace:
     """The arguments that read the other columns of a table."""
     dropped = getattr(args, "drop_columns", None)
-    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
+    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors") and is_table(args.input)
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 

@@ -22,6 +22,7 @@ from rkhs.data.text import WEAK, number_in
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
+SDF = (".sdf", ".sdf.gz", ".mol")
 PRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
 _BINNED = (
@@ -62,12 +63,17 @@ _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*
 def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
-    return next((end for end in TABLES if name.endswith(end)), Path(name).suffix)
+    return next((end for end in (*TABLES, *SDF) if name.endswith(end)), Path(name).suffix)
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds columns with names, or could."""
     return extension_of(path) in TABLES or is_text_table(path)
+
+
+def has_columns(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a table, or of molecules with tags, which are columns too."""
+    return extension_of(path) in SDF or is_table(path)
 
 
 def is_text_table(path: str | os.PathLike[str]) -> bool:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rkhs._core.errors import InputError, optional
 from rkhs._core.files import text_encoding
 from rkhs.data.columns import listed, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow
 from rkhs.data.fingerprints import Fingerprints, read_fingerprints, refusal
+from rkhs.data.formats import open_bytes
+from rkhs.data.tables import Columns, typed
 
 SmilesRows = tuple[list[str], RowNames]
 
@@ -44,15 +48,19 @@ def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
         ) from error
 
 
-def read_sdf(path: Path) -> SmilesRows:
-    """SMILES and names of the molecules of an SDF file; a record that cannot be read keeps its place."""
+def read_sdf(path: Path) -> Columns:
+    """SMILES and tags of molecules as columns, and their names; a record that cannot be read keeps its place."""
     Chem = optional("rdkit.Chem")
-    found = list(Chem.SDMolSupplier(str(path)))
+    with open_bytes(path) as handle:
+        found = list(Chem.ForwardSDMolSupplier(handle))
     if not found:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
     smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
-    return smiles, (names if all(names) else None, None)
+    records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in found]
+    tags = {tag: [one.get(tag) for one in records] for tag in dict.fromkeys(chain.from_iterable(records))}
+    cells = {"smiles": np.array(smiles, object)} | {tag: typed(tags[tag]) for tag in tags if tag != "smiles"}
+    return Columns(str(path), tuple(cells), list(cells.values()), stored=names if all(names) else None)
 
 
 def molecules(parts: Iterator[SmilesRows], source: str, recipe: dict[str, Any]) -> Iterator[Dataset]:

@@ -17,7 +17,7 @@ from rkhs.data.arrays import read_array
 from rkhs.data.dataset import Dataset, RowNames, as_gram, column_label, existing, listed, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
-from rkhs.data.formats import PRINTS, TABLES, TEXT_TABLES, advice, extension_of, is_table, is_text_table
+from rkhs.data.formats import PRINTS, SDF, TABLES, TEXT_TABLES, advice, extension_of, has_columns, is_text_table
 from rkhs.data.layout import LAYOUT, find_layout
 from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_parts
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
@@ -36,11 +36,12 @@ _USES: dict[str, frozenset[str]] = {
     ".npy": _SOME | {"gram"},
     ".npz": _SOME | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _PRINTS,
-    ".sdf": _PRINTS,
+    **dict.fromkeys(SDF, _PRINTS | {"columns"}),
     ".fasta": frozenset(),
     ".fa": frozenset(),
 }
 EXTENSIONS = tuple(_USES)
+_MOLECULES = (".smi", *SDF)
 
 
 class Options(SimpleNamespace):
@@ -84,9 +85,10 @@ def read_table(
     ----------
     path : str or path
         A ``.csv``, ``.tsv`` or ``.txt`` file, also packed as ``.csv.gz`` or ``.tsv.gz``; ``.xlsx``, ``.parquet``,
-        ``.feather``, ``.npy``, ``.npz``, ``.smi``, ``.sdf`` or ``.fasta`` (``.fa``).
+        ``.feather``, ``.npy``, ``.npz``, ``.smi``, ``.sdf``, ``.sdf.gz``, ``.mol`` or ``.fasta`` (``.fa``).
     columns : sequence of str or int, default=None
-        Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all.
+        Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all. Of an
+        ``.sdf`` file these are tags, and None makes fingerprints.
     index_column : str or int, default=None
         Column of row names. None takes a first column without a header (as R and pandas write it), or a first column
         that holds only text, all different. A first column of numbers with a header is data unless named here.
@@ -152,7 +154,7 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
     source = str(file)
     if extension in (".fasta", ".fa"):
         yield read_fasta(file)
-    elif extension in (".smi", ".sdf") or options.smiles_column is not None:
+    elif options.smiles_column is not None or (extension in _MOLECULES and options.columns is None):
         yield from molecules(_smiles(file, extension, options, rows), source, options.recipe)
     elif extension in (".npy", ".npz"):
         X = read_array(file, options.key, options.columns, options.drop_columns)
@@ -166,8 +168,9 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
 
 
 def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> Iterator[SmilesRows]:
-    if extension == ".sdf":
-        yield read_sdf(file)
+    if extension in SDF:
+        records = read_sdf(file)
+        yield records.texts(0), records.row_names(None)
     elif extension == ".smi":
         yield from smi_parts(file, options.encoding, rows)
     else:
@@ -239,7 +242,7 @@ def _given(options: Options) -> list[str]:
 
 def _check_recipe(options: Options, extension: str, given: list[str]) -> None:
     """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
-    if given and options.smiles_column is None and extension not in (".smi", ".sdf"):
+    if given and options.smiles_column is None and (options.columns or extension not in _MOLECULES):
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
         raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
     check_choice(options.fingerprint, "fingerprint", PRINTS)
@@ -259,6 +262,8 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, of some rows at a time if it is a text; those of `raw` as texts."""
+    if extension_of(file) in SDF:
+        return iter([read_sdf(file)])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
         return open_parquet(file, options.missing or (), rows)
     raw = ((options.index_column, "index_column"), *raw)
@@ -277,6 +282,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     found.drop_units([position])
+    found.warn_of_bounds()
     values = column_values(found, position)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
@@ -286,11 +292,12 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
 
 def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
     """A table of numbers, NaN where a cell is missing; whether a first column of texts is one of names at any rate."""
-    if not is_table(as_path(path)):
+    if not has_columns(as_path(path)):
         return read_table(path, **options)
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
+    found.warn_of_bounds()
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
         settings.index_column = 0
@@ -311,12 +318,12 @@ def texts_of(
 def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     """Cells of the first row of a text file, or names of the columns of a parquet file; none where there are none."""
     file = as_path(path)
-    if not file.is_file() or not is_table(file):
+    if not file.is_file() or not has_columns(file):
         return []
     check_readable(file)
     try:
         if not is_text_table(file):
-            return list(next(open_parquet(file, rows=1)).names or ())
+            return list(next(open_columns(file, Options(), rows=1)).names or ())
         return list(find_layout(file, Options(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -30,6 +31,8 @@ from rkhs.data.text import (
     with_unit,
 )
 
+_RELATION = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator)$")
+_BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
 
@@ -105,6 +108,14 @@ class Columns:
                 self.cells[j] = np.array(found[0])
                 label = column_label(self.names, j)
                 warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
+
+    def warn_of_bounds(self) -> None:
+        """Warn of a column of relations, as databases of measurements write them, that says ``>`` of some values."""
+        for name, cells in zip(self.names or (), self.cells, strict=False):
+            bounds = sum(cell in _BOUNDS for cell in cells.tolist()) if _RELATION.search(name) else 0
+            if bounds:
+                label = column_label([name], 0)
+                warn(f"{self.source}: {label} says > or < in {bounds} of {len(cells)} rows: bounds, read as values")
 
     def titles(self, positions: Sequence[int]) -> tuple[str, ...] | None:
         """Names of some columns, if they have names."""
