@@ -34,7 +34,7 @@ def names_classes(args: argparse.Namespace) -> bool:
     if len(named) != 1 or args.targets is not None or args.gram:
         return False
     classes = item_classes(args)
-    if classes is not None or not has_columns(args.input):
+    if classes is not None or not (args.labels or has_columns(args.input)):
         return classes is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit

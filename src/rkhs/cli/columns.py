@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
+_MANY_ROWS, _ALIKE = 20, 3.0  # rows a column, and the ratio of spreads, of tables with samples in columns
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
@@ -150,7 +151,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if data.smiles is not None:
         said = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
         return [f"note: {text}" for text in said if text]
-    if note := _matrix_note(data):
+    if note := _matrix_note(data) or _samples_note(data):
         return [note]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
@@ -169,6 +170,24 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
         written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
         said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return said
+
+
+def _samples_note(data: Dataset) -> str:
+    """What is said of a table with many named rows and a few columns on one scale that rise together."""
+    import numpy as np
+
+    from rkhs.data.columns import spreads
+
+    n, d = data.X.shape if _in_memory(data) else (0, 1)
+    if n < _MANY_ROWS * d or d < 4 or data.row_names is None or data.column_names is None:
+        return ""
+    found = spreads(data.X)
+    if found is None or found.ratio > _ALIKE or np.median(np.corrcoef(data.X.T)) < 0.5:
+        return ""
+    return (
+        f"note: the {n} rows have names, and the {d} columns look like samples, such as {few(data.column_names)}: if "
+        "these are the items, as where genes stand in rows, pass --transpose"
+    )
 
 
 def _matrix_note(data: Dataset) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
-from rkhs.cli.options import DROP, INPUT, JSON, MIXED, MODEL, flags_in, refuse_flags
+from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import tell
 from rkhs.cli.targets import beside_groups, read_targets, read_with_values, values_beside
@@ -44,14 +44,14 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --targets FILE  file with one class or number a row, or the table that has --target
 --model MODEL  in place of a target: say how well a saved model rebuilds the rows; may be given several times
 --kernel EXPRESSION  kernel of both kernel methods (default: theirs)
---gram  the input is a Gram matrix of the items{MIXED}{DROP}
+--gram  the input is a Gram matrix of the items{MIXED}{LABELS}{DROP}
 --n-components N [10]  numbers in the code of a row (default %(default)s)
 --splits N [5]  number of random splits, each with a quarter of the rows held out (default %(default)s)
 --groups COLUMN  column that says which rows belong together, such as those of one person: a split does not part them
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
 --seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
-_OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups")
+_OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
 
 
 def run(args: argparse.Namespace) -> int:

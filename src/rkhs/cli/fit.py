@@ -13,7 +13,7 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.engines import find_rows, open_stream
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
-from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, MIXED, ROBUST, SCALE, refuse_flags
+from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, LABELS, MIXED, ROBUST, SCALE, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.regression import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
@@ -64,7 +64,7 @@ FIT = f"""
 --estimator NAME  estimator to fit (default KernelAutoencoder)
 --set PARAM=VALUE  set any parameter of the estimator; may be given several times
 --seed N  seed of all random numbers; the same seed gives the same model{KERNEL}
---gram  the input is a square Gram matrix, or a .npz file of several of the same items{MIXED}{SCALE}{DROP}"""
+--gram  the input is a square Gram matrix, or a .npz file of several of the same items{MIXED}{SCALE}{LABELS}{DROP}"""
 COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
 OPTIONS = f"""
 INPUT  a file or folder; see below
@@ -147,7 +147,7 @@ def _say_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Datase
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
-    refuse_flags(args, ("loss", "groups"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
+    refuse_flags(args, ("loss", "groups", "labels"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
     outputs = Outputs(("INPUT", args.input))
     if [args.output, args.codes, args.plan] == [None, None, False]:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import changed, column
-from rkhs.cli.rows import APART, without_rows
+from rkhs.cli.rows import APART, transposed, without_rows
 from rkhs.data.formats import is_table, is_text_table
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         from rkhs.cli.expressions import parse_kernel
 
         data = as_kernel_reads(data, parse_kernel(args.kernel))
+    data = transposed(data) if getattr(args, "transpose", False) else data
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -209,6 +210,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
         "encoding": args.encoding,
+        "transposed": args.transpose,
     }
     return {"input": notes | kind_notes(data, args)}
 
@@ -252,13 +254,17 @@ def _fitting(path: str, data: Dataset, model: KernelEstimator) -> Dataset:
 
 
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+    if args.transpose:
+        return _in_training_order(path, read_input(args, path), names, "the columns of the training file")
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
 
 
-def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dataset:
-    """Kernel values with their columns in the order of the training items, where both files name these."""
+def _in_training_order(
+    path: str, data: Dataset, names: list[str] | None, what: str = "kernel values with the training items"
+) -> Dataset:
+    """Columns in the order of those of the fit, where both files name these."""
     from dataclasses import replace
 
     found = data.column_names
@@ -269,7 +275,7 @@ def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dat
             f"{path}: names of training items repeat, so that columns cannot be told by them; leave the names of "
             "columns out, with kernel values in the order of the training file"
         )
-    _refuse_lacking(path, names, found, "kernel values with the training items")
+    _refuse_lacking(path, names, found, what)
     places = list(map(found.index, names))
     return replace(data, X=data.X[..., places], column_names=tuple(names))
 
@@ -346,6 +352,7 @@ def chunks_for_model(
 
     known, left_out = notes.get("input", {}), getattr(args, "leave_out", None)
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
+    whole = whole or known.get("transposed")
     if whole or not (is_text_table(path) or path.lower().endswith((".smi", ".npy", ".parquet"))):
         yield read_for_model(args, path, model, notes)
         return
@@ -412,6 +419,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     given["missing"] = known.get("missing") if args.missing is None else args.missing
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")
+    given["transpose"] = args.transpose or bool(known.get("transposed"))
     given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"

@@ -20,6 +20,8 @@ MIXED = """
 SCALE = """
 --scale-columns {yes,no,auto}  standardise the columns (default auto: those of a table whose spreads differ more than
     tenfold, unless they look like curves, images or spectra); the model file keeps it, and decoding undoes it"""
+LABELS = """
+--labels FILE  table with the columns of --predict, --color or --target; the names of the rows find theirs in it"""
 DROP = "\n--drop-columns A,B,...  columns to leave out, by name or by position from 0"
 JSON = "\n--json  print one JSON object, for programs, and nothing else on standard output"
 ROBUST = """
@@ -55,6 +57,7 @@ reading the input:
 --decimal CHAR  decimal mark of a text file (default: look)
 --comment CHAR  character that begins comments in a text file
 --skip-rows N  rows above the table in a text file (default: look)
+--transpose  rows of the file are columns of the table, as genes in rows; its columns are the items
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
 TRACEBACK = """

@@ -158,7 +158,7 @@ def after_writing(*said: str) -> Iterator[None]:
 def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
     """The model that ``--predict`` writes, and nothing else; flags that do not go with it are refused."""
     flag = "--targets" if args.predict is None else "--predict"
-    refuse_flags(args, (*_OF_CODES, *flags), f"does not go with {flag}{what}; leave one out")
+    refuse_flags(args, (*_OF_CODES, *flags, *(["labels"] if args.targets else [])), f"does not go with {flag}{what}; leave one out")
     if args.output is None:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
     outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))

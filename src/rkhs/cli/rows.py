@@ -93,6 +93,16 @@ def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
         write_rows(path, rows)
 
 
+def transposed(data: Dataset) -> Dataset:
+    """A table of numbers whose columns are the items."""
+    from dataclasses import replace
+
+    if data.kind != "vectors":
+        raise InputError(f"--transpose is for tables of numbers without gaps; got {data.kind}; leave it out")
+    named = {"row_names": data.column_names, "column_names": data.row_names, "row_title": None}
+    return replace(data, X=data.X.T.copy(), skipped=(), **named)
+
+
 def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
     import numpy as np

@@ -10,7 +10,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import changed
+from rkhs.cli.options import changed, refuse_flags
 from rkhs.data.formats import has_columns, is_table
 
 if TYPE_CHECKING:
@@ -50,9 +50,18 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.data.readers import read_numbers
     from rkhs.data.text import MIXED
 
+    if wanted and args.labels is not None:
+        columns = [read_column_of(args, name, "--predict") for name in wanted]
+        texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
+        if texts:
+            raise InputError(f"--predict takes one column of classes, or numbers; got texts in {texts[0]}; name others")
+        return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels)
     source = args.targets or args.input
     if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
@@ -89,6 +98,8 @@ def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
     """Columns without names that the table of a fit had beside those of the model."""
     if data.kind != "vectors" or data.column_names is not None or args.targets is not None or args.columns is not None:
         return []
+    if args.labels is not None:
+        return []
     index = 0 if args.index_column is None else args.index_column
     given = {int(place) for place in [*named_columns(args.drop_columns), *named_columns(args.predict)]}
     return sorted(place - (data.row_names is not None and index < place) for place in given)
@@ -99,6 +110,7 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
     import numpy as np
 
     if name is None:
+        refuse_flags(args, ("labels",), f"goes with {flag} COLUMN; got it without; name a column of it")
         return read_input(args, args.input), None
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
@@ -110,15 +122,17 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
-    """A column of the input: numbers with NaN for gaps, or texts with None for them."""
+    """A column of the input or of ``--labels``: numbers with NaN for gaps, or texts with None for them."""
     from rkhs.data.readers import read_column
 
+    if getattr(args, "labels", None) is not None:
+        return _read_labels(args, name, flag)
     if (classes := item_classes(args)) is not None:
         if name != "class":
             raise InputError(f"{flag}: {args.input} has one column beside its items, class; got {name}; write class")
         return classes.astype(object)
-    if args.gram or not has_columns(args.input):
-        what = "a Gram matrix" if args.gram else repr(args.input)
+    if args.gram or args.transpose or not has_columns(args.input):
+        what = "a Gram matrix" if args.gram else "--transpose" if args.transpose else repr(args.input)
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
@@ -126,9 +140,29 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         raise InputError(str(error).replace("`target`", flag)) from error
 
 
+def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
+    """A column of ``--labels`` for each row of the input, found by its name."""
+    import numpy as np
+
+    from rkhs.data.readers import labels_of
+
+    data = read_input(changed(args, leave_out=None), args.input)
+    names = data.row_names or data.smiles
+    if names is None:
+        raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
+    try:
+        values = labels_of(args.labels, name, names)
+    except InputError as error:
+        raise InputError(str(error).replace("`labels`", flag)) from error
+    places = np.array(data.row_numbers) - 1
+    every = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
+    every[places] = values
+    return every
+
+
 def item_classes(args: argparse.Namespace) -> np.ndarray | None:
     """Classes that a file of series or graphs holds, of all its rows; None of other files."""
-    if args.gram or args.input.lower().endswith(".npy") or (args.kind not in _CLASSED and has_columns(args.input)):
+    if args.gram or getattr(args, "labels", None) or args.input.lower().endswith(".npy") or (args.kind not in _CLASSED and has_columns(args.input)):
         return None
     return read_input(changed(args, leave_out=None), args.input).classes
 
@@ -164,6 +198,8 @@ def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
 def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Namespace:
     """The arguments that read the other columns of a table."""
     dropped = getattr(args, "drop_columns", None)
+    if getattr(args, "labels", None) is not None:
+        return args
     whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors") and is_table(args.input)
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 

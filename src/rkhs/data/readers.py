@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,9 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_list
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, shown, warn
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_array
+from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, RowNames, as_gram, column_label, existing, listed, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
@@ -288,6 +290,28 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
     return values if texts else values.astype(np.float64)
+
+
+def labels_of(path: str | os.PathLike[str], column: str | int, names: Sequence[str]) -> np.ndarray:
+    """A column of a table for items of these names, which stand in the column that holds most of them; else gaps."""
+    file, _ = check_path(path)
+    titles = column_titles(file)
+    position = locate(column, titles, len(titles), "labels")
+    found = next(open_columns(file, Options(), *((j, "labels") for j in range(len(titles)) if j != position)))
+    found.drop_units([position])
+    wanted = set(names)
+    keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
+    best = max(keys, key=lambda texts: len(wanted.intersection(texts)))
+    values = dict(zip(best, column_values(found, position).tolist(), strict=False))
+    lacking = [name for name in dict.fromkeys(names) if name not in values]
+    if len(lacking) == len(wanted) or len(values) < len(best):
+        what = f"names such as {shown(names[0])}, each once, in a column"
+        got = f"{shown(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
+        raise InputError(f"{file}: expected {what}; got {got}; write there the names of the rows of the input")
+    if lacking:
+        warn(f"{file}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
+    labels = np.array([values.get(name) for name in names], dtype=object)
+    return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
 
 
 def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
