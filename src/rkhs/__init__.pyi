@@ -22,6 +22,7 @@ from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
 from rkhs.estimators.robust_fit import fit_robust as fit_robust
+from rkhs.evaluation import SmoothClassifier as SmoothClassifier, SmoothRegressor as SmoothRegressor
 from rkhs.export import as_module as as_module, to_onnx as to_onnx
 from rkhs.persistence import load as load, save as save
 from rkhs.reports import make_report as make_report

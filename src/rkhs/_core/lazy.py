@@ -19,8 +19,10 @@ def names_in_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
 
     def find(name: str) -> Any:
         if name not in where:
-            known = ", ".join(where)
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; the public names are {known}")
+            known = f"the public names are {', '.join(where)}"
+            kernel = package != "rkhs.kernels" and "kernels" in where and hasattr(find("kernels"), name)
+            instead = f"it is {package}.kernels.{name}" if kernel else known
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; {instead}")
         if where[name] == package:
             return import_module(f"{package}.{name}")
         value = getattr(import_module(where[name]), name)

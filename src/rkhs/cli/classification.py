@@ -51,6 +51,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
     outputs = plan_predictor(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
     data, y = read_with_values(args, name, "--predict")
+    y = _without_rare(y, args.drop_rare or 1)
     known = np.array([value is not None for value in y.tolist()])
     counts = _counted(y[known].tolist(), name)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
@@ -98,14 +99,25 @@ def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassi
     return SmoothClassifier(gammas=(kept["gamma"],), regs=(kept["reg"],)).fit(model.codes_[known], classes)
 
 
+def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
+    """Classes with None in place of those of fewer rows."""
+    import numpy as np
+
+    counts = Counter(y.tolist())
+    return np.array([value if counts[value] >= least else None for value in y.tolist()], dtype=object)
+
+
 def _counted(classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
     from rkhs.data.columns import listed
 
     counts = Counter(dict(Counter(classes).most_common()))
     if len(counts) < 2 or min(counts.values()) < 2:
-        few = listed([f"{label} ({count})" for label, count in reversed(counts.most_common())])
-        raise InputError(f"--predict {name} needs two classes, and two rows of each; got {few}; leave out rare classes")
+        few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
+        raise InputError(
+            f"--predict {name} needs two classes, and two rows of each; got {few}; --drop-rare 2 takes rare classes "
+            "for unknown"
+        )
     if len(counts) > _MOST_CLASSES:
         raise InputError(
             f"--predict {name} must hold at most {_MOST_CLASSES} classes; got {len(counts)}; is it a name?"

@@ -80,6 +80,7 @@ prediction of numbers or of a class:
     SMILES, texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty
 --targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
     predicted, such as the second halves of curves, and it is read by the same flags as INPUT
+--drop-rare N  take classes with fewer than N rows for unknown
 --groups COLUMN  column that says which rows belong together, such as those of one person: they are left out together
     where settings are chosen and errors measured, and the column predicts nothing
 --loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
@@ -147,7 +148,7 @@ def _say_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Datase
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
-    refuse_flags(args, ("loss", "groups", "labels"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
+    refuse_flags(args, ("loss", "groups", "labels", "drop_rare"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
     outputs = Outputs(("INPUT", args.input))
     if [args.output, args.codes, args.plan] == [None, None, False]:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")

@@ -36,7 +36,7 @@ def named_columns(text: str | list[str | int] | None) -> list[str | int]:
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """How the text of a file is read."""
     options = {
-        name: getattr(args, name) for name in ("delimiter", "encoding", "decimal", "comment", "skip_rows", "key")
+        name: getattr(args, name) for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key")
     }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
@@ -179,7 +179,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
         titles = titles_of(args, path)
         if set(titles) & set(names):
             _refuse_lacking(path, names, titles)
-    return _report_skipped(read_mixed(path, kinds=kinds, **options))
+    return _report_skipped(read_mixed(path, kinds=kinds, stray="gap", **options))
 
 
 def _report_skipped(data: Dataset) -> Dataset:
@@ -211,6 +211,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "missing": args.missing,
         "encoding": args.encoding,
         "transposed": args.transpose,
+        "thousands": args.thousands,
     }
     return {"input": notes | kind_notes(data, args)}
 
@@ -417,6 +418,8 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
     given["missing"] = known.get("missing") if args.missing is None else args.missing
+    if is_text_table(path):
+        given["thousands"] = known.get("thousands") if args.thousands is None else args.thousands
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")
     given["transpose"] = args.transpose or bool(known.get("transposed"))

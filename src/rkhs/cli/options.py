@@ -55,6 +55,7 @@ reading the input:
 --delimiter CHAR  character between the cells of a text file
 --encoding NAME  encoding of a text file, such as cp1252 (default utf-8)
 --decimal CHAR  decimal mark of a text file (default: look)
+--thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
 --comment CHAR  character that begins comments in a text file
 --skip-rows N  rows above the table in a text file (default: look)
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items

@@ -52,7 +52,7 @@ def fit_predictor(args: argparse.Namespace) -> int:
 
 def _fit_regressor(args: argparse.Namespace) -> int:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
-    flags = ["estimator", "n_components", *(["leave_out"] if args.leave_out == APART else [])]
+    flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)

@@ -25,11 +25,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _dependencies() -> list[tuple[str, str]]:
     """Read (package, extra) pairs from the installed metadata; tools of development are left out."""
-    pairs: list[tuple[str, str]] = []
+    pairs: dict[str, str] = {}
     for line in metadata.requires("rkhs") or []:
         name = re.match(r"[\w.-]+", line)
         extra = re.search(r"extra == ['\"](\w+)['\"]", line)
         wanted = extra.group(1) if extra else ""
         if name and name.group() != "rkhs" and wanted not in ("test", "docs", "dev"):
-            pairs.append((name.group(), wanted))
-    return pairs
+            pairs.setdefault(name.group(), wanted)
+    return list(pairs.items())

@@ -31,7 +31,7 @@ _MANY = 10  # numbers of a first row, from which rounded and falling grids are t
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
-LAYOUT = ("header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing", "key")
+LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
 """Options of `read_table` that say how a text table is laid out, None where the file is to say it."""
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
@@ -46,6 +46,7 @@ class Layout:
     comment: str | None
     missing: frozenset[str]  # cells that stand for nothing, besides the usual ones
     decimal: str = "."
+    thousands: str | None = None
     skip: int = 0  # lines, or quoted rows of several lines, above the first row
     names: tuple[str, ...] | None = None  # of all columns, empty ones for row names and blank columns
     width: int = 0
@@ -179,7 +180,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     """How a file is split, and its first rows with points in their numbers."""
     encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
-    layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key)
+    layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     formats.refuse_sparse_lines(path, head)
@@ -465,8 +466,8 @@ def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]
 
 def _decimal(start: Layout, body: Sequence[Row]) -> str:
     """A comma where cells of a table that no comma splits are numbers with one, which can be no thousands."""
-    if start.delimiter == ",":
-        return "."
+    if start.delimiter == "," or start.thousands is not None:
+        return "," if start.thousands == "." else "."
     cells = [cell.strip() for row in body for cell in row]
     if any("." in cell and number_in(cell) is not None for cell in cells):
         return "."

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from rkhs._core.checks import check_list
+from rkhs._core.checks import check_choice, check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
@@ -22,7 +22,13 @@ OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})
 """Options of `read_table` that it takes too."""
 
 
-def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = None, **options: Any) -> Dataset:
+def read_mixed(
+    path: str | os.PathLike[str],
+    *,
+    kinds: Sequence[str] | None = None,
+    stray: Literal["raise", "gap"] = "raise",
+    **options: Any,
+) -> Dataset:
     """Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
 
     Parameters
@@ -31,6 +37,8 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
         A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
     kinds : sequence of {"number", "text"}, default=None
         What each column holds; None: numbers if every known cell is one.
+    stray : {"raise", "gap"}, default="raise"
+        What becomes of other texts in a column of mostly numbers: an error, or gaps and a warning that names them.
     **options
         Those of :func:`read_table` that are for tables of any cells: `columns`, `drop_columns`, `index_column` and
         those of its layout.
@@ -49,6 +57,7 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
     """
     import pandas
 
+    check_choice(stray, "stray", ("raise", "gap"))
     source = as_path(path)
     if not is_table(source):
         raise InputError(
@@ -65,7 +74,7 @@ def read_mixed(path: str | os.PathLike[str], *, kinds: Sequence[str] | None = No
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
     if raw:  # a column of texts may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
-    X = np.column_stack([column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)])
+    X = np.column_stack([column_values(found, j, kind, stray=stray) for j, kind in zip(positions, known, strict=True)])
     titles, (names, title) = found.titles(positions), found.row_names(index)
     facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "dates": _dated(found, positions, X, titles)}
     known_rows = pandas.notna(X).any(axis=1)

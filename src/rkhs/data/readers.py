@@ -78,6 +78,7 @@ def read_table(
     drop_columns: Sequence[str | int] | None = None,
     missing: Sequence[str] | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
     comment: str | None = None,
     skip_rows: int | None = None,
 ) -> Dataset:
@@ -121,6 +122,8 @@ def read_table(
         Cells that stand for nothing, besides the usual ones such as NA.
     decimal : str, default=None
         Decimal mark; None is a comma where semicolons, tabulators or white space split cells such as 1,5, else a point.
+    thousands : str, default=None
+        Character between the thousands of numbers such as 1,234; None refuses these.
     comment : str, default=None
         One character: a line ends before it. None leaves out lines above the table that begin with ``#``.
     skip_rows : int, default=None
@@ -226,7 +229,7 @@ def _check_flag(value: Any, name: str, other: str | None) -> None:
 
 def _check_layout(options: Options) -> None:
     """Refuse what cannot be said of a text table."""
-    for name, example in (("delimiter", ";"), ("decimal", ","), ("comment", "#")):
+    for name, example in (("delimiter", ";"), ("decimal", ","), ("thousands", ","), ("comment", "#")):
         mark = getattr(options, name)
         if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
             raise InputError(f"`{name}` must be one character; got {shown(mark)}; for example {example!r}")
@@ -353,8 +356,8 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
         return []
 
 
-def column_values(found: Columns, position: int, kind: str | None = None) -> np.ndarray:
-    """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused."""
+def column_values(found: Columns, position: int, kind: str | None = None, *, stray: str = "raise") -> np.ndarray:
+    """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused, or gaps."""
     cells = found.cells[position]
     if cells.dtype != object:
         found.refuse_gaps([position], gaps=False)
@@ -365,6 +368,8 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
     if (days := found.days(position)) is not None:
         return days
+    if stray == "gap" and found.mostly_numbers(position):
+        return found.without_strays(position)
     odd = found.odd_cells(position)
     texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
     if kind == "number":

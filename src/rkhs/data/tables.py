@@ -28,6 +28,7 @@ from rkhs.data.text import (
     is_measurement,
     number_in,
     unescape_formula,
+    ungrouped,
     with_unit,
 )
 
@@ -216,6 +217,17 @@ class Columns:
             raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
         number = {} if found is None else dict(zip(texts, found, strict=True))
         return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
+
+    def without_strays(self, position: int) -> Column:
+        """Numbers of a column, None for its gaps and for its few other cells, of which a warning is given."""
+        odd, decimal = self.odd_cells(position), self._spelling[0]
+        strays = [i for i in odd if self.cells[position][i].lower() not in WEAK]
+        label = column_label(self.names, position)
+        if strays:
+            cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
+            warn(f"{self.source}: {label}: {len(strays)} cells that are no numbers are read as gaps: {cells}")
+        cells = self.cells[position].tolist()
+        return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
 
     def refuse_texts(self, positions: Sequence[int]) -> None:
         """Raise the error that names columns of text; where some hold numbers but for few cells, these alone."""
@@ -407,6 +419,8 @@ def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
     if series.dtype.kind in "iuf" and series.dtype != object:
         return np.asarray(series.to_numpy(dtype=np.float64))
     cells = [None if cell != cell else str(cell).strip() for cell in series.tolist()]
+    if layout.thousands is not None and not raw:
+        cells = [ungrouped(cell, layout.thousands) for cell in cells]
     return np.array(cells, dtype=object) if raw else typed(cells, layout.decimal, layout.missing)
 
 

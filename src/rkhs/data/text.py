@@ -78,9 +78,19 @@ def holds_numbers(text: str) -> bool:
     return len(parts) > 1 and all(number_in(part) is not None for part in parts)
 
 
+def ungrouped(text: str | None, mark: str) -> str | None:
+    """A number without the marks between its thousands; any other text as it is."""
+    grouped = text is not None and re.fullmatch(rf"[-+]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,]\d+)?", text)
+    return text.replace(mark, "") if text is not None and grouped else text
+
+
 def grouped_advice(text: str) -> str:
     """What to do with a number written for people."""
-    return "pass decimal=','" if _DECIMAL_COMMA.fullmatch(text.strip()) else "remove these"
+    mark = re.search(r"\d([,.'’\s])\d{3}(?!\d)", text)
+    thousands = f"pass thousands={mark[1]!r}" if mark else "remove these"
+    if not _DECIMAL_COMMA.fullmatch(text.strip()):
+        return thousands
+    return f"pass decimal=','{f' or {thousands[5:]}' if mark else ''}"
 
 
 def is_measurement(text: str) -> bool:

@@ -149,7 +149,7 @@ class FromFunction(Kernel):
         of shape (n, m) of two whole lists. It must be symmetric; positive semi-definiteness is up to you (estimators
         check the training Gram matrix).
     vectorized : bool, default=False
-        Whether the function takes whole lists.
+        Whether the function takes whole lists; ``np.asarray(X)`` makes an array of rows of numbers.
     inputs : {"objects", "vectors"}, default="objects"
         ``"vectors"``: the data are rows of a numeric array, checked as such; the function gets arrays.
     differentiable : bool, default=False
