@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -130,10 +132,26 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
     except InputError as error:
         if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
             raise
-        data = read_mixed(path, **options)
-        if not all(_in_order(column.tolist()) for column in data.X.T):
-            raise
+        try:
+            data = read_mixed(path, **options)
+        except InputError:
+            data = None
+        if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
+            raise InputError(f"{error}; to read it so: {_corrected(args, path, options)}") from error
     return _report_skipped(data)
+
+
+def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:
+    """The command that reads a table of texts, gaps and strays, without columns whose texts say nothing of a row."""
+    from rkhs.data.mixed import read_mixed
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said when the command is run
+        data = read_mixed(path, stray="gap", **options)
+    words, columns = [*args.words, "--mixed"], zip(data.column_names or (), data.X.T, strict=False)
+    dropped = [name for name, cells in columns if not _in_order(cells.tolist()) and name not in words]
+    more = ["--drop-columns", ",".join(dropped)] if dropped and "--drop-columns" not in words else []
+    return f"rkhs {shlex.join(words + more)}"
 
 
 def _in_order(cells: list[Any]) -> bool:

@@ -75,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = argparse.Namespace()
         try:
             args = _parser(*filter(None, [chosen])).parse_args(words)
+            args.words = words
             return _status(importlib.import_module(f"rkhs.cli.{args.command}").run(args), out)
         except KeyboardInterrupt as interrupt:
             return _interrupted(interrupt)

@@ -76,7 +76,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
         return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
     except InputError as error:
         said = (
-            str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
+            str(error).replace("`columns`", "--predict").replace(f", {MIXED}", "").replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
 

@@ -189,7 +189,8 @@ class Columns:
         free = self.may_name_rows(columns, dropped, index_column)
         named = free and self.holds_names(required=columns is None, known=known)
         positions, index = self.chosen(columns, dropped, index_column, named=named)
-        self.refuse_texts([j for j in positions if self.cells[j].dtype == object])
+        texts = [j for j in positions if self.cells[j].dtype == object]
+        self.refuse_texts(texts, [j for j in positions if not gaps and j not in texts and np.isnan(self.cells[j]).any()])
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
@@ -215,6 +216,11 @@ class Columns:
             found = day_numbers(texts)
         except InputError as error:
             raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
+        spellings = {re.sub(r"\d+", "0", re.sub("[A-Za-z]+", "a", text)): text for text in reversed(texts)}
+        if found is not None and len(spellings) > 1:
+            read = dict(zip(texts, np.floor(found).astype("int64").astype("datetime64[D]").astype(str), strict=True))
+            said = ", ".join(f"{shown(text)} as {read[text]}" for text in spellings.values())
+            warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {said}")
         number = {} if found is None else dict(zip(texts, found, strict=True))
         return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
 
@@ -223,24 +229,31 @@ class Columns:
         odd, decimal = self.odd_cells(position), self._spelling[0]
         strays = [i for i in odd if self.cells[position][i].lower() not in WEAK]
         label = column_label(self.names, position)
+        grouped = [i for i in strays if "pass" in grouped_advice(self.cells[position][i])]
+        if grouped:
+            i = grouped[0]
+            got = f"{len(grouped)} with separators, first {self.cell(i, position, brief=True)}"
+            raise InputError(f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}")
         if strays:
             cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
             warn(f"{self.source}: {label}: {len(strays)} cells that are no numbers are read as gaps: {cells}")
         cells = self.cells[position].tolist()
         return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
 
-    def refuse_texts(self, positions: Sequence[int]) -> None:
-        """Raise the error that names columns of text; where some hold numbers but for few cells, these alone."""
+    def refuse_texts(self, positions: Sequence[int], gaps: Sequence[int] = ()) -> None:
+        """Raise the error that names columns of text, first those of numbers but for few cells, and those of gaps."""
         nearly = [j for j in positions if self.mostly_numbers(j)]
         said = []
-        for j in nearly or positions:
-            odd = [i for i in self.odd_cells(j) if not nearly or self.cells[j][i].lower() not in WEAK]
+        for j in sorted(positions, key=lambda j: j not in nearly):
+            odd = [i for i in self.odd_cells(j) if j not in nearly or self.cells[j][i].lower() not in WEAK]
             said.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
         if not said:
             return
-        advice = "correct them, name them with missing= to take them as gaps" if nearly else MIXED
+        advice = f"correct them, name them with missing= to take them as gaps, {MIXED}" if nearly else MIXED
+        empty = [f"{column_label(self.names, j)} ({int(np.isnan(self.cells[j]).sum())})" for j in gaps]
+        also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise InputError(
-            f"{self.source}: expected numbers in every column read; got text in {listed(said)}; {advice}, or leave "
+            f"{self.source}: expected numbers in every column read; got text in {listed(said, 10)}{also}; {advice}, or leave "
             "columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
             "delimiter= if the cells were not split, decimal=',' for decimal commas"
         )

@@ -1,0 +1,149 @@
+"""Files that hold their answer: tags of molecules, classes of series, labels in a second file, messy tables."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs.cli.main import main
+from rkhs.data import read_table
+
+SMILES = "CCO CCN CCCC CCOC NCCO CCCl CCCCO OCCO CCS CC=O c1ccccc1O c1ccccc1 c1ccncc1 c1ccccc1N c1ccsc1 c1ccoc1".split()
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def molecules(tmp_path: Path) -> Path:
+    Chem = pytest.importorskip("rdkit.Chem")
+    path = tmp_path / "m.sdf"
+    with Chem.SDWriter(str(path)) as writer:
+        for i, smiles in enumerate(SMILES):
+            molecule = Chem.MolFromSmiles(smiles)
+            molecule.SetProp("_Name", f"m{i}")
+            tags = {"weight": f"{12.5 * molecule.GetNumAtoms()}", "relation": ">" if i == 5 else "="}
+            for name, value in (tags | {"ring": "yes" if i > 9 else "no"}).items():
+                molecule.SetProp(name, value)
+            writer.write(molecule)
+    path.with_suffix(".sdf.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / "one.mol").write_text(Chem.MolToMolBlock(Chem.MolFromSmiles("CCCO")))
+    return tmp_path
+
+
+def test_tags_of_molecules_colour_a_map_and_are_predicted(molecules: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(molecules)
+    assert main(["map", "m.sdf.gz", "--color", "ring", "-o", "m.png"]) == 0
+    assert main(["fit", "m.sdf", "--predict", "weight", "-o", "w.rkhs"]) == 0
+    out = capsys.readouterr()
+    assert "predicts weight" in out.out and "'relation' says > or < in 1 of 16 rows" in out.err
+    assert main(["predict", "w.rkhs", "one.mol"]) == 0
+    assert capsys.readouterr().out.startswith("smiles,weight,")
+    assert main(["fit", "m.sdf", "--predict", "ring", "-o", "r.rkhs"]) == 0
+    assert "predicts ring: no (10), yes (6)" in capsys.readouterr().out
+    assert main(["map", "m.sdf", "--color", "wieght", "-o", "m.png"]) == 2
+    assert "did you mean 'weight'" in capsys.readouterr().err
+    assert read_table("m.sdf", columns=["weight"]).X[0, 0] == 37.5
+    assert read_table("m.sdf.gz").row_names == read_table("m.sdf").row_names
+
+
+def test_classes_of_series_are_a_column(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [np.sin((1 + 2 * (i % 2)) * np.arange(12) / 3) + 0.2 * RNG.random(12) for i in range(12)]
+    lines = [f"{','.join(f'{v:.3f}' for v in row)}:{('slow', 'fast')[i % 2]}" for i, row in enumerate(rows)]
+    Path("w.ts").write_text("@timeStamps false\n@classLabel true slow fast\n@data\n" + "\n".join(lines) + "\n")
+    assert main(["map", "w.ts", "--color", "class", "-o", "w.png"]) == 0
+    assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs"]) == 0
+    assert "predicts class: slow (6), fast (6)" in capsys.readouterr().out
+    assert main(["map", "w.ts", "--color", "speed", "-o", "w.png"]) == 2
+    assert "one column beside its items, class" in capsys.readouterr().err
+
+
+@pytest.fixture
+def genes(tmp_path: Path) -> Path:
+    group, names = np.arange(12) % 2, [f"S{i}" for i in range(12)]
+    X = 8.0 + 3.0 * RNG.normal(size=(240, 1)) + 0.5 * RNG.normal(size=(240, 12))
+    X[:30] += 3.0 * group
+    lines = [f"gene{j}," + ",".join(f"{v:.3f}" for v in row) for j, row in enumerate(X)]
+    (tmp_path / "genes.csv").write_text("gene," + ",".join(names) + "\n" + "\n".join(lines) + "\n")
+    rows = [f"Patient {i},{names[i]},{'ab'[group[i]]},{50 + 9 * group[i]}" for i in reversed(range(12))]
+    (tmp_path / "people.csv").write_text("title,sample,group,age\n" + "\n".join(rows) + "\n")
+    return tmp_path
+
+
+def test_labels_of_a_second_file_are_found_by_name(genes: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(genes)
+    labels = ["genes.csv", "--transpose", "--labels", "people.csv"]
+    assert main(["map", *labels, "--color", "group", "-o", "m.png"]) == 0
+    assert main(["fit", *labels, "--predict", "group", "-o", "g.rkhs"]) == 0
+    assert "predicts group: a (6), b (6)" in capsys.readouterr().out
+    assert main(["predict", "g.rkhs", "genes.csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row.split(",")[:2] for row in rows] == [[f"S{i}", "ab"[i % 2]] for i in range(12)]
+    assert main(["fit", *labels, "--predict", "age", "-o", "a.rkhs"]) == 0
+    assert main(["fit", "genes.csv", "--labels", "people.csv", "--predict", "age", "-o", "a.rkhs"]) == 2
+    assert "names such as 'gene0'" in capsys.readouterr().err
+    assert main(["fit", "genes.csv", "-o", "g.rkhs"]) == 0
+    assert "pass --transpose" in capsys.readouterr().out
+
+
+def cars(**cells: dict[int, str]) -> str:
+    rows = []
+    for i in range(30):
+        row = {"id": f"c{i}", "price": str(2000 + 137 * i), "km": str(9000 + 911 * i % 7000), "colour": "rb"[i % 2]}
+        rows.append(row | {name: given[i] for name, given in cells.items() if i in given})
+    return "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]) + "\n"
+
+
+def test_all_that_is_wrong_in_a_table_is_said_with_the_command_that_reads_it(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cars.csv").write_text(cars(price={4: "ask", 7: "12k"}, km={9: "unknown"}))
+    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "'price' (2 cells" in said and "'km' (1 cells" in said and "'colour'" in said
+    assert said.rstrip().endswith("rkhs fit cars.csv -o c.rkhs --mixed")
+    assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed"]) == 0
+    out = capsys.readouterr()
+    assert "'price': 2 cells that are no numbers are read as gaps: 'ask' in row 5" in out.err
+    assert "hold dates" not in out.out
+
+
+def test_thousands_are_read_on_demand(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cars.csv").write_text(cars(price={4: '"12,500"'}))
+    assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed"]) == 2
+    assert "--thousands ," in capsys.readouterr().err
+    assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed", "--thousands", ","]) == 0
+    assert read_table("cars.csv", columns=["price"], thousands=",").X[4, 0] == 12500.0
+
+
+def test_how_dates_in_several_spellings_were_read_is_said(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cars.csv").write_text(cars(colour={i: (f"2024-01-{i + 1:02}", f"{i + 1:02}.01.2024")[i % 2] for i in range(30)}))
+    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 0
+    assert "'2024-01-01' as 2024-01-01, '02.01.2024' as 2024-01-02" in capsys.readouterr().err
+
+
+def test_rare_classes_are_named_alone_and_can_be_dropped(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cars.csv").write_text(cars(colour={3: "mauve"}))
+    assert main(["fit", "cars.csv", "--predict", "colour", "-o", "c.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "got mauve (1); --drop-rare 2" in said
+    assert main(["fit", "cars.csv", "--predict", "colour", "--drop-rare", "2", "-o", "c.rkhs"]) == 0
+    assert "1 of 30 rows have none" in capsys.readouterr().out
+
+
+def test_versions_name_each_package_once(capsys) -> None:
+    assert main(["versions"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert len(names) == len(set(names))
+
+
+def test_kernels_asked_of_the_package_are_found() -> None:
+    import rkhs
+
+    assert rkhs.SmoothClassifier.__name__ == "SmoothClassifier" and rkhs.SmoothRegressor is not None
+    with pytest.raises(AttributeError, match=r"it is rkhs\.kernels\.Tanimoto"):
+        rkhs.Tanimoto  # noqa: B018
