@@ -11,7 +11,24 @@ import pytest
 from rkhs.cli.main import main
 from rkhs.data import read_table
 
-SMILES = "CCO CCN CCCC CCOC NCCO CCCl CCCCO OCCO CCS CC=O c1ccccc1O c1ccccc1 c1ccncc1 c1ccccc1N c1ccsc1 c1ccoc1".split()
+SMILES = [
+    "CCO",
+    "CCN",
+    "CCCC",
+    "CCOC",
+    "NCCO",
+    "CCCl",
+    "CCCCO",
+    "OCCO",
+    "CCS",
+    "CC=O",
+    "c1ccccc1O",
+    "c1ccccc1",
+    "c1ccncc1",
+    "c1ccccc1N",
+    "c1ccsc1",
+    "c1ccoc1",
+]
 RNG = np.random.default_rng(0)
 
 
@@ -37,12 +54,13 @@ def test_tags_of_molecules_colour_a_map_and_are_predicted(molecules: Path, monke
     assert main(["map", "m.sdf.gz", "--color", "ring", "-o", "m.png"]) == 0
     assert main(["fit", "m.sdf", "--predict", "weight", "-o", "w.rkhs"]) == 0
     out = capsys.readouterr()
-    assert "predicts weight" in out.out and "'relation' says > or < in 1 of 16 rows" in out.err
+    assert "predicts weight" in out.out
+    assert "'relation' says > or < in 1 of 16 rows" in out.err
     assert main(["predict", "w.rkhs", "one.mol"]) == 0
     assert capsys.readouterr().out.startswith("smiles,weight,")
     assert main(["fit", "m.sdf", "--predict", "ring", "-o", "r.rkhs"]) == 0
     assert "predicts ring: no (10), yes (6)" in capsys.readouterr().out
-    assert main(["map", "m.sdf", "--color", "wieght", "-o", "m.png"]) == 2
+    assert main(["map", "m.sdf", "--color", "weigth", "-o", "m.png"]) == 2
     assert "did you mean 'weight'" in capsys.readouterr().err
     assert read_table("m.sdf", columns=["weight"]).X[0, 0] == 37.5
     assert read_table("m.sdf.gz").row_names == read_table("m.sdf").row_names
@@ -101,7 +119,9 @@ def test_all_that_is_wrong_in_a_table_is_said_with_the_command_that_reads_it(tmp
     Path("cars.csv").write_text(cars(price={4: "ask", 7: "12k"}, km={9: "unknown"}))
     assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 2
     said = capsys.readouterr().err
-    assert "'price' (2 cells" in said and "'km' (1 cells" in said and "'colour'" in said
+    assert "'price' (2 cells" in said
+    assert "'km' (1 cells" in said
+    assert "'colour'" in said
     assert said.rstrip().endswith("rkhs fit cars.csv -o c.rkhs --mixed")
     assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed"]) == 0
     out = capsys.readouterr()
@@ -120,7 +140,9 @@ def test_thousands_are_read_on_demand(tmp_path: Path, monkeypatch, capsys) -> No
 
 def test_how_dates_in_several_spellings_were_read_is_said(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("cars.csv").write_text(cars(colour={i: (f"2024-01-{i + 1:02}", f"{i + 1:02}.01.2024")[i % 2] for i in range(30)}))
+    Path("cars.csv").write_text(
+        cars(colour={i: (f"2024-01-{i + 1:02}", f"{i + 1:02}.01.2024")[i % 2] for i in range(30)})
+    )
     assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 0
     assert "'2024-01-01' as 2024-01-01, '02.01.2024' as 2024-01-02" in capsys.readouterr().err
 
@@ -144,6 +166,23 @@ def test_versions_name_each_package_once(capsys) -> None:
 def test_kernels_asked_of_the_package_are_found() -> None:
     import rkhs
 
-    assert rkhs.SmoothClassifier.__name__ == "SmoothClassifier" and rkhs.SmoothRegressor is not None
+    assert rkhs.SmoothClassifier.__name__ == "SmoothClassifier"
+    assert rkhs.SmoothRegressor.__name__ == "SmoothRegressor"
     with pytest.raises(AttributeError, match=r"it is rkhs\.kernels\.Tanimoto"):
         rkhs.Tanimoto  # noqa: B018
+
+
+def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    times = np.datetime_as_string(np.datetime64("2024-01-01T00:00") + 180 * np.arange(120).astype("timedelta64[m]"))
+    load = 10.0 + np.sin(np.arange(120) * np.pi / 4) + 0.1 * RNG.normal(size=120)
+    lines = [f"{time.replace('T', ' ')},{value:.3f}" for time, value in zip(times, load, strict=True)]
+    Path("load.csv").write_text("time,load\n" + "\n".join(lines) + "\n")
+    assert main(["fit", "load.csv", "-o", "s.rkhs"]) == 0
+    assert "120 rows are times of one long series, 15 windows of a day" in capsys.readouterr().out
+    assert main(["fit", "load.csv", "--window", "8", "--step", "4", "-o", "s.rkhs"]) == 0
+    assert "29 rows of 8 columns" in capsys.readouterr().out
+    assert main(["transform", "s.rkhs", "load.csv", "-o", "codes.csv"]) == 0
+    assert Path("codes.csv").read_text().splitlines()[2].startswith("5-12,")
+    assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
+    assert "must leave two windows; got 120 rows" in capsys.readouterr().err

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
+_LONG = 60  # rows, from which equal steps of dates are those of a series
 _MANY_ROWS, _ALIKE = 20, 3.0  # rows a column, and the ratio of spreads, of tables with samples in columns
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -157,7 +158,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
         return _remarks(data, curve_remarks(data.X, _names(data)))
-    return _remarks(data, column_remarks(data.X, _names(data), data.dates))
+    return [*_series_note(data), *_remarks(data, column_remarks(data.X, _names(data), data.dates))]
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
@@ -170,6 +171,24 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
         written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
         said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return said
+
+
+def _series_note(data: Dataset) -> list[str]:
+    """What is said of rows that are times of one series, as a column of dates at equal steps says."""
+    import numpy as np
+
+    from rkhs.data.columns import as_numbers
+
+    dated = [cells for name, cells in zip(_names(data), data.X.T, strict=True) if name in data.dates]
+    steps = np.diff(as_numbers(dated[0][:, None])[:, 0]) if dated and len(data.X) >= _LONG else np.zeros(1)
+    if not (steps > 0.0).all() or np.ptp(steps) > 1e-6 * steps[0] + 1e-9:
+        return []
+    a_day = round(1.0 / float(steps[0])) if steps[0] < 1.0 else 0
+    length, of = (a_day, "a day") if a_day > 1 else (7, "7 rows")
+    return [
+        f"note: the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
+        f"beside each other are alike, so errors of left-out rows look too small; --window {length} makes an item of each"
+    ]
 
 
 def _samples_note(data: Dataset) -> str:

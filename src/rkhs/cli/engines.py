@@ -44,7 +44,7 @@ def open_stream(args: argparse.Namespace) -> Dataset:
     from rkhs.data import Dataset
     from rkhs.engines import as_rows
 
-    chosen = next((name for name in ("columns", "drop_columns", "transpose") if getattr(args, name)), None)
+    chosen = next((name for name in ("columns", "drop_columns", "transpose", "window") if getattr(args, name)), None)
     if args.gram or args.kind not in (None, "vectors") or chosen is not None:
         other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
         raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")

@@ -148,7 +148,11 @@ def _say_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Datase
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
-    refuse_flags(args, ("loss", "groups", "labels", "drop_rare"), "goes with --predict COLUMN; got it without; name a column, or leave it out")
+    refuse_flags(
+        args,
+        ("loss", "groups", "labels", "drop_rare"),
+        "goes with --predict COLUMN; got it without; name a column, or leave it out",
+    )
     outputs = Outputs(("INPUT", args.input))
     if [args.output, args.codes, args.plan] == [None, None, False]:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")

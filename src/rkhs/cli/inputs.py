@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import changed, column
-from rkhs.cli.rows import APART, transposed, without_rows
+from rkhs.cli.rows import APART, transposed, windows, without_rows
 from rkhs.data.formats import is_table, is_text_table
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
@@ -38,7 +39,8 @@ def named_columns(text: str | list[str | int] | None) -> list[str | int]:
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """How the text of a file is read."""
     options = {
-        name: getattr(args, name) for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key")
+        name: getattr(args, name)
+        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key")
     }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
@@ -81,6 +83,8 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
 
         data = as_kernel_reads(data, parse_kernel(args.kernel))
     data = transposed(data) if getattr(args, "transpose", False) else data
+    if getattr(args, "window", None) is not None:
+        data = windows(data, args.window, args.window if args.step is None else args.step)
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -228,7 +232,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
         "encoding": args.encoding,
-        "transposed": args.transpose,
+        **{name: getattr(args, name) for name in _SHAPES},
         "thousands": args.thousands,
     }
     return {"input": notes | kind_notes(data, args)}
@@ -273,7 +277,7 @@ def _fitting(path: str, data: Dataset, model: KernelEstimator) -> Dataset:
 
 
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
-    if args.transpose:
+    if args.transpose or args.window is not None:
         return _in_training_order(path, read_input(args, path), names, "the columns of the training file")
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
@@ -371,7 +375,7 @@ def chunks_for_model(
 
     known, left_out = notes.get("input", {}), getattr(args, "leave_out", None)
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
-    whole = whole or known.get("transposed")
+    whole = whole or any(known.get(name) for name in _SHAPES)
     if whole or not (is_text_table(path) or path.lower().endswith((".smi", ".npy", ".parquet"))):
         yield read_for_model(args, path, model, notes)
         return
@@ -440,7 +444,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         given["thousands"] = known.get("thousands") if args.thousands is None else args.thousands
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")
-    given["transpose"] = args.transpose or bool(known.get("transposed"))
+    given |= {name: getattr(args, name) or known.get(name) for name in _SHAPES}
     given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"
@@ -448,6 +452,8 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
         given["kind"] = kind
+    if given["window"]:  # of a table that may hold dates
+        given |= {"kind": None, "mixed": False}
     return changed(args, **given)
 
 

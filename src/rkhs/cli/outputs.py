@@ -15,8 +15,7 @@ from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
-from rkhs.data.formats import SDF
-from rkhs.data.formats import TABLES as READ
+from rkhs.data.formats import SDF, TABLES as READ
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -158,7 +157,11 @@ def after_writing(*said: str) -> Iterator[None]:
 def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
     """The model that ``--predict`` writes, and nothing else; flags that do not go with it are refused."""
     flag = "--targets" if args.predict is None else "--predict"
-    refuse_flags(args, (*_OF_CODES, *flags, *(["labels"] if args.targets else [])), f"does not go with {flag}{what}; leave one out")
+    refuse_flags(
+        args,
+        (*_OF_CODES, *flags, *(["labels"] if args.targets else [])),
+        f"does not go with {flag}{what}; leave one out",
+    )
     if args.output is None:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
     outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))

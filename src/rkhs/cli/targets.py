@@ -76,7 +76,10 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
         return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
     except InputError as error:
         said = (
-            str(error).replace("`columns`", "--predict").replace(f", {MIXED}", "").replace(f", fill the cells, or {MIXED}", " or fill the cells")
+            str(error)
+            .replace("`columns`", "--predict")
+            .replace(f", {MIXED}", "")
+            .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
 
@@ -131,8 +134,9 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         if name != "class":
             raise InputError(f"{flag}: {args.input} has one column beside its items, class; got {name}; write class")
         return classes.astype(object)
-    if args.gram or args.transpose or not has_columns(args.input):
-        what = "a Gram matrix" if args.gram else "--transpose" if args.transpose else repr(args.input)
+    if args.gram or args.transpose or args.window or not has_columns(args.input):
+        made = "--transpose" if args.transpose else "--window"
+        what = "a Gram matrix" if args.gram else made if args.transpose or args.window else repr(args.input)
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
@@ -162,7 +166,12 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
 
 def item_classes(args: argparse.Namespace) -> np.ndarray | None:
     """Classes that a file of series or graphs holds, of all its rows; None of other files."""
-    if args.gram or getattr(args, "labels", None) or args.input.lower().endswith(".npy") or (args.kind not in _CLASSED and has_columns(args.input)):
+    if (
+        args.gram
+        or getattr(args, "labels", None)
+        or args.input.lower().endswith(".npy")
+        or (args.kind not in _CLASSED and has_columns(args.input))
+    ):
         return None
     return read_input(changed(args, leave_out=None), args.input).classes
 

@@ -83,7 +83,11 @@ def read_mixed(
 
 def _dated(found: Columns, positions: list[int], X: np.ndarray, titles: Sequence[str] | None) -> tuple[str, ...]:
     texts = [any(isinstance(cell, str) for cell in column.tolist()) for column in X.T]
-    dated = [i for i, j in enumerate(positions) if found.cells[j].dtype == object and not (texts[i] or found.mostly_numbers(j))]
+    dated = [
+        i
+        for i, j in enumerate(positions)
+        if found.cells[j].dtype == object and not (texts[i] or found.mostly_numbers(j))
+    ]
     return tuple(f"column {i}" if titles is None else titles[i] for i in dated)
 
 

@@ -190,7 +190,9 @@ class Columns:
         named = free and self.holds_names(required=columns is None, known=known)
         positions, index = self.chosen(columns, dropped, index_column, named=named)
         texts = [j for j in positions if self.cells[j].dtype == object]
-        self.refuse_texts(texts, [j for j in positions if not gaps and j not in texts and np.isnan(self.cells[j]).any()])
+        self.refuse_texts(
+            texts, [j for j in positions if not gaps and j not in texts and np.isnan(self.cells[j]).any()]
+        )
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
@@ -219,7 +221,7 @@ class Columns:
         spellings = {re.sub(r"\d+", "0", re.sub("[A-Za-z]+", "a", text)): text for text in reversed(texts)}
         if found is not None and len(spellings) > 1:
             read = dict(zip(texts, np.floor(found).astype("int64").astype("datetime64[D]").astype(str), strict=True))
-            said = ", ".join(f"{shown(text)} as {read[text]}" for text in spellings.values())
+            said = ", ".join(f"{shown(text)} as {read[text]}" for text in sorted(spellings.values(), key=texts.index))
             warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {said}")
         number = {} if found is None else dict(zip(texts, found, strict=True))
         return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
@@ -233,7 +235,9 @@ class Columns:
         if grouped:
             i = grouped[0]
             got = f"{len(grouped)} with separators, first {self.cell(i, position, brief=True)}"
-            raise InputError(f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}")
+            raise InputError(
+                f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}"
+            )
         if strays:
             cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
             warn(f"{self.source}: {label}: {len(strays)} cells that are no numbers are read as gaps: {cells}")
@@ -253,8 +257,8 @@ class Columns:
         empty = [f"{column_label(self.names, j)} ({int(np.isnan(self.cells[j]).sum())})" for j in gaps]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise InputError(
-            f"{self.source}: expected numbers in every column read; got text in {listed(said, 10)}{also}; {advice}, or leave "
-            "columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
+            f"{self.source}: expected numbers in every column read; got text in {listed(said, 10)}{also}; {advice}, or "
+            "leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
             "delimiter= if the cells were not split, decimal=',' for decimal commas"
         )
 
