@@ -152,7 +152,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if data.smiles is not None:
         said = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
         return [f"note: {text}" for text in said if text]
-    if note := _matrix_note(data) or _samples_note(data):
+    if note := _matrix_note(data):
         return [note]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
@@ -187,7 +187,8 @@ def _series_note(data: Dataset) -> list[str]:
     length, of = (a_day, "a day") if a_day > 1 else (7, "7 rows")
     return [
         f"note: the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
-        f"beside each other are alike, so errors of left-out rows look too small; --window {length} makes an item of each"
+        "beside each other are alike, so errors of left-out rows look too small; "
+        f"--window {length} makes an item of each"
     ]
 
 
@@ -215,7 +216,7 @@ def _matrix_note(data: Dataset) -> str:
 
     X = data.X
     if not (_in_memory(data) and len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0)):
-        return ""
+        return _samples_note(data)
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
         return (
             "note: the table is symmetric with zeros on the diagonal, as distances D are: write np.exp(-D**2 / "

@@ -373,9 +373,9 @@ def chunks_for_model(
     """Read a file as :func:`read_for_model` does, some rows at a time."""
     from rkhs.data import read_chunks
 
-    known, left_out = notes.get("input", {}), getattr(args, "leave_out", None)
+    known, others = notes.get("input", {}), ("leave_out", *_SHAPES)
+    left_out = any(known.get(name) or getattr(args, name, None) for name in others)
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
-    whole = whole or any(known.get(name) for name in _SHAPES)
     if whole or not (is_text_table(path) or path.lower().endswith((".smi", ".npy", ".parquet"))):
         yield read_for_model(args, path, model, notes)
         return
@@ -439,12 +439,11 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
-    given["missing"] = known.get("missing") if args.missing is None else args.missing
+    given |= _remembered(args, known, ("missing", *_SHAPES))
     if is_text_table(path):
-        given["thousands"] = known.get("thousands") if args.thousands is None else args.thousands
+        given |= _remembered(args, known, ("thousands",))
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")
-    given |= {name: getattr(args, name) or known.get(name) for name in _SHAPES}
     given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"
@@ -455,6 +454,11 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     if given["window"]:  # of a table that may hold dates
         given |= {"kind": None, "mixed": False}
     return changed(args, **given)
+
+
+def _remembered(args: argparse.Namespace, known: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Options as they are given, else as they were for the training file."""
+    return {name: getattr(args, name) or known.get(name) for name in names}
 
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:

@@ -50,18 +50,11 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
-    import numpy as np
-
-    from rkhs.data import Dataset
     from rkhs.data.readers import read_numbers
     from rkhs.data.text import MIXED
 
     if wanted and args.labels is not None:
-        columns = [read_column_of(args, name, "--predict") for name in wanted]
-        texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
-        if texts:
-            raise InputError(f"--predict takes one column of classes, or numbers; got texts in {texts[0]}; name others")
-        return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels)
+        return _numbers_of_labels(args, wanted)
     source = args.targets or args.input
     if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
@@ -82,6 +75,19 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
             .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
+
+
+def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
+    """Columns of ``--labels`` for each row of the input."""
+    import numpy as np
+
+    from rkhs.data import Dataset
+
+    columns = [read_column_of(args, name, "--predict") for name in wanted]
+    texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
+    if texts:
+        raise InputError(f"--predict takes one column of classes, or numbers; got texts in {texts[0]}; name others")
+    return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels)
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
@@ -134,9 +140,9 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         if name != "class":
             raise InputError(f"{flag}: {args.input} has one column beside its items, class; got {name}; write class")
         return classes.astype(object)
-    if args.gram or args.transpose or args.window or not has_columns(args.input):
-        made = "--transpose" if args.transpose else "--window"
-        what = "a Gram matrix" if args.gram else made if args.transpose or args.window else repr(args.input)
+    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
+    if flags or not has_columns(args.input):
+        what = f"items of {flags[0]}" if flags else repr(args.input)
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
