@@ -60,7 +60,7 @@ def test_tags_of_molecules_colour_a_map_and_are_predicted(molecules: Path, monke
     assert capsys.readouterr().out.startswith("smiles,weight,")
     assert main(["fit", "m.sdf", "--predict", "ring", "-o", "r.rkhs"]) == 0
     assert "predicts ring: no (10), yes (6)" in capsys.readouterr().out
-    assert main(["map", "m.sdf", "--color", "weigth", "-o", "m.png"]) == 2
+    assert main(["map", "m.sdf", "--color", "weighd", "-o", "m.png"]) == 2
     assert "did you mean 'weight'" in capsys.readouterr().err
     assert read_table("m.sdf", columns=["weight"]).X[0, 0] == 37.5
     assert read_table("m.sdf.gz").row_names == read_table("m.sdf").row_names

@@ -357,7 +357,7 @@ def test_a_wrong_file_is_refused_before_torch_is_imported() -> None:
     lines = [words.replace(" ", " bad.csv ", 1) if " " in words else f"{words} bad.csv" for words in _COMMANDS]
     done = subprocess.run([sys.executable, "-c", code, *lines], capture_output=True, text=True)
     assert done.stdout.splitlines() == ["2 False"] * len(lines), done.stderr
-    assert done.stderr.count("bad.csv") == len(lines)
+    assert done.stderr.count("error: bad.csv") == len(lines)
 
 
 def test_a_model_remembers_the_encoding_of_its_file() -> None:

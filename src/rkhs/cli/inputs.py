@@ -141,7 +141,7 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
         except InputError:
             data = None
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
-            raise InputError(f"{error}; to read it so: {_corrected(args, path, options)}") from error
+            raise InputError(f"{error}; this command reads it: {_corrected(args, path, options)}") from error
     return _report_skipped(data)
 
 

@@ -190,9 +190,7 @@ class Columns:
         named = free and self.holds_names(required=columns is None, known=known)
         positions, index = self.chosen(columns, dropped, index_column, named=named)
         texts = [j for j in positions if self.cells[j].dtype == object]
-        self.refuse_texts(
-            texts, [j for j in positions if not gaps and j not in texts and np.isnan(self.cells[j]).any()]
-        )
+        self.refuse_texts(texts, [] if gaps else [j for j in positions if j not in texts])
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
@@ -218,13 +216,18 @@ class Columns:
             found = day_numbers(texts)
         except InputError as error:
             raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
-        spellings = {re.sub(r"\d+", "0", re.sub("[A-Za-z]+", "a", text)): text for text in reversed(texts)}
-        if found is not None and len(spellings) > 1:
-            read = dict(zip(texts, np.floor(found).astype("int64").astype("datetime64[D]").astype(str), strict=True))
-            said = ", ".join(f"{shown(text)} as {read[text]}" for text in sorted(spellings.values(), key=texts.index))
-            warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {said}")
+        if found is not None:
+            self._warn_of_spellings(texts, found, position)
         number = {} if found is None else dict(zip(texts, found, strict=True))
         return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
+
+    def _warn_of_spellings(self, texts: Sequence[str], days: Sequence[float], position: int) -> None:
+        """Say how dates in several spellings are read."""
+        spellings = {re.sub(r"\d+", "0", re.sub("[A-Za-z]+", "a", text)): text for text in reversed(texts)}
+        if len(spellings) > 1:
+            read = dict(zip(texts, np.floor(days).astype("int64").astype("datetime64[D]").astype(str), strict=True))
+            said = ", ".join(f"{shown(text)} as {read[text]}" for text in sorted(spellings.values(), key=texts.index))
+            warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {said}")
 
     def without_strays(self, position: int) -> Column:
         """Numbers of a column, None for its gaps and for its few other cells, of which a warning is given."""
@@ -254,7 +257,11 @@ class Columns:
         if not said:
             return
         advice = f"correct them, name them with missing= to take them as gaps, {MIXED}" if nearly else MIXED
-        empty = [f"{column_label(self.names, j)} ({int(np.isnan(self.cells[j]).sum())})" for j in gaps]
+        empty = [
+            f"{column_label(self.names, j)} ({int(np.isnan(self.cells[j]).sum())})"
+            for j in gaps
+            if np.isnan(self.cells[j]).any()
+        ]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise InputError(
             f"{self.source}: expected numbers in every column read; got text in {listed(said, 10)}{also}; {advice}, or "
