@@ -106,7 +106,7 @@ def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture
     Path("odd.csv").write_text("\n".join(["a,b,rare,name,gap", *rows]) + "\n")
     words = ["fit", "odd.csv", "--columns", "a,b", "-o", "m.rkhs", "--predict"]
     assert main([*words, "rare"]) == 2
-    assert "needs two classes, and two rows of each; got y (1), x (59)" in capsys.readouterr().err
+    assert "needs two classes, and two rows of each; got y (1); --drop-rare 2" in capsys.readouterr().err
     assert main([*words, "name"]) == 2
     assert "needs two classes, and two rows of each" in capsys.readouterr().err
     assert main([*words, "gap"]) == 0

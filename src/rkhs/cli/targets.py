@@ -142,7 +142,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         return classes.astype(object)
     flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
     if flags or not has_columns(args.input):
-        what = f"items of {flags[0]}" if flags else repr(args.input)
+        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
@@ -175,7 +175,7 @@ def item_classes(args: argparse.Namespace) -> np.ndarray | None:
     if (
         args.gram
         or getattr(args, "labels", None)
-        or args.input.lower().endswith(".npy")
+        or args.input.lower().endswith((".npy", ".csv"))
         or (args.kind not in _CLASSED and has_columns(args.input))
     ):
         return None
