@@ -215,7 +215,8 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
     dropped = getattr(args, "drop_columns", None)
     if getattr(args, "labels", None) is not None:
         return args
-    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors") and is_table(args.input)
+    wide = is_table(args.input) or args.input.lower().endswith((".npy", ".npz"))
+    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "vectors")
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 
