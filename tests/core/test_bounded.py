@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rkhs
+from rkhs._core.errors import InputError
 from rkhs._core.memory import refusing
 from rkhs.cli import inputs
 from rkhs.cli.main import main

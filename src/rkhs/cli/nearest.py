@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
         width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}
         reader: Any = SimpleNamespace(kernel_=kernel, **width)
         _, parts = peeked(new_parts(args, known, reader))
-        measure, items, counts = _SIMILARITIES.get(type(kernel).__name__, "distance"), numbers(known), []
+        measure, items = _SIMILARITIES.get(type(kernel).__name__, "distance"), numbers(known)
+        counts: list[int] = []
 
         def rows() -> Iterator[list[Any]]:
             for data in parts:
