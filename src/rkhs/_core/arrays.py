@@ -140,10 +140,9 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
             f"X must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
             "KernelAutoencoder reads files and batches that rkhs.engines.as_rows opens; partial_fit takes one batch"
         )
+    X = as_numpy(X)
     try:
         return _validated(estimator, X, reset=reset, **options)
-    except InputError:
-        raise
     except (TypeError, ValueError):
         place = _first_text(X)
         if place is None:
@@ -185,7 +184,6 @@ def _spells_number(text: str) -> bool:
 
 def _validated(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
     """The rows as scikit-learn checks them."""
-    X = as_numpy(X)
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first):
         raise InputError(f"X must {_ONE_GRID}")
@@ -324,7 +322,7 @@ def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a frame of pandas or polars: named columns of their own types."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "iter_rows"))
+    return (hasattr(X, "iloc") or hasattr(X, "iter_rows")) and hasattr(X, "columns")  # a LazyFrame has to resolve these
 
 
 def table_rows(X: Any) -> list[tuple[Any, ...]]:

@@ -7,14 +7,14 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import changed, column
-from rkhs.cli.rows import APART, transposed, windows, without_rows
+from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data.formats import is_table, is_text_table
 
 if TYPE_CHECKING:
@@ -343,23 +343,6 @@ def parts_for_model(
         return done
 
     yield from with_progress(chunks_for_model(args, path, model, notes, _rows_at_a_time(model)), counted)
-
-
-def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = None) -> Iterator[T]:
-    """Parts of a file, with a line for people that says how many rows are done, of ``n`` where that is known."""
-    import time
-
-    from rkhs.protocols import hide, show
-
-    shown, started = sys.stderr.isatty(), time.perf_counter()
-    for part in parts:
-        yield part
-        count = done(part)
-        if shown:
-            of = "" if n is None else f" of {n}"
-            show(f"{count}{of} rows", time.perf_counter() - started, 0.0 if n is None else count / n)
-    if shown:
-        hide()
 
 
 def _rows_at_a_time(model: KernelEstimator) -> int:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
+from rkhs.cli.answers import Answer, write_answers
 from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
-from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
-from rkhs.cli.summaries import print_json, tell
+from rkhs.cli.rows import peeked
 from rkhs.cli.targets import known_column
-from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,21 +24,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.regression.base import VectorRegressor
     from rkhs.evaluation import SmoothClassifier
     from rkhs.persistence import ModelFile
-
-
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """What is predicted of some rows of a file."""
-
-    data: Dataset
-    names: list[str]  # of what is predicted
-    titles: list[str]
-    table: np.ndarray
-    found: dict[str, Any]
-
-    def rows(self) -> list[list[Any]]:
-        """The table as Python's numbers and texts."""
-        return list(self.table.tolist())
 
 
 _BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
@@ -74,48 +56,8 @@ def run(args: argparse.Namespace) -> int:
     outputs.need("-o", 8 * first.n_samples)
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
-        _write(args, file, answers)
+        write_answers(args, answers)
     return 0
-
-
-def _write(args: argparse.Namespace, file: ModelFile, answers: Iterator[_Answer]) -> None:
-    """Write or print what was predicted, part by part; ``--json`` holds it all."""
-    first, answers = peeked(answers)
-    count = 0
-
-    def rows() -> Iterator[Sequence[Any]]:
-        nonlocal count
-        for one in answers:
-            table = table_rows(one.titles, one.rows(), one.data, numbered=True)
-            yield from table if not count else islice(table, 1, None)
-            count += one.data.n_samples
-
-    facts = {"model": args.model, "input": args.input, "rows": 0, "predicts": first.names}
-    if args.output is None and args.json:
-        every = list(answers)
-        names = [one.data.row_names for one in every]
-        facts |= {"rows": sum(one.data.n_samples for one in every)}
-        facts["row names"] = None if names[0] is None else [name for some in names for name in some or ()]
-        print_json(facts | {key: _joined([one.found[key] for one in every]) for key in first.found})
-        return
-    if args.output is None or args.output.lower().endswith(SHEETS):
-        give_rows(args.output, rows())
-    else:
-        alone = args.output.lower().endswith(".npy")
-        numbers = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
-        count, _ = write_number_parts(args.output, numbers, None if alone else first.titles, numbered=True)
-    if args.output is not None:
-        said = [f"{count} predictions of {few(first.names)}: {args.output}"]
-        tell(args, facts | {"rows": count, "output": args.output}, said)
-
-
-def _joined(parts: list[Any]) -> Any:
-    """What was found of all parts: of each row, or of each class and row."""
-    import numpy as np
-
-    if isinstance(parts[0], dict):
-        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
-    return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)
 
 
 def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
@@ -134,7 +76,7 @@ def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassif
         raise InputError(f"classes are written as .csv or .xlsx; got -o {args.output}; change the file name")
 
 
-def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[_Answer]:
+def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:
     """Predictions, and what stands beside them where each row of the fit can be left out."""
     model = file.estimator
     sets = model.model_.leaves_out and model.model_.map.kept is not None
@@ -150,10 +92,10 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             coverage = 0.9 if args.coverage is None else args.coverage
             yield _with_sets(model, data, values, names, coverage)
         else:
-            yield _Answer(data, names, names, values, {"predictions": values})
+            yield Answer(data, names, names, values, {"predictions": values})
 
 
-def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> _Answer:
+def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> Answer:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
     import numpy as np
 
@@ -166,12 +108,12 @@ def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names:
     found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
     titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]
     table = np.column_stack([np.stack(parts, 2).reshape(len(values), -1), novelty])
-    return _Answer(data, names, [*titles, _NOVELTY], table, found)
+    return Answer(data, names, [*titles, _NOVELTY], table, found)
 
 
 def _classes(
     args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset], head: SmoothClassifier
-) -> Iterator[_Answer]:
+) -> Iterator[Answer]:
     """Classes and their probabilities, and what the file says where it has a column of that name."""
     import numpy as np
 
@@ -186,4 +128,4 @@ def _classes(
         probabilities = dict(zip(labels, shares.T, strict=True))
         titles = [name, *(["in_file"] if said else []), *(f"p({label})" for label in labels)]
         facts = {"predictions": found, "in file": known, "probabilities": probabilities}
-        yield _Answer(data, [name], titles, table, facts)
+        yield Answer(data, [name], titles, table, facts)

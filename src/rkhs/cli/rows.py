@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,6 +70,23 @@ def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
     rest = iter(parts)
     first = next(rest)
     return first, chain([first], rest)
+
+
+def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = None) -> Iterator[T]:
+    """Parts of a file, with a line for people that says how many rows are done, of ``n`` where that is known."""
+    import time
+
+    from rkhs.protocols import hide, show
+
+    shown, started = sys.stderr.isatty(), time.perf_counter()
+    for part in parts:
+        yield part
+        count = done(part)
+        if shown:
+            of = "" if n is None else f" of {n}"
+            show(f"{count}{of} rows", time.perf_counter() - started, 0.0 if n is None else count / n)
+    if shown:
+        hide()
 
 
 def table_rows(

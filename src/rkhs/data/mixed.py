@@ -15,7 +15,8 @@ from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
 from rkhs.data.layout import LAYOUT
-from rkhs.data.readers import checked_options, column_values, open_columns
+from rkhs.data.one_column import column_values
+from rkhs.data.readers import checked_options, open_columns
 from rkhs.data.tables import Columns
 
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})

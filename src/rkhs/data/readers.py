@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
-import numpy as np
-
 from rkhs._core.checks import check_choice, check_count, check_list
-from rkhs._core.errors import InputError, shown, warn
+from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_array
-from rkhs.data.columns import many
-from rkhs.data.dataset import Dataset, RowNames, as_gram, column_label, existing, listed, locate
+from rkhs.data.dataset import Dataset, RowNames, as_gram, existing, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import PRINTS, SDF, TABLES, TEXT_TABLES, advice, extension_of, has_columns, is_text_table
 from rkhs.data.layout import LAYOUT, find_layout
 from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_parts
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
-from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _SOME = frozenset({"columns", "drop_columns"})
@@ -207,7 +202,7 @@ def _check_options(options: Options, extension: str) -> None:
         taken, named = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
         raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {named}; leave it out")
     _check_together(given)
-    _check_layout(options)
+    check_layout(options)
     _check_recipe(options, extension, [name for name in given if name in _PRINTS])
 
 
@@ -227,7 +222,7 @@ def _check_flag(value: Any, name: str, other: str | None) -> None:
         raise InputError(f"`{name}` must be True, False or {other!r}; got {value!r}; choose one of them")
 
 
-def _check_layout(options: Options) -> None:
+def check_layout(options: Options) -> None:
     """Refuse what cannot be said of a text table."""
     for name, example in (("delimiter", ";"), ("decimal", ","), ("thousands", ","), ("comment", "#")):
         mark = getattr(options, name)
@@ -278,45 +273,6 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
     return parts_of_text(file, options, raw, rows)
 
 
-def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
-    """One column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
-    file, _ = check_path(path)
-    settings = Options(**options)
-    _check_layout(settings)
-    found = next(open_columns(file, Options(**vars(settings) | {"columns": [column]})))
-    position = locate(column, found.names, found.width, argument)
-    found.chosen([position], None, settings.index_column)
-    found.drop_units([position])
-    found.warn_of_bounds()
-    values = column_values(found, position)
-    texts = [cell for cell in values.tolist() if isinstance(cell, str)]
-    if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
-        found.refuse_texts([position])  # numbers with units are no classes
-    return values if texts else values.astype(np.float64)
-
-
-def labels_of(path: str | os.PathLike[str], column: str | int, names: Sequence[str]) -> np.ndarray:
-    """A column of a table for items of these names, which stand in the column that holds most of them; else gaps."""
-    file, _ = check_path(path)
-    titles = column_titles(file)
-    position = locate(column, titles, len(titles), "labels")
-    found = next(open_columns(file, Options(), *((j, "labels") for j in range(len(titles)) if j != position)))
-    found.drop_units([position])
-    wanted = set(names)
-    keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
-    best = max(keys, key=lambda texts: len(wanted.intersection(texts)))
-    values = dict(zip(best, column_values(found, position).tolist(), strict=False))
-    lacking = [name for name in dict.fromkeys(names) if name not in values]
-    if len(lacking) == len(wanted) or len(values) < len(best):
-        what = f"names such as {shown(names[0])}, each once, in a column"
-        got = f"{shown(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
-        raise InputError(f"{file}: expected {what}; got {got}; write there the names of the rows of the input")
-    if lacking:
-        warn(f"{file}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
-    labels = np.array([values.get(name) for name in names], dtype=object)
-    return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
-
-
 def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
     """A table of numbers, NaN where a cell is missing; whether a first column of texts is one of names at any rate."""
     if not has_columns(as_path(path)):
@@ -354,43 +310,3 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
         return list(find_layout(file, Options(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []
-
-
-def column_values(found: Columns, position: int, kind: str | None = None, *, stray: str = "raise") -> np.ndarray:
-    """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused, or gaps."""
-    cells = found.cells[position]
-    if cells.dtype != object:
-        found.refuse_gaps([position], gaps=False)
-        known = cells.astype(object)
-        known[np.isnan(cells)] = None
-        return known
-    if kind == "text":
-        return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
-    if (days := found.days(position)) is not None:
-        return days
-    if stray == "gap" and found.mostly_numbers(position):
-        return found.without_strays(position)
-    odd = found.odd_cells(position)
-    texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
-    if kind == "number":
-        raise InputError(
-            f"{where} held numbers in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
-            f"them, or take cells such as {shown(texts[0])} as gaps with missing=[{texts[0]!r}]"
-        )
-    if found.mostly_numbers(position):
-        found.refuse_texts([position])
-    _refuse_hidden_numbers(where, texts)
-    return cells
-
-
-def _refuse_hidden_numbers(where: str, texts: list[str]) -> None:
-    """Refuse texts that are all numbers in another notation, which would become names."""
-    values = [text for text in texts if text.lower() not in WEAK]
-    grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
-    if grouped or several:
-        what = "a number with separators or a unit" if grouped else "several numbers"
-        advice = grouped_advice(values[0]) if grouped else "name the character between them with delimiter="
-        raise InputError(
-            f"{where} must hold numbers or texts; got {shown(values[0])}, {what}; {advice}, or begin them with a "
-            "letter if they are names"
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,13 +16,15 @@ from rkhs._core.stored import check_places, check_shape, completing, leanest
 from rkhs.engines import thread_limit
 from rkhs.losses import Squared
 from rkhs.models.completion import STRIP, best_layer, layer_on_landmarks, spares_memory
-from rkhs.models.functions import LinearPart
 from rkhs.models.kept import KeptItems
 from rkhs.models.layers import AutoencoderLayers
 from rkhs.models.local_layer import LocalLayer
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.spaces.features import LandmarkMap
 from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
+
+if TYPE_CHECKING:
+    from rkhs.models.functions import LinearPart
 
 Model = TypeVar("Model", bound=AutoencoderLayers)
 

@@ -16,7 +16,7 @@ from rkhs.reports.pictures import drawing, image_sheet
 _SHEET = 2_000_000  # characters of all thumbnails together
 _CELLS = 200_000  # numbers of columns beside the codes
 _COLUMNS = 40
-_CLASSES = 20  # more have no colours of their own
+_COLOURS = 20  # classes; more have no colours of their own
 _STEPS = 5  # of the still map's scale of numbers
 
 
@@ -50,7 +50,7 @@ def _field(name: str, values: np.ndarray) -> dict[str, Any]:
         return {"name": name, "numbers": _floats(values), "ends": ends}
     texts = [class_name(value) for value in values.tolist()]
     classes = sorted({text for text in texts if text}, key=_natural)
-    if len(classes) > _CLASSES:
+    if len(classes) > _COLOURS:
         return {"name": name, "texts": texts}
     place = {text: i for i, text in enumerate(classes)}
     return {"name": name, "classes": classes, "of": [place.get(text, -1) for text in texts]}

@@ -7,7 +7,7 @@ feature in their span. What lies outside of the span is in no reach of the model
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from rkhs._core.linalg import factorize
 from rkhs.engines import Block, row_blocks
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.training import Training
-from rkhs.kernels.base import Kernel
 from rkhs.models import Rebuilt
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
@@ -26,6 +25,9 @@ from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_un
 from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, thinned
 from rkhs.spaces.features.sampling import different_first
 from rkhs.spaces.source import Options, open_source
+
+if TYPE_CHECKING:
+    from rkhs.kernels.base import Kernel
 
 TILE = STRIP  # rows that are coded at once
 _ANCHORED = 1000  # first rows, which are anchors of decoders: different ones are among them

@@ -15,6 +15,7 @@ from torch import Tensor
 from rkhs._core.arrays import give_back, is_sparse, read_rows, tensor_like, to_tensor
 from rkhs._core.checks import check_count, check_gram, check_seed, check_squares
 from rkhs._core.config import Configurable
+from rkhs._core.copies import same_items
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import WholeFits, own
@@ -98,15 +99,6 @@ class FeatureMap(Configurable):
         """Features of a tile of items, shape (m, dim)."""
         raw = self.raw(items)
         return self.whiten_adjoint(raw.mT).mT
-
-
-_SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
-
-
-def same_items(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Whether items of rows are those of columns, by their kernel values (m, n) and those with themselves."""
-    norms = rows[:, None] + columns
-    return norms - 2.0 * K <= _SAME * norms
 
 
 class KernelValues(FeatureMap):

@@ -1,0 +1,94 @@
+"""What is predicted of the rows of a file, and how it is written or printed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.outputs import SHEETS
+from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
+from rkhs.cli.summaries import print_json, tell
+from rkhs.cli.wording import few
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What is predicted of some rows of a file."""
+
+    data: Dataset
+    names: list[str]  # of what is predicted
+    titles: list[str]
+    table: np.ndarray
+    found: dict[str, Any]
+
+    def rows(self) -> list[list[Any]]:
+        """The table as Python's numbers and texts."""
+        return list(self.table.tolist())
+
+
+def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:
+    """Write or print what was predicted, part by part; ``--json`` holds it all."""
+    first, answers = peeked(answers)
+    facts = {"model": args.model, "input": args.input, "rows": 0, "predicts": first.names}
+    if args.output is None:
+        if args.json:
+            print_json(facts | _facts_of(list(answers)))
+        else:
+            give_rows(None, _rows(answers))
+        return
+    count = _write_table(args.output, first, answers)
+    said = [f"{count} predictions of {few(first.names)}: {args.output}"]
+    tell(args, facts | {"rows": count, "output": args.output}, said)
+
+
+def _facts_of(answers: list[Answer]) -> dict[str, Any]:
+    """What the one JSON object says of all parts."""
+    names = [one.data.row_names for one in answers]
+    return {
+        "rows": sum(one.data.n_samples for one in answers),
+        "row names": None if names[0] is None else [name for some in names for name in some or ()],
+        **{key: _joined([one.found[key] for one in answers]) for key in answers[0].found},
+    }
+
+
+def _rows(answers: Iterator[Answer]) -> Iterator[Sequence[Any]]:
+    """Rows of all parts as texts and numbers, below one row of titles."""
+    for part, one in enumerate(answers):
+        table = table_rows(one.titles, one.rows(), one.data, numbered=True)
+        yield from islice(table, 1, None) if part else table
+
+
+def _write_table(path: str, first: Answer, answers: Iterator[Answer]) -> int:
+    """Write all parts to a file; how many rows they have."""
+    if path.lower().endswith(SHEETS):
+        count = 0
+
+        def counted() -> Iterator[Answer]:
+            nonlocal count
+            for one in answers:
+                yield one
+                count += one.data.n_samples
+
+        give_rows(path, _rows(counted()))
+        return count
+    alone = path.lower().endswith(".npy")
+    numbers = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
+    count, _ = write_number_parts(path, numbers, None if alone else first.titles, numbered=True)
+    return count
+
+
+def _joined(parts: list[Any]) -> Any:
+    """What was found of all parts: of each row, or of each class and row."""
+    import numpy as np
+
+    if isinstance(parts[0], dict):
+        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
+    return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)

@@ -1,0 +1,103 @@
+"""One column of a table: numbers, classes or texts, with gaps."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError, shown, warn
+from rkhs.data.columns import many
+from rkhs.data.dataset import column_label, listed, locate
+from rkhs.data.readers import Options, check_layout, check_path, column_titles, open_columns
+from rkhs.data.tables import Columns
+from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
+
+
+def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
+    """One column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
+    file, _ = check_path(path)
+    settings = Options(**options)
+    check_layout(settings)
+    found = next(open_columns(file, Options(**vars(settings) | {"columns": [column]})))
+    position = locate(column, found.names, found.width, argument)
+    found.chosen([position], None, settings.index_column)
+    found.drop_units([position])
+    found.warn_of_bounds()
+    values = column_values(found, position)
+    texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+    if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
+        found.refuse_texts([position])  # numbers with units are no classes
+    return values if texts else values.astype(np.float64)
+
+
+def labels_of(path: str | os.PathLike[str], column: str | int, names: Sequence[str]) -> np.ndarray:
+    """A column of a table for items of these names, which stand in the column that holds most of them; else gaps."""
+    file, _ = check_path(path)
+    titles = column_titles(file)
+    position = locate(column, titles, len(titles), "labels")
+    others = [j for j in range(len(titles)) if j != position]
+    found = next(open_columns(file, Options(), *((j, "labels") for j in others)))
+    found.drop_units([position])
+    values = _by_name(found, position, names)
+    labels = np.array([values.get(name) for name in names], dtype=object)
+    return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
+
+
+def _by_name(found: Columns, position: int, names: Sequence[str]) -> dict[str, object]:
+    """Cells of a column by the names of their rows; items without a row are reported."""
+    wanted = set(names)
+    keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
+    best = max(keys, key=lambda texts: len(wanted.intersection(texts)))
+    values = dict(zip(best, column_values(found, position).tolist(), strict=False))
+    lacking = [name for name in dict.fromkeys(names) if name not in values]
+    if len(lacking) == len(wanted) or len(values) < len(best):
+        what = f"names such as {shown(names[0])}, each once, in a column"
+        got = f"{shown(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
+        raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
+    if lacking:
+        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
+    return values
+
+
+def column_values(found: Columns, position: int, kind: str | None = None, *, stray: str = "raise") -> np.ndarray:
+    """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused, or gaps."""
+    cells = found.cells[position]
+    if cells.dtype != object:
+        found.refuse_gaps([position], gaps=False)
+        known = cells.astype(object)
+        known[np.isnan(cells)] = None
+        return known
+    if kind == "text":
+        return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
+    if (days := found.days(position)) is not None:
+        return days
+    if stray == "gap" and found.mostly_numbers(position):
+        return found.without_strays(position)
+    odd = found.odd_cells(position)
+    texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
+    if kind == "number":
+        raise InputError(
+            f"{where} held numbers in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
+            f"them, or take cells such as {shown(texts[0])} as gaps with missing=[{texts[0]!r}]"
+        )
+    if found.mostly_numbers(position):
+        found.refuse_texts([position])
+    _refuse_hidden_numbers(where, texts)
+    return cells
+
+
+def _refuse_hidden_numbers(where: str, texts: list[str]) -> None:
+    """Refuse texts that are all numbers in another notation, which would become names."""
+    values = [text for text in texts if text.lower() not in WEAK]
+    grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
+    if grouped or several:
+        what = "a number with separators or a unit" if grouped else "several numbers"
+        advice = grouped_advice(values[0]) if grouped else "name the character between them with delimiter="
+        raise InputError(
+            f"{where} must hold numbers or texts; got {shown(values[0])}, {what}; {advice}, or begin them with a "
+            "letter if they are names"
+        )
