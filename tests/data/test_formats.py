@@ -297,7 +297,7 @@ def test_days_errors_and_empty_cells_of_a_workbook(tmp_path):
     rows = [["day", "time", "x"], *([datetime(2024, 1, i), datetime(2024, 1, i, 12, 30), i] for i in (1, 2, 3))]
     path = _workbook(tmp_path / "t.xlsx", Sheet=[*rows, [datetime(2024, 1, 4), None, "#DIV/0!"]])
     from rkhs.data import read_items
-    from rkhs.data.one_column import read_column
+    from rkhs.data.known_columns import read_column
 
     assert read_items(path, kind="texts", columns=["day"]).items.tolist() == [f"2024-01-0{i}" for i in (1, 2, 3, 4)]
     assert np.isnan(read_column(path, "x", argument="columns")).tolist() == [False, False, False, True]

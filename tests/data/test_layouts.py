@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import rkhs.data
 from rkhs._core.errors import InputError
 from rkhs.data import read_chunks, read_mixed, read_table
-from rkhs.data.one_column import read_column
+from rkhs.data.known_columns import read_column
 
 
 def file_of(folder: Path, text: str | bytes, name: str = "a.csv") -> Path:

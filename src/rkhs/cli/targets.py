@@ -50,7 +50,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
-    from rkhs.data.readers import read_numbers
+    from rkhs.data.known_columns import read_numbers
     from rkhs.data.text import MIXED
 
     if wanted and args.labels is not None:
@@ -132,7 +132,7 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input or of ``--labels``: numbers with NaN for gaps, or texts with None for them."""
-    from rkhs.data.one_column import read_column
+    from rkhs.data.known_columns import read_column
 
     if getattr(args, "labels", None) is not None:
         return _read_labels(args, name, flag)
@@ -154,7 +154,7 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     """A column of ``--labels`` for each row of the input, found by its name."""
     import numpy as np
 
-    from rkhs.data.one_column import labels_of
+    from rkhs.data.known_columns import labels_of
 
     data = read_input(changed(args, leave_out=None), args.input)
     names = data.row_names or data.smiles
@@ -224,7 +224,7 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     """One class or number a row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
     from rkhs.data import read_mixed
     from rkhs.data.arrays import load_npy
-    from rkhs.data.one_column import read_column
+    from rkhs.data.known_columns import read_column
 
     path = args.targets
     check_readable(path)

@@ -15,9 +15,10 @@ from rkhs._core.errors import InputError, shown
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed
 from rkhs.data.formats import is_text_table, open_lines
+from rkhs.data.known_columns import read_numbers
 from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
-from rkhs.data.readers import column_titles, read_numbers, read_table
+from rkhs.data.readers import column_titles, read_table
 from rkhs.data.text import MIXED, number_in
 
 _POINTS = 100  # of a grid that nobody gave

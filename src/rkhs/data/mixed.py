@@ -14,8 +14,8 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
+from rkhs.data.known_columns import column_values
 from rkhs.data.layout import LAYOUT
-from rkhs.data.one_column import column_values
 from rkhs.data.readers import checked_options, open_columns
 from rkhs.data.tables import Columns
 

@@ -273,20 +273,6 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
     return parts_of_text(file, options, raw, rows)
 
 
-def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
-    """A table of numbers, NaN where a cell is missing; whether a first column of texts is one of names at any rate."""
-    if not has_columns(as_path(path)):
-        return read_table(path, **options)
-    file, _, settings = checked_options(path, options)
-    found = next(open_columns(file, settings))
-    found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
-    found.warn_of_bounds()
-    texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
-    if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
-        settings.index_column = 0
-    return found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
-
-
 def texts_of(
     found: Columns, column: Any, index_column: str | int | None, argument: str, known: bool | None = None
 ) -> tuple[list[str], RowNames]:

@@ -1,4 +1,4 @@
-"""One column of a table: numbers, classes or texts, with gaps."""
+"""Columns that say what is known of rows: numbers, classes or texts, with gaps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, shown, warn
+from rkhs._core.files import as_path
 from rkhs.data.columns import many
-from rkhs.data.dataset import column_label, listed, locate
-from rkhs.data.readers import Options, check_layout, check_path, column_titles, open_columns
+from rkhs.data.dataset import Dataset, column_label, listed, locate
+from rkhs.data.formats import has_columns
+from rkhs.data.readers import (
+    Options,
+    check_layout,
+    check_path,
+    checked_options,
+    column_titles,
+    open_columns,
+    read_table,
+)
 from rkhs.data.tables import Columns
 from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
@@ -61,6 +71,20 @@ def _by_name(found: Columns, position: int, names: Sequence[str]) -> dict[str, o
     if lacking:
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
     return values
+
+
+def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:
+    """A table of numbers, NaN where a cell is missing; whether a first column of texts is one of names at any rate."""
+    if not has_columns(as_path(path)):
+        return read_table(path, **options)
+    file, _, settings = checked_options(path, options)
+    found = next(open_columns(file, settings))
+    found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
+    found.warn_of_bounds()
+    texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
+    if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
+        settings.index_column = 0
+    return found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
 
 
 def column_values(found: Columns, position: int, kind: str | None = None, *, stray: str = "raise") -> np.ndarray:
