@@ -128,24 +128,33 @@ def windows(data: Dataset, length: int, step: int) -> Dataset:
     import numpy as np
 
     from rkhs._core.checks import check_count
-    from rkhs.data.columns import as_numbers
 
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
+    names, X = _columns_cut(data)
+    if len(X) < length + step:
+        raise InputError(f"--window and --step must leave two windows; got {len(X)} rows; take smaller ones")
+    starts = np.arange(0, len(X) - length + 1, step)
+    cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
+    titles = tuple(f"{name}+{t}" for name in names for t in range(length))
+    rows = tuple(f"{i + 1}-{i + length}" for i in starts.tolist())
+    return replace(
+        data, X=cut, kind="vectors", skipped=(), dates=(), row_names=rows, column_names=titles, row_title=None
+    )
+
+
+def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
+    """Names and numbers of the columns that are cut into windows: all but dates."""
+    import numpy as np
+
+    from rkhs.data.columns import as_numbers
+
     names = data.column_names or tuple(map(str, range(data.X.shape[1])))
     kept = [j for j, name in enumerate(names) if name not in data.dates]
     X = as_numbers(data.X[:, kept]) if data.kind == "table" else data.X
     if data.kind not in ("table", "vectors") or not np.isfinite(X).all():
         raise InputError("--window cuts tables of numbers without gaps, and dates; got others; name --columns")
-    if len(X) < length + step:
-        raise InputError(f"--window and --step must leave two windows; got {len(X)} rows; take smaller ones")
-    starts = np.arange(0, len(X) - length + 1, step)
-    cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
-    titles = tuple(f"{names[j]}+{t}" for j in kept for t in range(length))
-    rows = tuple(f"{i + 1}-{i + length}" for i in starts.tolist())
-    return replace(
-        data, X=cut, kind="vectors", skipped=(), dates=(), row_names=rows, column_names=titles, row_title=None
-    )
+    return [names[j] for j in kept], X
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:

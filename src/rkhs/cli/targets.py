@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -31,9 +32,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     known = _read_columns(args, named_columns(args.predict) or None)
     Y = np.asarray(known.X, dtype=float)
     wanted = named_columns(args.predict) or list(range(Y.shape[1]))
-    lacking = [str(name) for name, gaps in zip(wanted, np.isnan(Y).all(axis=0), strict=True) if gaps]
-    if lacking:
-        raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
+    _refuse_gaps_alone(wanted, np.isnan(Y).all(axis=0))
     names = list(known.column_names or map("column{}".format, wanted))
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
     both = {*names, *wanted} & {*(data.column_names or ()), *named_columns(args.columns)}
@@ -49,6 +48,13 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     return as_predictors_read(args, data), Y, names, int(unknown.sum())
 
 
+def _refuse_gaps_alone(names: Sequence[str | int], empty: np.ndarray) -> None:
+    """Refuse columns without any number."""
+    lacking = [str(name) for name, gaps in zip(names, empty, strict=True) if gaps]
+    if lacking:
+        raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
+
+
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
     from rkhs.data.known_columns import read_numbers
     from rkhs.data.text import MIXED
@@ -56,14 +62,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     if wanted and args.labels is not None:
         return _numbers_of_labels(args, wanted)
     source = args.targets or args.input
-    if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
-        raise InputError(
-            f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
-            "--targets FILE"
-        )
-    kind = "Gram matrix" if args.gram else args.kind
-    if args.targets is None and kind in ("Gram matrix", "curves", "series"):
-        raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
+    _refuse_without_columns(args, source)
     options = {} if args.targets and wanted else reading_options(args) | {"index_column": args.index_column}
     try:
         return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
@@ -75,6 +74,18 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
             .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
+
+
+def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
+    """Refuse ``--predict`` where the file that it names columns of has none."""
+    if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
+        raise InputError(
+            f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
+            "--targets FILE"
+        )
+    kind = "Gram matrix" if args.gram else args.kind
+    if args.targets is None and kind in ("Gram matrix", "curves", "series"):
+        raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
 
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:

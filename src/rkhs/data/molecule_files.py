@@ -57,10 +57,15 @@ def read_sdf(path: Path) -> Columns:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
     smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
-    records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in found]
-    tags = {tag: [one.get(tag) for one in records] for tag in dict.fromkeys(chain.from_iterable(records))}
-    cells = {"smiles": np.array(smiles, object)} | {tag: typed(tags[tag]) for tag in tags if tag != "smiles"}
+    cells = {"smiles": np.array(smiles, object)} | _tags(found)
     return Columns(str(path), tuple(cells), list(cells.values()), stored=names if all(names) else None)
+
+
+def _tags(molecules: list[Any]) -> dict[str, np.ndarray]:
+    """Tags of molecules as columns, but for one called smiles; a damaged record has none."""
+    records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in molecules]
+    tags = dict.fromkeys(chain.from_iterable(records))
+    return {tag: typed([one.get(tag) for one in records]) for tag in tags if tag != "smiles"}
 
 
 def molecules(parts: Iterator[SmilesRows], source: str, recipe: dict[str, Any]) -> Iterator[Dataset]:

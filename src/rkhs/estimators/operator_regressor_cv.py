@@ -175,10 +175,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self._check_parameters()
         check_choice(self.criterion, "criterion", ("auto", "squared", "norm"))
         loss = as_loss(self.loss)
-        if self.criterion == "auto":
-            self.criterion_ = "squared" if isinstance(loss, Squared) else "norm"
-        else:
-            self.criterion_ = self.criterion
+        self.criterion_ = self._read_criterion(loss)
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         gammas, given = self._kernels()
         kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
@@ -194,18 +191,30 @@ class OperatorKernelRegressorCV(VectorRegressor):
         closed = self._leaves_out(kernels[0], loss, weights, gaps=gaps)
         together = self._read_groups(groups, training, kernels[0], closed=closed)
         mean = self._compare(grids, training, None if closed else y, together)
-        g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
         self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
         self.best_score_ = -float(mean[g, r, j])
-        self.at_edge_ = open_ends(mean[g, :, j], float(np.nanmax(mean)), ends=("first", "last"))
-        if not isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
-            self.at_edge_ |= open_ends(mean[:, r, j], float(np.nanmax(mean)), "gamma", ("first", "last"))
+        self.at_edge_ = self._edges(mean, g, r, j)
         warn_of_edges(self)
         self._take(self._chosen(self.losses_[j]), X, y, sample_weight)
         alone = closed and together is None and len(np.unique(training.groups)) == len(training)
-        compared = [grid.kernel if len(grids) > 1 else None for grid in grids]
-        self._compared = list(zip(compared, self.regs_, strict=True)) if alone else []
+        kernels_compared = [grid.kernel for grid in grids] if len(grids) > 1 else [None]
+        self._compared = list(zip(kernels_compared, self.regs_, strict=True)) if alone else []
         return self
+
+    def _read_criterion(self, loss: Loss) -> Literal["squared", "norm"]:
+        """The error by which settings are compared."""
+        if self.criterion != "auto":
+            return self.criterion
+        return "squared" if isinstance(loss, Squared) else "norm"
+
+    def _edges(self, mean: np.ndarray, g: int, r: int, j: int) -> Any:
+        """Ends of the grid on which the best setting lies and beyond which errors may be smaller."""
+        largest, ends = float(np.nanmax(mean)), ("first", "last")
+        found = open_ends(mean[g, :, j], largest, ends=ends)
+        if isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
+            return found
+        return found | open_ends(mean[:, r, j], largest, "gamma", ends)
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
         """Fit the chosen machine, and have what it then has."""

@@ -119,10 +119,20 @@ def _alike(a: Any, b: Any) -> bool:
     """Whether two objects are equal; arrays of numbers but for rounding."""
     a, b = (one.cpu().numpy() if isinstance(one, Tensor) else one for one in (a, b))
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        same = a.shape == b.shape and a.dtype == b.dtype
-        return same and (_close(a, b) if a.dtype.kind == "f" else bool((a == b).all()))
+        return _alike_arrays(a, b)
     if a is b or type(a) is not type(b):
         return a is b
+    return _alike_parts(a, b)
+
+
+def _alike_arrays(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether arrays are equal; numbers but for rounding."""
+    same = a.shape == b.shape and a.dtype == b.dtype
+    return same and (_close(a, b) if a.dtype.kind == "f" else bool((a == b).all()))
+
+
+def _alike_parts(a: Any, b: Any) -> bool:
+    """Whether two objects of one class have equal parts."""
     if isinstance(a, (tuple, list)):
         return len(a) == len(b) and all(map(_alike, a, b))
     if hasattr(a, "__dict__"):

@@ -283,19 +283,28 @@ def _check_numbers(estimator: BaseEstimator) -> None:
 def _read_regs(asked: str | float | Sequence[float] | None, widths: tuple[int, ...], facts: Facts) -> dict[str, Any]:
     """The regulariser of each layer, those that are compared, and whether hidden layers have shortcuts."""
     shortcut, p = facts.resolve("shortcut"), min(widths)
-    facts = facts.having(
-        hidden="one" if shortcut or len(widths) == 1 else "several",
-        components="two" if p <= 2 else "five" if p <= 5 else "more",
-        refined="yes" if facts["refine"] == "yes" and facts["targets"] == "none" else "no",
-    )
+    facts = _facts_of_regs(facts, p, one=shortcut or len(widths) == 1)
     chosen = isinstance(asked, str) or facts.resolve("compares")
     ends = facts.resolve("reg") if chosen or not shortcut else facts.resolve("reg")[:1] * 2
     between = ((math.inf if shortcut else 1e-3),) * (len(widths) - 1)
     every = tuple((first, *between, last) for first, last in ends)
     if not (isinstance(asked, str) or (asked is None and (chosen or shortcut))):
         return {"reg": _read_reg(asked, len(widths) + 1, every[0]), "shortcut": shortcut}
-    weaker = WEAKER if ends[-1] == (1e-4, 1e-5) and p > 2 else ()
-    return {"reg": every[0], "candidates": every[1:], "weaker": weaker, "shortcut": shortcut}
+    return {"reg": every[0], "candidates": every[1:], "weaker": _weaker(ends[-1], p), "shortcut": shortcut}
+
+
+def _facts_of_regs(facts: Facts, p: int, *, one: bool) -> Facts:
+    """The facts that regularisers of ``p`` components depend on; ``one``: one hidden layer, or as good as one."""
+    return facts.having(
+        hidden="one" if one else "several",
+        components="two" if p <= 2 else "five" if p <= 5 else "more",
+        refined="yes" if facts["refine"] == "yes" and facts["targets"] == "none" else "no",
+    )
+
+
+def _weaker(last: tuple[float, float], p: int) -> Any:
+    """Regularisers that are compared where the weakest candidate is the best."""
+    return WEAKER if last == (1e-4, 1e-5) and p > 2 else ()
 
 
 def _read_constraint(given: Any, width: int) -> CodeSet:

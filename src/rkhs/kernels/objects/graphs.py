@@ -100,13 +100,19 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
-def _edges(edges: Any, n: int, where: str) -> np.ndarray:
+def _pairs(edges: Any) -> np.ndarray:
+    """Edges as an array, without what lists of them hold behind the two nodes."""
     edges = as_numpy(edges)
-    whole = isinstance(edges, np.ndarray) or is_frame(edges)
-    edges = edges if whole else [tuple(edge) for edge in edges]
-    if not whole and any(len(edge) > 2 for edge in edges):
+    if isinstance(edges, np.ndarray) or is_frame(edges):
+        return np.asarray(edges)
+    listed = [tuple(edge) for edge in edges]
+    if any(len(edge) > 2 for edge in listed):
         _warn_of_attributes({"a third entry"})
-    array = np.asarray(edges if whole else [edge[:2] for edge in edges])
+    return np.asarray([edge[:2] for edge in listed])
+
+
+def _edges(edges: Any, n: int, where: str) -> np.ndarray:
+    array = _pairs(edges)
     if array.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
