@@ -45,8 +45,8 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:
             give_rows(None, _rows(answers))
         return
     count = _write_table(args.output, first, answers)
-    said = [f"{count} predictions of {few(first.names)}: {args.output}"]
-    tell(args, facts | {"rows": count, "output": args.output}, said)
+    lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
+    tell(args, facts | {"rows": count, "output": args.output}, lines)
 
 
 def _facts_of(answers: list[Answer]) -> dict[str, Any]:
