@@ -35,9 +35,8 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     _refuse_gaps_alone(wanted, np.isnan(Y).all(axis=0))
     names = list(known.column_names or map("column{}".format, wanted))
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
-    both = {*names, *wanted} & {*(data.column_names or ()), *named_columns(args.columns)}
-    if args.targets is None and args.columns is not None and both:
-        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
+    if args.targets is None and args.columns is not None:
+        _refuse_in_both(args, {*names, *wanted}, data)
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
@@ -46,6 +45,12 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     if unknown.any():
         data, Y = keep_rows(data, ~unknown, LEFT_OUT), Y[~unknown]
     return as_predictors_read(args, data), Y, names, int(unknown.sum())
+
+
+def _refuse_in_both(args: argparse.Namespace, names: set[str | int], data: Dataset) -> None:
+    """Refuse columns that are items and are predicted."""
+    if names & {*(data.column_names or ()), *named_columns(args.columns)}:
+        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
 
 
 def _refuse_gaps_alone(names: Sequence[str | int], empty: np.ndarray) -> None:

@@ -257,17 +257,18 @@ class Columns:
         if not said:
             return
         advice = f"correct them, name them with missing= to take them as gaps, {MIXED}" if nearly else MIXED
-        empty = [
-            f"{column_label(self.names, j)} ({int(np.isnan(self.cells[j]).sum())})"
-            for j in gaps
-            if np.isnan(self.cells[j]).any()
-        ]
+        empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise InputError(
             f"{self.source}: expected numbers in every column read; got text in {listed(said, 10)}{also}; {advice}, or "
             "leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
             "delimiter= if the cells were not split, decimal=',' for decimal commas"
         )
+
+    def _counted_gaps(self, positions: Sequence[int]) -> list[tuple[int, int]]:
+        """Columns of numbers with gaps, and how many each has."""
+        counts = [(j, int(np.isnan(self.cells[j]).sum())) for j in positions]
+        return [(j, count) for j, count in counts if count]
 
     def refuse_gaps(self, positions: list[int], *, gaps: bool = True) -> None:
         """Raise the error that shows the first cell that is missing, where gaps count, or infinite."""
