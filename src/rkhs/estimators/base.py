@@ -349,32 +349,43 @@ class KernelEstimator(EngineThreads, WholeFits):
         """New data as the matrix that the training data became."""
         return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
 
-    def _tiles(self, X: Any, *beside: Any, width: int = 0) -> Iterator[tuple[Any, ...]]:
-        """New rows as the kernel reads them, so many that ``width`` numbers a row fit into memory.
+    def _tiles(self, X: Any, *beside: Any, width: int = 0) -> tuple[int, Iterator[tuple[Any, ...]]]:
+        """The number of new rows, and tiles of them as the kernel reads them, with ``width`` numbers a row in memory.
 
         What stands ``beside`` the rows is cut with them; None stays None.
         """
         check_is_fitted(self)
         step = tile_rows(max(width, self.map_.width, getattr(self, "n_features_in_", 1)))
         n, read = self._opened(X, step)
-        for tile in tiles(n, step):
-            yield read(tile), *(part if part is None else cut_rows(part, tile) for part in beside)
+        return n, (
+            (read(tile), *(part if part is None else cut_rows(part, tile) for part in beside))
+            for tile in tiles(n, step)
+        )
 
     def _in_tiles(self, X: Any, function: Callable[..., Any], *beside: Any, width: int = 0) -> Any:
         """Results for rows of any origin, tile by tile: arrays, or tensors, which become arrays of the training dtype.
 
         Of a function that returns several, a tuple of such.
         """
-        found: list[tuple[np.ndarray, ...]] = []
+        n, opened = self._tiles(X, *beside, width=width)
+        found: list[np.ndarray] = []  # written in place: small arrays kept between large ones would split the heap
         done, several = 0, False
-        for parts in self._tiles(X, *beside, width=width):
+        for parts in opened:
             result = function(*parts)
             several = isinstance(result, tuple)
-            each = result if several else (result,)
-            found.append(tuple(self._to_output(one, done) if isinstance(one, Tensor) else one for one in each))
-            done += len(found[-1][0])
-        joined = tuple(np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True))
-        return joined if several else joined[0]
+            each = [
+                self._to_output(one, done) if isinstance(one, Tensor) else one
+                for one in (result if several else (result,))
+            ]
+            count = len(each[0])
+            if count == n:
+                found = each
+                break
+            found = found or [np.empty((n, *one.shape[1:]), one.dtype) for one in each]
+            for whole, part in zip(found, each, strict=True):
+                whole[done : done + count] = part
+            done += count
+        return tuple(found) if several else found[0]
 
     def _opened(self, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
         """The number of new rows, and what reads some of them; rows in memory are checked before anything is computed.

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.checks import check_choice
@@ -42,7 +42,7 @@ class Fitted(Generic[T]):
             return self
         value = vars(estimator).get("model_")
         if value is None:
-            raise NotFittedError(f"{type(estimator).__name__!r} object has no attribute {self.name!r} before fit")
+            check_is_fitted(estimator, "model_")
         for part in self.path:
             if value is None:
                 break

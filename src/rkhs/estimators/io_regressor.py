@@ -300,7 +300,7 @@ class InputOutputKernelRegressor(KernelMachine):
         if not per_sample:
             return -self._of_distances(X, candidates, diag, self._finite)
         kernels, found = self._candidate_kernels(X, candidates, diag, per_sample=True), []
-        for (items,) in self._tiles(X, width=self._width):
+        for (items,) in self._tiles(X, width=self._width)[1]:
             U = self._coordinates(items)
             found += [self.output_.squared_distances(u[None], *next(kernels), paired=False)[0] for u in U]
         return [-self._finite(one) for one in found]

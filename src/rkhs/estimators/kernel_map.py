@@ -233,6 +233,7 @@ class KernelMap(FittedKernel):
     @available_if(_decodes)
     def inverse_transform(self, codes: ArrayLike) -> Any:
         """Vectors of places in the map, shape (m, d), for codes of shape (m, n_components)."""
+        check_is_fitted(self)
         assert self.model_.back is not None
         return give_back(self._to_rows(self.model_.back.targets(self._read_codes(codes).double())), codes)
 

@@ -189,7 +189,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         def said(items: Any, diagonal: Tensor | None) -> Any:
             return function(self.model_.new(items, diagonal))
 
-        return self._in_tiles(X, said, self._new_diagonal(X, diag), width=4 * self.map_.width)
+        return self._in_tiles(X, said, self._new_diagonal(X, diag), width=8 * self.map_.width)
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(x, x)`` of items that are rows of kernel values; without it the mean of the training items."""
@@ -239,6 +239,8 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """-1 for novel items and 1 for others, shape (m,): by p-values where a new item takes part in the scales."""
+        check_is_fitted(self)
+        self._check_parameters()
         if JointItems.of(self, [self._kernel_for(X)]) is None:
             return np.where(self.decision_function(X) < 0.0, -1, 1)
         return np.where(self.p_values(X) <= self.alpha * (1.0 + 1e-9), -1, 1)
