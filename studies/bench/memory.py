@@ -1,9 +1,10 @@
 """Peak memory: of an exact kernel autoencoder in buffers of n x n numbers, and of methods that take many new rows.
 
 Run: ./dev bench memory [--n 10000] [--max-iter 3], or ./dev bench memory --rows 200000 400000 [--train 500] [--only
-novelty]. Each measurement runs in a process of its own. The first is the largest resident size during a fit above that
-before it, divided by 8 n^2 bytes; a few iterations suffice, for every evaluation takes the same memory. With ``--rows``
-it is the largest resident size of the whole process, with Python and the libraries, for rows of 20 columns in a file.
+predict "novelty p_values"]. Each measurement runs in a process of its own. The first is the largest resident size
+during a fit above that before it, divided by 8 n^2 bytes; a few iterations suffice, for every evaluation takes the same
+memory. With ``--rows`` it is the largest resident size of the whole process, with Python and the libraries, for rows of
+20 columns in a file.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def many_child(what: str, files: dict[str, str], train: int) -> None:
     print(peak_bytes(), time.perf_counter() - start)
 
 
-def files_of(folder: Path, n: int, train: int) -> dict[str, str]:
-    """Files of n rows, of the known rows, and of models of these."""
+def files_of(folder: Path, n: int, train: int, *, csv: bool) -> dict[str, str]:
+    """Files of n rows, of the known rows, and of models of these; ``csv`` says whether as text too."""
     import pandas as pd
 
     from rkhs import save
@@ -98,7 +99,8 @@ def files_of(folder: Path, n: int, train: int) -> dict[str, str]:
     for name, seed, size in (("known", 0, train), ("rows", 1, n)):
         X = np.random.default_rng(seed).normal(size=(size, COLUMNS))
         np.save(folder / f"{name}.npy", X)
-        pd.DataFrame(X, columns=titles).to_csv(folder / f"{name}.csv", index=False, float_format="%.6g")
+        if csv:
+            pd.DataFrame(X, columns=titles).to_csv(folder / f"{name}.csv", index=False, float_format="%.6g")
     for name, kind in (("model", "regressor"), ("pca", "pca")):
         save(model_of(kind, train), folder / f"{name}.rkhs")
     files = {"known": "known.npy", "rows": "rows.npy", "known_csv": "known.csv", "csv": "rows.csv", "out": "out"}
@@ -106,13 +108,13 @@ def files_of(folder: Path, n: int, train: int) -> dict[str, str]:
     return {key: str(folder / value) for key, value in files.items()}
 
 
-def many(sizes: list[int], train: int, only: str | None) -> None:
+def many(sizes: list[int], train: int, only: list[str] | None) -> None:
     """Print a table of peaks, a line a method."""
-    chosen = [name for name in (*METHODS, *COMMANDS) if only is None or only in name]
+    chosen = [name for name in (*METHODS, *COMMANDS) if only is None or name in only]
     found: dict[str, list[str]] = {name: [] for name in chosen}
     for n in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            files = files_of(Path(folder), n, train)
+            files = files_of(Path(folder), n, train, csv=any("csv" in name for name in chosen))
             for name in chosen:
                 pairs = [f"{key}={value}" for key, value in files.items()]
                 done = run_child("studies.bench.memory", "--what", name, "--train", str(train), "--files", *pairs)
@@ -131,7 +133,7 @@ def main() -> None:
     parser.add_argument("--max-iter", type=int, default=3)
     parser.add_argument("--rows", type=int, nargs="+", help="measure methods on so many new rows")
     parser.add_argument("--train", type=int, default=500)
-    parser.add_argument("--only", help="methods and commands with this in their names")
+    parser.add_argument("--only", nargs="+", choices=(*METHODS, *COMMANDS), help="methods and commands")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--what", help=argparse.SUPPRESS)
     parser.add_argument("--files", nargs="+", help=argparse.SUPPRESS)

@@ -128,7 +128,7 @@ def test_codes_without_room_of_their_own_come_near() -> None:
     torch.testing.assert_close(factor.solve(factor.codes(V)), V, rtol=1e-5, atol=1e-6)
 
 
-def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> None:
+def test_an_indefinite_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> None:
     whole = problem(KERNELS[0], 15)
     broken = replace(whole, last_layer=replace(whole.last_layer, ridge=-1e3))
     point = random(factor_of(whole).dim, P, seed=5)

@@ -253,4 +253,5 @@ class KernelMap(FittedKernel):
         Ranking
             ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
         """
+        check_is_fitted(self)
         return rank_by_codes(self, codes, candidates, n_best, self.model_.encode)

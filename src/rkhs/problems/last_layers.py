@@ -105,6 +105,7 @@ class HeldLayer:
 # Penalty of the coefficients of the decoder, for targets of variance one: beside a linear part, and of kernel parts
 # alone, where it is what rounding needs.
 _RIDGE, _LEAST_RIDGE = 1e-7, 1e-12
+_INDEFINITE = 1e-9  # what rounding can take from a diagonal that the factor of a semi-definite matrix leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,9 +295,10 @@ def _residual(items: Any, block: Block, seen: _Pass) -> Tensor:
 
 def _solve_dependent(N: Tensor, c: Tensor) -> Tensor:
     """A solution of normal equations in which equal anchors depend on each other: one of them has coefficients."""
-    pivots, B = factorize(N).pivots, torch.zeros_like(c)
+    factor, B = factorize(N), torch.zeros_like(c)
+    pivots, left = factor.pivots, N.diagonal() - factor.matrix.square().sum(1)
     L, info = torch.linalg.cholesky_ex(N[pivots][:, pivots])
-    if int(info) != 0 or not len(pivots):
+    if int(info) != 0 or not len(pivots) or not bool(left.min() >= -_INDEFINITE * N.diagonal().max()):
         raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
     B[pivots] = torch.cholesky_solve(c[pivots], L)
     return B
