@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +61,26 @@ def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> Non
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_array_equal(one, other)
     assert sizes == {256}
+
+
+_PEAKS = """
+import numpy as np
+from rkhs import KernelNovelty
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+X = np.random.default_rng(0).normal(size=(100_000, 20))
+model = KernelNovelty().fit(X[:500])
+model.p_values(X[:10_000])
+before = peak()
+model.p_values(X)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read where Linux writes them")
+def test_memory_does_not_grow_with_the_tiles() -> None:
+    done = subprocess.run([sys.executable, "-c", _PEAKS], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 200_000  # kB; small results kept between the blocks of tiles took 600,000
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "npy"])

@@ -296,7 +296,9 @@ answered("autoencoder: huge reg", lambda: rebuilt(ae(reg=1e50)))
 refused("autoencoder: overflowing reg", lambda: ae(reg=1e100).fit(X), r"reg must be at most 1e\+60, .*; got 1e\+100")
 answered("autoencoder: tiny reg", lambda: rebuilt(ae(reg=1e-24)))
 refused("autoencoder: no reg at all", lambda: ae(reg=1e-300).fit(X), r"reg of the last layer must be at least 1e-24")
-answered("autoencoder: more components than rows", lambda: rebuilt(ae(n_components=40)))
+refused(
+    "autoencoder: more components than rows", lambda: ae(n_components=40).fit(X), r"n_components must be at most 13"
+)
 answered("autoencoder: components as numpy integer", lambda: rebuilt(ae(n_components=np.int64(2))))
 answered(
     "autoencoder: singular operator", lambda: rebuilt(ae(operators=(np.diag([1.0, 0.0]), np.diag([1.0, 0.0, 2.0]))))

@@ -11,7 +11,7 @@ import torch
 
 from rkhs._core.errors import InputError
 from rkhs.kernels import Laplacian, Linear, Matern
-from tests.reliability.hostile_calls import MODELS, NEW, D, HostileCalls, N, X, ae, changed, rebuilt
+from tests.reliability.hostile_calls import MODELS, NEW, D, HostileCalls, N, X, ae, changed, pca, rebuilt
 
 calls = HostileCalls()
 refused, answered = calls.refused, calls.answered
@@ -92,6 +92,8 @@ for model_name, make in MODELS.items():
     )
     both("squares that underflow", lambda: X * 1e-170, r"X must vary by more than 1e-151, or not at all")
 refused("autoencoder: one row", lambda: ae().fit(X[:1]), r"X must have at least 2 rows; got n_samples=1", ValueError)
+refused("autoencoder: two rows", lambda: ae().fit(X[:2]), r"n_components must be at most 1 for n_samples=2")
+answered("pca: two rows", lambda: rebuilt(pca(), X[:2]))
 
 for model_name, make in MODELS.items():
 
@@ -107,7 +109,7 @@ for model_name, make in MODELS.items():
     both("constant data", lambda: np.ones((N, D)), r"X must hold at least two different items")
     both("zeros", lambda: np.zeros((N, D)), r"X must hold at least two different items")
     fine("one constant column", lambda: np.c_[X[:, :2], np.full(N, 7.0)])
-    fine("two rows", lambda: X[:2])
+    fine("three rows", lambda: X[:3])
     fine("every row twice", lambda: np.r_[X, X])
     fine("one row many times", lambda: np.r_[np.repeat(X[:1], 20, 0), X[:3]])
     fine("nearly equal rows", lambda: np.r_[X, X + 1e-13])
