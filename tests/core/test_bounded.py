@@ -77,6 +77,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read where Linux writes them")
 def test_memory_does_not_grow_with_the_tiles() -> None:
     done = subprocess.run([sys.executable, "-c", _PEAKS], capture_output=True, text=True, check=True)
