@@ -10,13 +10,12 @@ For each set and method, means over the splits, of new rows: share of their ten 
 distances to training rows; recall of the rows of the fit; share of the variance of new rows that the way back loses;
 seconds of the processor. Then all sets together. ``--speed`` times fit and 500 new rows of a drawn set in its place.
 
-Run: ./dev bench maps [--rows 1500] [--splits 3] [--only wine,digits] [--speed 1000,3000,10000]
+Run: RKHS_DATA=... ./dev bench maps [--rows 1500] [--splits 3] [--only wine,digits] [--speed 1000,3000,10000]
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -31,6 +30,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs import KernelAutoencoder, KernelMap
+from studies.harness.scripts import data_folder, run_script
 
 NEAR = 10
 COLUMNS = ("recall", "trust", "contin", "acc 5", "corr", "recall fit", "lost", "seconds")
@@ -258,11 +258,11 @@ def main() -> None:
         run(rng.normal(size=(60, 3)), rng.normal(size=(5, 3)), "images")
     if args.speed:
         return speed([int(size) for size in args.speed.split(",")])
-    everything = sets(Path(os.environ["RKHS_DATA"]))
+    everything = sets(data_folder())
     return compare(
         {name: everything[name] for name in args.only.split(",") if name} or everything, args.splits, args.rows
     )
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)
