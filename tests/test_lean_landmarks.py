@@ -74,7 +74,7 @@ def _map(found: Container) -> Any:
 
 def answers(model: KernelAutoencoder, items: Any) -> list[np.ndarray]:
     inner = model.model_
-    directions = np.zeros(0) if inner.pricing.directions is None else inner.pricing.directions
+    directions = np.zeros(0) if inner.penalty.directions is None else inner.penalty.directions
     found = [model.transform(items[:7]), model.inverse_transform(model.codes_[:4]), model.decoder_coef_, directions]
     diag = {"diag": items.diagonal()[:7]} if model.kernel == "precomputed" else {}
     return [*found, inner.map.lower, model.reconstruction_error(items[:7], **diag)]
@@ -97,10 +97,10 @@ def test_what_is_computed_again_is_the_same_to_the_last_bit(name: str, tmp_path:
 
 def test_directions_of_the_targets_are_computed_with_the_layer(tmp_path: Path) -> None:
     model = CASES["vectors"][0].fit(ROWS)
-    assert model.model_.pricing.directions is not None
+    assert model.model_.penalty.directions is not None
     again, found = saved(model, tmp_path / "m")
-    assert "directions" not in found.content["state"]["model_"]["fields"]["pricing"]["fields"]
-    np.testing.assert_array_equal(again.model_.pricing.directions, model.model_.pricing.directions)
+    assert "directions" not in found.content["state"]["model_"]["fields"]["penalty"]["fields"]
+    np.testing.assert_array_equal(again.model_.penalty.directions, model.model_.penalty.directions)
 
 
 @pytest.mark.parametrize("part", ["landmarks", "items", "directions"])

@@ -85,12 +85,12 @@ def to_onnx(
     module = FittedModule(write, model, columns, trainable=False).to(kind)
     optional("onnx")
     # The newer exporter of torch needs one more package.
-    made: Any = io.BytesIO()
+    buffer: Any = io.BytesIO()
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         torch.onnx.export(
             module,
             (torch.zeros(2, *columns, dtype=kind),),
-            made,
+            buffer,
             dynamo=False,
             opset_version=_OPSET,
             input_names=[first],
@@ -98,7 +98,7 @@ def to_onnx(
             dynamic_axes={name: {0: "rows"} for name in shapes},
         )
     with atomic_file(path) as handle:
-        handle.write(made.getbuffer())
+        handle.write(buffer.getbuffer())
     return shapes
 
 
@@ -220,30 +220,30 @@ def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tenso
         read = K if part.center is None else rows - graph.constant(part.center)  # features are read from their values
         offset = graph.constant(part.offset @ part.coefficients)
         codes = codes + (graph.times(read, part.directions @ part.coefficients) - offset)
-    codes = codes if fitted.pricing.onto is None else fitted.pricing.onto.project(codes)
+    codes = codes if fitted.penalty.row_constraint is None else fitted.penalty.row_constraint.project(codes)
     if model._refinement:
         codes = graph.refined(fitted, rows, K, codes)
     for layer in fitted.layers[: fitted.narrowest]:
         codes = _layer(graph, layer, codes)
-    shown = codes if fitted.code_map is None else graph.times(codes, fitted.code_map)
-    return shown if fitted.resting is None else shown * graph.constant(np.isnan(fitted.resting))
+    user_codes = codes if fitted.code_map is None else graph.times(codes, fitted.code_map)
+    return user_codes if fitted.inactive is None else user_codes * graph.constant(np.isnan(fitted.inactive))
 
 
 def _layer(graph: FittedModule, layer: Layer, codes: Tensor) -> Tensor:
-    said = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
+    sentences = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
     if layer.linear is not None:
-        said = said + (graph.times(codes, layer.linear[:-1]) + graph.constant(layer.linear[-1]))
-    return _with_leaves(graph, layer, codes, said) if isinstance(layer, LocalLayer) else said
+        sentences = sentences + (graph.times(codes, layer.linear[:-1]) + graph.constant(layer.linear[-1]))
+    return _with_leaves(graph, layer, codes, sentences) if isinstance(layer, LocalLayer) else sentences
 
 
-def _with_leaves(graph: FittedModule, layer: LocalLayer, codes: Tensor, said: Tensor) -> Tensor:
+def _with_leaves(graph: FittedModule, layer: LocalLayer, codes: Tensor, sentences: Tensor) -> Tensor:
     """The sum over all leaves: a graph has no branch, and where a leaf has no share it adds zero."""
     shares = layer.shares(codes, graph.constant)
     parts = [shares[:, i : i + 1] * _layer(graph, leaf, codes) for i, leaf in enumerate(layer.leaves)]
     near = torch.stack(parts).sum(0)
     if layer.directions is None:
         return near
-    return said + graph.times(near - graph.times(said, layer.directions), layer.directions.T)
+    return sentences + graph.times(near - graph.times(sentences, layer.directions), layer.directions.T)
 
 
 def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:
@@ -264,7 +264,7 @@ def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:
 
 def _read(graph: FittedModule, fitted: Any, U: Tensor) -> Tensor:
     """Codes that a user gives as the layers have them."""
-    if fitted.resting is not None:
-        live = np.isnan(fitted.resting)
-        U = U * graph.constant(live) + graph.constant(np.where(live, 0.0, fitted.resting))
+    if fitted.inactive is not None:
+        live = np.isnan(fitted.inactive)
+        U = U * graph.constant(live) + graph.constant(np.where(live, 0.0, fitted.inactive))
     return U if fitted.code_map is None else graph.times(U, np.linalg.inv(fitted.code_map))

@@ -40,13 +40,13 @@ _SOLVERS: dict[str, Solver] = {
 }
 _MARKS: dict[str, tuple[Callable[..., Any], dict[str, str]]] = {}
 
-Made = TypeVar("Made", bound=Callable[..., Any])
+Preset = TypeVar("Preset", bound=Callable[..., Any])
 
 
-def _marks(printed: Sequence[str], code: Sequence[str] = ()) -> Callable[[Made], Made]:
+def _marks(printed: Sequence[str], code: Sequence[str] = ()) -> Callable[[Preset], Preset]:
     """Declare a preset with its parameters that are printed, and those of the authors' code."""
 
-    def declare(make: Made) -> Made:
+    def declare(make: Preset) -> Preset:
         _MARKS[make.__name__] = make, {**dict.fromkeys(printed, _PRINTED), **dict.fromkeys(code, _CODE)}
         return make
 
@@ -77,8 +77,8 @@ def describe(name: str) -> str:
     make, marks = _MARKS[check_choice(name, "name", tuple(_MARKS))]
     values = make().get_params()
     inner = {key.rpartition("__")[0] for key in values}  # what has parameters of its own, on lines of their own
-    shown = {key: type(value).__name__ if key in inner else repr(value) for key, value in sorted(values.items())}
-    return "\n".join(f"{key} = {text}: {marks.get(key, _OPEN)}" for key, text in shown.items())
+    texts = {key: type(value).__name__ if key in inner else repr(value) for key, value in sorted(values.items())}
+    return "\n".join(f"{key} = {text}: {marks.get(key, _OPEN)}" for key, text in texts.items())
 
 
 @_marks(["kernel", "decoder_kernel", "loss", "operators", *_PLAIN])

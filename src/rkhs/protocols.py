@@ -181,7 +181,7 @@ class Monitor:
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)  # the history so far
     started: float = field(default_factory=time.perf_counter)
-    goal: float = 0.0  # the measure at which the solver ends, and its last iteration, for the time left
+    tolerance: float = 0.0  # the measure at which the solver ends, and its last iteration, for the time left
     max_iter: int = 0
 
     def row(self, iteration: int, value: float, measure: float, **extra: Any) -> bool:
@@ -199,7 +199,9 @@ class Monitor:
         measures = [row["measure"] for row in self.rows]
         most, least = max(measures), min(measures[-_RECENT:])
         steps = iteration / self.max_iter if self.max_iter else 0.0
-        return max(steps, math.log(most / least) / math.log(most / self.goal) if 0.0 < self.goal < least else steps)
+        return max(
+            steps, math.log(most / least) / math.log(most / self.tolerance) if 0.0 < self.tolerance < least else steps
+        )
 
     def finish(self) -> tuple[dict[str, Any], ...]:
         """End the progress line and return the history."""

@@ -88,8 +88,8 @@ class FittedModule(torch.nn.Module):
         """The next constant of the formula, which has the value of an array at first; whether it may be trained."""
         name, self._count = f"c{self._count}", self._count + 1
         if not hasattr(self, name):
-            made = torch.as_tensor(np.array(value, dtype=np.float64))
-            setattr(self, name, torch.nn.Parameter(made) if free and self.trainable else torch.nn.Buffer(made))
+            tensor = torch.as_tensor(np.array(value, dtype=np.float64))
+            setattr(self, name, torch.nn.Parameter(tensor) if free and self.trainable else torch.nn.Buffer(tensor))
         found: Tensor = getattr(self, name)
         return found
 

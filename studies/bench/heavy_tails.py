@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, growing_kernels
+from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, unbounded_kernels
 from studies.bench.usefulness.methods import network, pca, sklearn_kernel_pca
 from studies.bench.usefulness.sets import all_sets
 from studies.harness.development import components, development_sets, splits
@@ -155,7 +155,7 @@ OTHERS = {"kernel-pca": sklearn_kernel_pca, "pca": pca, "network": network}
 def methods(train: np.ndarray, p: int, others: list[str]) -> Iterator[tuple[str, Callable[[], Callable]]]:
     """Name, and what fits and returns a function of squared errors of rows."""
     radial = {"kernel": default_kernel("free"), "decoder_kernel": default_decoder_kernel("free", 2)}
-    kernel, decoder = growing_kernels()
+    kernel, decoder = unbounded_kernels()
     growing = {"kernel": kernel, "decoder_kernel": decoder}
     for name, given in (("radial", radial), ("growing", growing)):
         yield (

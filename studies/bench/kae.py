@@ -24,7 +24,7 @@ from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import items_autoencoder
-from rkhs.problems.initial_codes import best_start, goals_of_layers, kernel_pca_scores
+from rkhs.problems.initial_codes import best_start, kernel_pca_scores, targets_of_layers
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Alternating
 from studies.harness.timing import describe, interleaved, ratio, seconds, verdict
@@ -171,7 +171,7 @@ def reduced_evaluation(rounds: int) -> None:
     factor = factorize(K1)
     problem = items_autoencoder(factor, X, (Gaussian(DECODER),), (P,), (REG, REG))
     point = best_start(
-        problem.value, partial(problem.encoder.start, goals_of_layers(kernel_pca_scores(K1, P)[0], (P,)))
+        problem.value, partial(problem.encoder.start, targets_of_layers(kernel_pca_scores(K1, P)[0], (P,)))
     )
     bare = bare_reduced(factor.matrix, X, point)
     print(verdict("goal 4", compare("reduced, n=2000", lambda: problem.value_and_grad(point), bare, rounds), 1.3, 1.0))
@@ -185,7 +185,7 @@ def alternating_scheme() -> None:
     settings = ((Gaussian(DECODER),), (P,), (REG, REG))
     reduced = items_autoencoder(factor, factor.matrix, *settings)
     joint = items_autoencoder(K, factor.matrix, *settings)
-    goals = goals_of_layers(kernel_pca_scores(K, P)[0], (P,))
+    goals = targets_of_layers(kernel_pca_scores(K, P)[0], (P,))
     start = best_start(reduced.value, partial(reduced.encoder.start, goals))
     first = factor.coefficients(start)
     reduced.value_and_grad(start)

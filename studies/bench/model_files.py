@@ -53,7 +53,7 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Pa
         model.decoder_coef_,
         inner.rebuilt.output.triangle,
         getattr(inner.map, "lower", 0),
-        inner.pricing.directions,
+        inner.penalty.directions,
     ]
     size, extra = path.stat().st_size / 1e6, 8e-6 * sum(np.size(one) for one in again if one is not None)
     times = "".join(f"{t:9.2f}" for t in (fit, save, float(np.median(first)), float(np.median(after)), asked))

@@ -53,7 +53,7 @@ def main() -> None:
                 order = np.random.default_rng(seed).permutation(len(X))
                 train, test = order[: min(len(X) * 6 // 10, 250)], order[-min(len(X) * 4 // 10, 250) :]
                 model = KernelAutoencoder(min(X.shape[1], 10), kernel=kernel, reg=reg).fit(X[train])
-                if model.model_.resting is None:
+                if model.model_.inactive is None:
                     continue
                 resting += 1
                 plain = KernelAutoencoder(**model.get_params(deep=False)).fit(X[train])

@@ -1,6 +1,6 @@
 """Which rows ``fit_robust`` says stand apart: how many of clean sets, and how many of spoilt rows, by the limit.
 
-Run: RKHS_DATA=... ./dev bench stands_apart. The fourteen development sets and two made families of noisy curves; at
+Run: RKHS_DATA=... ./dev bench outlier_sign. The fourteen development sets and two made families of noisy curves; at
 most 240 rows fitted, four components, two splits. Clean: the share of the rows of the fit and of new rows with a score
 of at most 1 that stand apart, above and below. Spoilt: one row in seventeen in turn gets drop-outs (a twelfth of its
 cells, four standard deviations below the mean), gets spikes (one cell in 25, of four to ten), or keeps a tenth to a

@@ -95,7 +95,7 @@ def test_columns_that_say_nothing_of_an_item_are_named(folder: Path, capsys: pyt
     rows = np.column_stack([np.arange(7001, 7025), X, X[:, 0]])
     write_codes("ids.csv", rows, column_names=titles)
     assert main(["fit", "ids.csv", "-o", "m.rkhs", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)["columns"]["said"]
+    said = json.loads(capsys.readouterr().out)["columns"]["notes"]
     assert any("customer_id looks like identifiers" in sentence for sentence in said)
     assert any("again is a copy of age" in sentence for sentence in said)
     assert main(["report", "ids.csv", "--json"]) == 0

@@ -52,7 +52,7 @@ def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.Capt
     assert main(["fit", "customers.csv", "--mixed", "--drop-columns", "signup,customer_id,churn", "--json", *FAST]) == 0
     found = json.loads(capsys.readouterr().out)["columns"]
     assert found["filled"]
-    (said,) = found["said"]
+    (said,) = found["notes"]
     assert "1 empty cell is filled from the nearest rows, texts become columns of zeros and ones (zone)" in said
     assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
 

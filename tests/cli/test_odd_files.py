@@ -47,7 +47,7 @@ def write(path: str, titles: Sequence[str], *columns: Sequence[object] | np.ndar
 def fit(capsys: pytest.CaptureFixture[str], path: str, *words: str) -> str:
     """What a fit that succeeds says of the columns."""
     assert main(["fit", path, "-o", "m.rkhs", "--seed", "0", "--json", *words]) == 0
-    return "\n".join(json.loads(capsys.readouterr().out)["columns"]["said"])
+    return "\n".join(json.loads(capsys.readouterr().out)["columns"]["notes"])
 
 
 def refused(capsys: pytest.CaptureFixture[str], path: str, *words: str) -> str:

@@ -108,11 +108,11 @@ def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys:
     said = capsys.readouterr().out
     found = fit_robust(KernelAutoencoder(2, reg=1e-3), rows)
     assert found.inliers.all()
-    assert (found.stands_apart[[20, 70]] == 1).all()
-    assert (found.stands_apart[[5, 90]] == -1).all()
+    assert (found.outlier_sign[[20, 70]] == 1).all()
+    assert (found.outlier_sign[[5, 90]] == -1).all()
     score = found.outlier_score
-    above = [i for i in np.argsort(-score) if found.stands_apart[i] == 1]
-    below = [i for i in np.argsort(score) if found.stands_apart[i] == -1]
+    above = [i for i in np.argsort(-score) if found.outlier_sign[i] == 1]
+    below = [i for i in np.argsort(score) if found.outlier_sign[i] == -1]
     line = next(line for line in said.splitlines() if "stand apart and are in the fit" in line)
     assert line.startswith(f"robust: {len(above) + len(below)} rows stand apart and are in the fit; look at them: ")
     assert f"{len(above)} above the others (score above {found.limits[1]:.2g}): " in line
@@ -144,7 +144,7 @@ def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pyte
     assert main(["fit", "rows.npy", *flags]) == 0
     said = capsys.readouterr().out
     found = fit_robust(model, rows, leave_out="apart")
-    np.testing.assert_array_equal(found.inliers, plain.stands_apart == 0)
+    np.testing.assert_array_equal(found.inliers, plain.outlier_sign == 0)
     assert not found.inliers[[20, 70]].any()
     out = np.flatnonzero(~found.inliers)
     rest = [i for i in out[np.argsort(-found.outlier_score[out])] if found.outlier_score[i] <= 1.0]

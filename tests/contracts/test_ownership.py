@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import rkhs
 from rkhs._core.arrays import to_tensor
-from rkhs._core.ownership import own
+from rkhs._core.ownership import private_copy
 from rkhs._core.sparse import from_items
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
 from rkhs.features import Nystroem, RandomFeatures
@@ -78,7 +78,7 @@ def fit(estimator: BaseEstimator, *data: Any, **more: Any) -> Any:
 def _own_targets(model: Any) -> bool:
     """Whether a model was fitted to rebuild its items."""
     rebuilt = getattr(getattr(model, "model_", None), "rebuilt", None)
-    return rebuilt is None or rebuilt.own
+    return rebuilt is None or rebuilt.self_targets
 
 
 def answers(model: Any, new: Any, folder: Path | None = None, **more: Any) -> dict[str, Any]:
@@ -204,7 +204,7 @@ OBJECTS: dict[str, tuple[BaseEstimator, Any, dict[str, Any]]] = {
 def test_lists_of_arrays_and_data_beside_the_inputs_are_copied(name: str, tmp_path: Path) -> None:
     estimator, X, more = OBJECTS[name]
     lent = Lent("rows in order", tmp_path)
-    new = [K[:4] for K in X] if name == "Gram matrices" else own(X[:4])
+    new = [K[:4] for K in X] if name == "Gram matrices" else private_copy(X[:4])
     model = fit(estimator, lent(X), **lent(more))
     lent.check_untouched()
     assert not shared(state(model), lent.buffers)
@@ -275,13 +275,13 @@ def _strict(function: Any) -> Any:
 
 @pytest.mark.parametrize("kernel", ALL)
 def test_a_model_owns_its_kernel(kernel: Kernel) -> None:
-    kernel = own(kernel)
+    kernel = private_copy(kernel)
     X = items(kernel, 12)
     if isinstance(kernel, SparseRows):
         X = from_items(X, kernel.width)  # estimators read the matrix
     given = X.numpy() if isinstance(X, torch.Tensor) else X
     new = list(given[:3]) if isinstance(given, list) else given[:3]
-    twin = own(kernel)
+    twin = private_copy(kernel)
     for make in (rkhs.GramTransformer, lambda kernel: Nystroem(6, kernel=kernel)):
         estimator = make(kernel)
         with warnings.catch_warnings():
@@ -293,7 +293,7 @@ def test_a_model_owns_its_kernel(kernel: Kernel) -> None:
             first = model.transform(new)
             scramble(kernel)
             np.testing.assert_array_equal(model.transform(new), first)
-        kernel = own(twin)
+        kernel = private_copy(twin)
 
 
 OFFSET, TIMES = np.array([0.5, 1.0, 2.0]), np.array([0.0, 0.2, 0.5])
@@ -323,11 +323,11 @@ def test_a_model_owns_its_parameters(name: str) -> None:
     given: list[Any] = []
 
     def keep(value: Any) -> Any:
-        given.append(own(value))
+        given.append(private_copy(value))
         return given[-1]
 
     estimator = PARAMETERS[name](keep)
-    before = own(given)
+    before = private_copy(given)
     y = FLOATS**2 if hasattr(estimator, "predict") else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -358,7 +358,7 @@ def test_own_copies_arrays_at_any_depth_and_nothing_else() -> None:
     token = object()
     array = np.arange(3.0)
     value = {"a": [array, (array, token)], "b": np.array([array, None], dtype=object)}
-    copied = own(value)
+    copied = private_copy(value)
     assert not shared(copied, [array])
     assert copied["a"][1][1] is token
     array += 1.0

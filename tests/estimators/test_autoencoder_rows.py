@@ -107,7 +107,7 @@ def test_stages_grow_and_rows_beyond_the_last_are_coded_too(monkeypatch: pytest.
     assert staged_rows.stage_sizes(300) == [60, 130]
     part = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
     assert part.codes_.shape == (300, 2)
-    assert part.model_.pricing.total == 130.0
+    assert part.model_.penalty.total == 130.0
     assert share(part, NEW) < 1.5 * share(whole, NEW)
 
 
@@ -143,7 +143,7 @@ def test_weights_are_relative_and_their_sum_is_the_number_of_rows() -> None:
     np.testing.assert_allclose(kept.codes_, KernelAutoencoder(2, **options).fit(X[:200]).codes_)
     heavy = np.where(np.arange(300) < 20, 20.0, 1.0)
     model = KernelAutoencoder(2, **options).fit(X, sample_weight=heavy)
-    assert model.model_.pricing.total == pytest.approx(heavy.sum())
+    assert model.model_.penalty.total == pytest.approx(heavy.sum())
     rebuilt = ((model.inverse_transform(model.codes_) - X) ** 2).sum(1)
     before = ((plain.inverse_transform(plain.codes_) - X) ** 2).sum(1)
     assert rebuilt[:20].mean() < before[:20].mean()
@@ -170,7 +170,7 @@ def test_rows_of_few_columns_and_wide_rows() -> None:
     assert one.codes_.shape == (300, 2)
     wide = np.tile(X, (1, 60))[:40] + 0.1 * np.random.default_rng(0).normal(size=(40, 480))
     model = KernelAutoencoder(2, storage=Nystroem(20), reg=REG).fit(wide)
-    assert model.model_.pricing.directions is not None
+    assert model.model_.penalty.directions is not None
     assert model.inverse_transform(model.codes_).shape == (40, 480)
     assert share_of(model, wide) < 0.5
 
@@ -228,7 +228,7 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     assert model.codes_.shape == (300, 2)
     assert len(set(model.support_)) == len(model.support_) > 100
     assert model.support_.max() > 200
-    assert model.model_.pricing.total == 130.0
+    assert model.model_.penalty.total == 130.0
     near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
     assert np.median(near) < 0.02
     assert share(model, NEW) < 2.0 * share(whole, NEW)
@@ -237,7 +237,7 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     w = np.where(np.arange(300) < 200, 1.0, 0.0)
     weighted = KernelAutoencoder(2, **options).fit(as_rows(tmp_path / "x.npy"), sample_weight=w)
     assert weighted.support_.max() < 200
-    assert weighted.model_.pricing.total == pytest.approx(130.0)
+    assert weighted.model_.penalty.total == pytest.approx(130.0)
     assert weighted.codes_.shape == (300, 2)
 
 
@@ -433,7 +433,17 @@ def test_copies_of_a_row_stay_together() -> None:
     features = WholeMap(kernel, X[:20], 20)
     axes = PrincipalCoordinates.of_vectors(doubled, 2)
     rows = ordered_rows(
-        doubled, doubled, kernel._diag(doubled), features, axes, 2, None, 600.0, own=False, fitted=100, copies=2
+        doubled,
+        doubled,
+        kernel._diag(doubled),
+        features,
+        axes,
+        2,
+        None,
+        600.0,
+        per_row_codes=False,
+        fitted=100,
+        copies=2,
     )
     order = rows.order.numpy().reshape(-1, 2)
     assert (order[:, 1] - order[:, 0] == 300).all()

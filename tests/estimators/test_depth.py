@@ -88,7 +88,7 @@ def test_refined_codes_of_several_layers_lower_the_objective_of_their_rows(param
 def _rises(model: Any, new: torch.Tensor, raw: torch.Tensor, start: torch.Tensor, found: torch.Tensor) -> bool:
     """Whether small moves of codes raise error and price together, in the mean of the rows."""
     fitted = model.model_
-    goal, directions = fitted.rebuilt.output.encode(fitted.own_rows(new, raw)), fitted.pricing.directions
+    goal, directions = fitted.rebuilt.output.encode(fitted.target_rows(new, raw)), fitted.penalty.directions
     leading = torch.eye(goal.shape[1]).to(goal) if directions is None else torch.as_tensor(directions)
     moved = (found - start).norm(dim=1) > 1e-8
     step = 1e-3 * torch.randn(found.shape, dtype=found.dtype, generator=torch.Generator().manual_seed(0))

@@ -13,8 +13,8 @@ import torch
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
-from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, growing_kernels
-from rkhs.estimators.choice_report import heavy_tailed, told_apart
+from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, unbounded_kernels
+from rkhs.estimators.choice_report import compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import ArcCosine, Gaussian
@@ -52,8 +52,8 @@ def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypa
     def refuse(*_: Any) -> None:
         raise AssertionError("nothing is compared")
 
-    monkeypatch.setattr(autoencoder_choice, "told_apart", refuse)
-    monkeypatch.setattr(autoencoder_rows, "told_apart", refuse)
+    monkeypatch.setattr(autoencoder_choice, "compare_kinds", refuse)
+    monkeypatch.setattr(autoencoder_rows, "compare_kinds", refuse)
     assert not heavy_tailed(torch.as_tensor(ORDINARY))
     model = KernelAutoencoder(2, storage=storage).fit(ORDINARY[:200])
     assert same(model, KernelAutoencoder(2, storage=storage, **RADIAL).fit(ORDINARY[:200]))
@@ -79,7 +79,7 @@ def test_few_landmarks_take_the_kernels_that_rebuild_many_new_rows_far_better(se
     rng, storage = np.random.default_rng(seed), Nystroem(60)
     inner = np.maximum(rng.normal(size=(1300, 2)) @ rng.normal(size=(2, 6)) + 0.3, 0.0)
     X = np.exp(rng.normal(size=(1300, 1))) * inner
-    kernel, decoder_kernel = growing_kernels()
+    kernel, decoder_kernel = unbounded_kernels()
     given = {"kernel": kernel, "decoder_kernel": decoder_kernel, "linear_part": "free"}
     model, growing, radial = (KernelAutoencoder(3, storage=storage, **one).fit(X[:300]) for one in ({}, given, RADIAL))
     of_growing, of_radial = (one.reconstruction_error(X[300:]).mean() for one in (growing, radial))
@@ -176,7 +176,7 @@ def test_growing_kernels_must_win_by_a_standard_error_and_by_15_percent() -> Non
     radial, d = np.full(100, 5.0), np.tile([1.0, -1.0], 50)
 
     def winner(growing: np.ndarray) -> str:
-        return next(iter(told_apart(growing, radial, run)))
+        return next(iter(compare_kinds(growing, radial, run)))
 
     assert winner(radial + 20.0 * d - 1.9) == "radial"  # a standard error of 2
     assert winner(radial + 20.0 * d - 2.1) == "arc-cosine"
@@ -186,7 +186,7 @@ def test_growing_kernels_must_win_by_a_standard_error_and_by_15_percent() -> Non
 
 
 def test_growing_kernels_grow() -> None:
-    kernel = growing_kernels()[0].resolve(torch.as_tensor(HEAVY))
+    kernel = unbounded_kernels()[0].resolve(torch.as_tensor(HEAVY))
     far = HEAVY.mean(0) + 1e3 * HEAVY.std(0) * np.array([[1.0], [2.0]])
     small, large = kernel.diag(far)
     assert large / small == pytest.approx(4.0, rel=1e-3)

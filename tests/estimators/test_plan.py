@@ -42,10 +42,10 @@ def test_a_plan_says_what_the_fit_says(estimator: Any, data: Any, capsys: pytest
         estimator.set_params(verbose=1)
     estimator.fit(*data)
     assert plan.bytes == estimator.announced_bytes_
-    assert (plan.said in capsys.readouterr().err) == hasattr(estimator, "verbose")
+    assert (plan.summary in capsys.readouterr().err) == hasattr(estimator, "verbose")
     assert plan.storage == str(getattr(estimator, "storage_", estimator.storage))
     assert 3 <= len(str(plan).splitlines()) <= 14
-    assert str(plan).startswith(f"{plan.said}\n")
+    assert str(plan).startswith(f"{plan.summary}\n")
 
 
 def test_options_are_those_of_the_fit_or_rules() -> None:
@@ -59,7 +59,7 @@ def test_options_are_those_of_the_fit_or_rules() -> None:
     assert "f_3(f_2(f_1(x_i)))" in plain.equations[0]
     assert "R^3 -> R^1" in plain.equations[0]
     regressor = OperatorKernelRegressor(Gaussian(0.3)).plan(X, Y)
-    assert regressor.said.endswith("(3 matrices of n x n)")
+    assert regressor.summary.endswith("(3 matrices of n x n)")
     assert regressor.options["reg"] == "least error of rows left out, of 17"
     assert OperatorKernelRegressor(Gaussian(0.3), loss="huber").plan(X, Y).options["reg"] == "0.001"
     assert "decoder_kernel" in KernelPCA().plan(X).options

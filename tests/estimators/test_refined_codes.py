@@ -34,7 +34,7 @@ def problem(seed: int, kernel: Kernel = KERNELS[0], onto: SoftSphere | None = No
     shapes = ((12, 2), (12, 3), (6, 3), (6, 2))
     supports, coefficients, goal, start = (torch.as_tensor(rng.normal(size=s)) for s in shapes)
     radius = torch.as_tensor(rng.uniform(0.1, 3.0, 6))
-    return CodeRefinement(kernel, supports, coefficients, goal, start, radius, 12.0, onto=onto)
+    return CodeRefinement(kernel, supports, coefficients, goal, start, radius, 12.0, row_constraint=onto)
 
 
 @pytest.mark.parametrize("onto", [None, SoftSphere(0.7)], ids=["free", "soft"])
@@ -65,7 +65,7 @@ def test_a_soft_sphere_is_one_more_target_of_value_zero() -> None:
 def test_a_steep_decoder_in_single_precision_has_a_curvature_with_an_inverse() -> None:
     p = problem(5)
     steep = torch.outer(p.coefficients[:, 0], torch.tensor([1.0, -2.0, 3.0]).double())  # of one direction
-    wide = [3e7 * steep, p.goal, p.start, p.radius, p.supports]
+    wide = [3e7 * steep, p.targets, p.start, p.radius, p.supports]
     coefficients, goal, start, radius, supports = (part.float() for part in wide)
     p = CodeRefinement(Gaussian(0.5), supports, coefficients, goal, start, radius, 12.0)
     values, _, inverse = p.with_curvature(torch.zeros(6, 2))
@@ -165,7 +165,17 @@ def left_out(seed: int, kernel: Kernel) -> LeftOutRefinement:
     )
     radius = torch.as_tensor(rng.uniform(0.1, 3.0, 7))
     return LeftOutRefinement(
-        kernel, supports, coefficients, goal, start, radius, 7.0, linear, own=own, steps=steps, own_linear=beside
+        kernel,
+        supports,
+        coefficients,
+        goal,
+        start,
+        radius,
+        7.0,
+        linear,
+        influence=own,
+        steps=steps,
+        linear_influence=beside,
     )
 
 
@@ -230,7 +240,7 @@ def test_kernels_of_finite_rank_are_refined_at_the_price_of_the_whole_diagonal()
     X, new = table(0, 60), table(0, 80)[60:]
     model = KernelAutoencoder(2, kernel="linear", output_kernel="same", reg=(1e-2, 1e-3), code_metric=0.0)
     model.fit(X)
-    assert model.code_price_ == "diagonal"
+    assert model.code_variance_ == "diagonal"
     model._steps = (200, 1e-10)
     np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-7)
     refined = model.transform(new)

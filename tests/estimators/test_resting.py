@@ -14,7 +14,7 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import CollapseWarning
 from rkhs.kernels import Gaussian
-from rkhs.models import resting_axes
+from rkhs.models import inactive_axes
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.solvers.row_newton import descend
 
@@ -33,7 +33,7 @@ def model(rows: np.ndarray) -> KernelAutoencoder:
 
 
 def test_they_are_zero_for_training_and_new_items(model: KernelAutoencoder, rows: np.ndarray) -> None:
-    assert np.array_equal(np.isnan(model.model_.resting), [True, True, True, False, False, False])
+    assert np.array_equal(np.isnan(model.model_.inactive), [True, True, True, False, False, False])
     for codes in (model.codes_, model.transform(rows[80:])):
         assert (codes[:, 3:] == 0.0).all()
         assert (codes[:, :3].std(0) > 0.0).all()
@@ -69,7 +69,7 @@ def test_rows_that_need_every_component_have_no_such() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", CollapseWarning)
         found = KernelAutoencoder(3).fit(X)
-    assert found.model_.resting is None
+    assert found.model_.inactive is None
 
 
 def test_a_small_spread_says_nothing() -> None:
@@ -79,12 +79,12 @@ def test_a_small_spread_says_nothing() -> None:
         """The decoder magnifies the second component and does not read the first."""
         return float(((Z[:, 1] - codes[rows, 1]) ** 2).mean()) * 1e12
 
-    found = resting_axes(codes, None, error_of, 0.01)
+    found = inactive_axes(codes, None, error_of, 0.01)
     assert found is not None
     assert bool(torch.isnan(found[1]))
     assert float(found[0]) == pytest.approx(0.0, abs=1e-12)
-    assert resting_axes(codes, None, lambda rows, Z: 0.0, 0.0) is not None
-    assert int(torch.isnan(resting_axes(codes, None, lambda rows, Z: 0.0, 0.0)).sum()) == 1  # one stays
+    assert inactive_axes(codes, None, lambda rows, Z: 0.0, 0.0) is not None
+    assert int(torch.isnan(inactive_axes(codes, None, lambda rows, Z: 0.0, 0.0)).sum()) == 1  # one stays
 
 
 @pytest.mark.parametrize("step", [False, True])

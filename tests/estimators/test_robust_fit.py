@@ -131,15 +131,15 @@ def test_rows_that_are_too_few_or_too_mild_to_look_wrong_stand_apart_on_both_sid
     found = looked_at()
     assert found.inliers.all()
     assert (found.outlier_score <= 1.0).all()
-    assert (found.stands_apart[fault != 0] == fault[fault != 0]).all()
-    assert (found.stands_apart[fault == 0] != 0).mean() < 0.03
+    assert (found.outlier_sign[fault != 0] == fault[fault != 0]).all()
+    assert (found.outlier_sign[fault == 0] != 0).mean() < 0.03
     low, high = found.limits
-    np.testing.assert_array_equal(found.outlier_score > high, found.stands_apart == 1)
-    np.testing.assert_array_equal(found.outlier_score < low, found.stands_apart == -1)
+    np.testing.assert_array_equal(found.outlier_score > high, found.outlier_sign == 1)
+    np.testing.assert_array_equal(found.outlier_score < low, found.outlier_sign == -1)
     text = repr(found)
     assert "160 items, 0 left out" in text
     assert (
-        f"{(found.stands_apart == 1).sum()} stand apart above the others and {(found.stands_apart == -1).sum()}" in text
+        f"{(found.outlier_sign == 1).sum()} stand apart above the others and {(found.outlier_sign == -1).sum()}" in text
     )
 
 
@@ -147,7 +147,7 @@ def test_rows_that_stand_apart_are_left_out_on_demand() -> None:
     X, fault = faulty()
     seen = looked_at()
     found = fit_robust(BUMPS, X, leave_out="apart")
-    np.testing.assert_array_equal(found.inliers, seen.stands_apart == 0)
+    np.testing.assert_array_equal(found.inliers, seen.outlier_sign == 0)
     assert not found.inliers[fault != 0].any()
     twin = clone(BUMPS).fit(X[found.inliers])
     np.testing.assert_allclose(found.model.transform(X), twin.transform(X), rtol=1e-6, atol=1e-8)

@@ -14,7 +14,7 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Polynomial
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.initial_codes import SCALES, best_start, goals_of_layers, kernel_pca_scores
+from rkhs.problems.initial_codes import SCALES, best_start, kernel_pca_scores, targets_of_layers
 from rkhs.solvers import LBFGS
 from tests.problems.networks import network, packed, unpacked
 from tests.reference.autoencoder import naive_decoder, taylor_slope
@@ -175,7 +175,7 @@ def test_the_start_is_smooth_and_better_than_collapse(layers: int) -> None:
     net = network(layers, operators=True, weights=True, n=30)
     problem = net.reduced
     scores, _ = kernel_pca_scores(net.K, 4, net.weights)
-    goals, tried = goals_of_layers(scores, net.widths, net.weights), []
+    goals, tried = targets_of_layers(scores, net.widths, net.weights), []
     point = best_start(lambda V: tried.append(V) or problem.value(V), partial(problem.encoder.start, goals))
     assert 2 < len(tried) <= 6
     norms = (net.target**2).sum(1)
@@ -234,7 +234,7 @@ def test_any_coordinates_are_a_first_layer(widths: tuple[int, ...]) -> None:
     kernels, reg = (Gaussian(0.5),) * len(widths), (1e-2,) * (len(widths) + 1)
     free = items_autoencoder(FeatureColumns(F), T, kernels, widths, reg)
     exact = items_autoencoder(factorize(F @ F.mT), T, kernels, widths, reg)
-    goals = goals_of_layers(F[:, :3], widths)
+    goals = targets_of_layers(F[:, :3], widths)
     starts = [best_start(p.value, partial(p.encoder.start, goals)) for p in (free, exact)]
     found = [LBFGS(500, 1e-10).solve(p, start).value for p, start in zip((free, exact), starts, strict=True)]
     assert found[0] == pytest.approx(found[1], rel=1e-6)

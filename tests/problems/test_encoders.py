@@ -15,7 +15,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.batches import BatchedAutoencoder
-from rkhs.problems.coordinates import OwnCodes
+from rkhs.problems.coordinates import PerRowCodes
 from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, SmoothBall
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
@@ -33,13 +33,13 @@ def problem(
 ) -> Autoencoder:
     w = random(N, seed=0).exp() if weighted else None
     T = random(N, R, seed=1)
-    factor = OwnCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
+    factor = PerRowCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
     w = None if w is None else w / w.sum()
     decoder = AnchorsLayer(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip)
     return Autoencoder(FreeCodes(factor, REG_1), decoder)
 
 
-def factor_of(whole: Autoencoder) -> OwnCodes:
+def factor_of(whole: Autoencoder) -> PerRowCodes:
     assert isinstance(whole.encoder, FreeCodes)
     return whole.encoder.factor
 
@@ -155,7 +155,7 @@ def test_touching_losses_touch_and_their_turns_end_at_the_robust_layer(loss: Los
     decoder = problem(KERNELS[0], 15, weighted=weighted).last_layer
     Z, beside = random(N, P, seed=5), random(N, seed=9).square() * 0.1
     first = decoder.solve(Z)
-    touched = decoder.touching(loss, Z, first, beside)
+    touched = decoder.majorise(loss, Z, first, beside)
     R = touched.residuals(Z, first)
     assert touched.weights is not None
     quadratic = 0.5 * float(touched.weights @ (R * R).sum(1)) + touched.offset
@@ -365,7 +365,7 @@ def test_batches_and_drawn_coefficients_are_functions_of_seed_and_step() -> None
     assert isinstance(whole.last_layer, AnchorsLayer)
     w = whole.last_layer.weights
     assert w is not None
-    factor = OwnCodes(torch.empty(N, 0), torch.arange(24.0 * N).reshape(N, 24), None)
+    factor = PerRowCodes(torch.empty(N, 0), torch.arange(24.0 * N).reshape(N, 24), None)
 
     def seen(seed: int, step: int) -> tuple[list[int], list[int]]:
         few = BatchedAutoencoder(FreeCodes(factor, REG_1), whole.last_layer, 12, seed, part=0.25)

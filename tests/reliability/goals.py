@@ -14,7 +14,7 @@ Reading = tuple[str, bool]
 
 
 @dataclass(frozen=True)
-class Goal:
+class Targets:
     """One line of the table."""
 
     number: str
@@ -27,7 +27,7 @@ class Goal:
 class Script:
     """One command, at reduced and at full size, and the goals that its output measures."""
 
-    goals: tuple[Goal, ...]
+    goals: tuple[Targets, ...]
     reduced: tuple[str, ...]
     full: tuple[str, ...]
     settings: tuple[tuple[str, str], ...] = ()
@@ -84,17 +84,17 @@ def module(name: str, *words: str) -> tuple[str, ...]:
 
 
 _PEERS = (
-    Goal(
+    Targets(
         "R1",
         "scikit-learn's checks, every estimator, storage and precision: all pass, none is expected to fail",
         line(r"R1: (?P<text>\d+ .*?, (?P<failed>\d+) fail, (?P<skipped>\d+) skipped)", "failed", "skipped"),
     ),
-    Goal(
+    Targets(
         "R2",
         "the common checks that scikit-learn's suite leaves out: all pass",
         line(r"R2: (?P<text>\d+ .*?, (?P<failed>\d+) fail, (?P<skipped>\d+) skipped)", "failed", "skipped"),
     ),
-    Goal(
+    Targets(
         "R20",
         "scikit-learn's own tests through shims: all pass but a list with reasons",
         line(r"R20: (?P<text>\d+ .*?, (?P<failed>\d+) fail, (?P<skipped>\d+) skipped)", "failed", "skipped"),
@@ -108,7 +108,7 @@ _GUARD = ("-m", "studies.bench.memory_guard")
 SCRIPTS = (
     Script(
         (
-            Goal(
+            Targets(
                 "R13",
                 "the import of rkhs beside torch and scikit-learn, and rkhs --help beside Python: < 0.3 s each",
                 line(
@@ -122,26 +122,34 @@ SCRIPTS = (
         alone=True,
     ),
     Script(
-        (Goal("R14", "./dev demo: < 60 s", line(r"R14: (?P<text>.* takes (?P<seconds>\d+) s)", most={"seconds": 60})),),
+        (
+            Targets(
+                "R14", "./dev demo: < 60 s", line(r"R14: (?P<text>.* takes (?P<seconds>\d+) s)", most={"seconds": 60})
+            ),
+        ),
         module("speed", "demo"),
         module("speed", "demo"),
         alone=True,
     ),
     Script(_PEERS, module("peer_checks"), module("peer_checks", "--full")),
     Script(
-        (Goal("R3", "bad inputs by hypothesis: a finite answer, or a typed error that names the argument", passing()),),
+        (
+            Targets(
+                "R3", "bad inputs by hypothesis: a finite answer, or a typed error that names the argument", passing()
+            ),
+        ),
         pytest_of("reliability/test_fuzz.py"),
         pytest_of("reliability/test_fuzz.py", slow=True),
         settings=(("RKHS_FUZZ", "2000"),),
     ),
     Script(
-        (Goal("R4", "hostile inputs written by hand, with their exact message: >= 150", passing(150)),),
+        (Targets("R4", "hostile inputs written by hand, with their exact message: >= 150", passing(150)),),
         pytest_of("reliability/test_hostile_inputs.py"),
         pytest_of("reliability/test_hostile_inputs.py", slow=True),
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R5",
                 "changed model files, 9,000 of a kind: 0 wrong loads, 0 untyped errors, also in use, 0 code runs",
                 line(
@@ -155,13 +163,13 @@ SCRIPTS = (
         module("mutated_files", "--full"),
     ),
     Script(
-        (Goal("R6", "a model of every kind comes back from its file to the last bit", passing()),),
+        (Targets("R6", "a model of every kind comes back from its file to the last bit", passing()),),
         pytest_of("test_file_kinds.py"),
         pytest_of("test_file_kinds.py", slow=True),
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R8",
                 "clusters, 50 workers and 5 schedulers killed, 5 memories filled: the same model or a typed error",
                 every(r"(?m)^\d+ (?:workers|schedulers|memory) .*: \d+ fits .*longest fit [\d.]+ s"),
@@ -174,7 +182,7 @@ SCRIPTS = (
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R9",
                 "same seed and plan in one process, in two workers, in a killed run: the same bits",
                 passing(),
@@ -185,7 +193,7 @@ SCRIPTS = (
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R10",
                 "near-singular, repeated, scaled and shifted inputs: an error < 1e-6, or a warning; >= 500 in full",
                 passing(),
@@ -197,7 +205,7 @@ SCRIPTS = (
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R11",
                 "memory under a limit, n = 1e3 to 1e7, 100 asks: refused or done, peak <= 1.2 times the announced",
                 line(
@@ -212,18 +220,22 @@ SCRIPTS = (
         _GUARD,
     ),
     Script(
-        (Goal("R12", "8 threads on transform, predict and save, 1,000 calls an estimator: equal answers", passing()),),
+        (
+            Targets(
+                "R12", "8 threads on transform, predict and save, 1,000 calls an estimator: equal answers", passing()
+            ),
+        ),
         ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-k", "eight_threads", "tests/contracts"),
         ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "slow", "-k", "eight_threads", "tests/contracts"),
     ),
     Script(
-        (Goal("R15", "an extra that is missing: the error names it", passing()),),
+        (Targets("R15", "an extra that is missing: the error names it", passing()),),
         pytest_of("test_extras.py"),
         pytest_of("test_extras.py", slow=True),
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R16",
                 "generated fuzz over every public class and container, 100,000 calls: nothing raw, silent or different",
                 line(
@@ -238,7 +250,7 @@ SCRIPTS = (
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R16b",
                 "every parameter of every public name with hostile values: a typed error, or a finite answer",
                 line(r"signatures: (?P<text>\d+ calls, (?P<wrong>\d+) wrong)", "wrong"),
@@ -248,18 +260,22 @@ SCRIPTS = (
         module("signatures"),
     ),
     Script(
-        (Goal("R17", "outputs of every command: decided before the fit, nothing overwritten or lost", passing()),),
+        (Targets("R17", "outputs of every command: decided before the fit, nothing overwritten or lost", passing()),),
         pytest_of(*_OUTPUTS),
         pytest_of(*_OUTPUTS, slow=True),
     ),
     Script(
-        (Goal("R18", "pipes, devices, sparse files, decoding bombs: refused within a second and 100 MB", passing()),),
+        (
+            Targets(
+                "R18", "pipes, devices, sparse files, decoding bombs: refused within a second and 100 MB", passing()
+            ),
+        ),
         pytest_of(*_DATA),
         pytest_of(*_DATA, slow=True),
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R19",
                 "small mistakes put into the code, one at a time: 57 of 60 are caught by the quick tests",
                 every(r"R19: (\d+ of \d+ caught)"),
@@ -270,7 +286,7 @@ SCRIPTS = (
     ),
     Script(
         (
-            Goal(
+            Targets(
                 "R14b",
                 "./dev test from nothing: < 5 min (the full run alone)",
                 line(r"R14: (?P<text>.* takes (?P<seconds>\d+) s)", most={"seconds": 300}),

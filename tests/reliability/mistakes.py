@@ -228,8 +228,8 @@ MISTAKES = (
     Mistake(
         "a dropped 1/2 in the price of a hidden layer",
         "problems/encoders.py",
-        "price += 0.5 * reg * float((Phi * part[: self.anchors]).sum())",
-        "price += reg * float((Phi * part[: self.anchors]).sum())",
+        "encoder_penalty += 0.5 * reg * float((Phi * part[: self.anchors]).sum())",
+        "encoder_penalty += reg * float((Phi * part[: self.anchors]).sum())",
         ("problems/test_autoencoder.py",),
     ),
     Mistake(
@@ -437,7 +437,7 @@ MISTAKES = (
     Mistake(
         "a missing copy: an augmentation of the user writes into the data",
         "augment/base.py",
-        "view = as_augmentation(augment)(own(X), rng)",
+        "view = as_augmentation(augment)(private_copy(X), rng)",
         "view = as_augmentation(augment)(X, rng)",
         ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),
     ),

@@ -138,17 +138,17 @@ def test_progress_is_shown_when_asked(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_progress_says_the_time_left_from_the_second_second_on(capsys: pytest.CaptureFixture[str]) -> None:
     """Half of the decades between the largest measure and the goal took ten seconds: so will the other half."""
-    slow = Monitor(verbose=1, label="fit", started=time.perf_counter() - 10.0, goal=1e-4, max_iter=1000)
+    slow = Monitor(verbose=1, label="fit", started=time.perf_counter() - 10.0, tolerance=1e-4, max_iter=1000)
     for iteration, measure in enumerate((1.0, 1e-2)):
         slow.row(iteration, 1.0, measure)
     assert capsys.readouterr().err.endswith("fit: iteration 1, objective 1, 10.0 s, about 10 s left\x1b[K")
     slow.row(800, 1.0, math.nan)  # four fifths of the iterations are done, whatever the measure
     assert "iteration 800, objective 1, 10.0 s, about 3 s left" in capsys.readouterr().err
-    quick = Monitor(verbose=1, label="fit", goal=1e-4, max_iter=1000)
+    quick = Monitor(verbose=1, label="fit", tolerance=1e-4, max_iter=1000)
     LBFGS(30, 1e-6).solve(Quadratic(0), torch.zeros(20, dtype=torch.float64), quick)
     assert "left" not in capsys.readouterr().err
     assert quick.max_iter == 30
-    assert quick.goal > 0.0
+    assert quick.targets > 0.0
 
 
 def test_a_problem_that_lacks_the_protocol_is_refused() -> None:

@@ -118,25 +118,27 @@ class TooFar:
     """Weighted squared distances to points, and fixed-point steps that are some times too long."""
 
     def __init__(self, goal: torch.Tensor, factors: torch.Tensor) -> None:
-        self.goal, self.factors = goal, factors
+        self.targets, self.factors = goal, factors
 
     def rows(self, index: torch.Tensor) -> TooFar:
-        return TooFar(self.goal[index], self.factors[index])
+        return TooFar(self.targets[index], self.factors[index])
 
     def values(self, Y: torch.Tensor) -> torch.Tensor:
-        return ((Y - self.goal) ** 2 * SCALES).sum(1)
+        return ((Y - self.targets) ** 2 * SCALES).sum(1)
 
     def state(self, Y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        return self.values(Y), 2.0 * (Y - self.goal) * SCALES, Y + self.factors[:, None] * (self.goal - Y)
+        return self.values(Y), 2.0 * (Y - self.targets) * SCALES, Y + self.factors[:, None] * (self.targets - Y)
 
 
 def test_a_step_that_went_too_far_is_shortened_before_the_gradient_is_asked() -> None:
     factors = torch.tensor([1.0, 4.0, 16.0, 40.0, float("nan")], dtype=torch.float64)
     problem, start = TooFar(data(3, 5), factors), torch.zeros(5, 3, dtype=torch.float64)
     once = PreimageDescent(1, 0.0).solve(problem, start)
-    torch.testing.assert_close(once[:3], problem.goal[:3])  # the whole step, a quarter, a sixteenth
+    torch.testing.assert_close(once[:3], problem.targets[:3])  # the whole step, a quarter, a sixteenth
     assert (problem.values(once) <= problem.values(start)).all()
-    torch.testing.assert_close(PreimageDescent(2000, 1e-12).solve(problem, start), problem.goal, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(
+        PreimageDescent(2000, 1e-12).solve(problem, start), problem.targets, rtol=1e-6, atol=1e-6
+    )
 
 
 def test_of_points_that_rounding_cannot_tell_apart_the_first_is_nearest() -> None:

@@ -11,7 +11,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.outputs import Euclidean
 from rkhs.spaces.sums import (
-    Sweep,
+    BlockPass,
     block_codes,
     block_moments,
     block_normal,
@@ -25,11 +25,11 @@ WEIGHTS = RNG.uniform(size=N)
 WEIGHTS /= WEIGHTS.sum()
 
 
-def build(weights: np.ndarray | None, dtype: torch.dtype) -> Sweep:
+def build(weights: np.ndarray | None, dtype: torch.dtype) -> BlockPass:
     features = Nystroem(12).build(Gaussian(0.3), torch.as_tensor(X), np.random.RandomState(0))
     rng = np.random.default_rng(1)
     maps, anchors = (torch.as_tensor(rng.normal(size=shape)) for shape in ((12, 2), (7, 2)))
-    sweep = Sweep(features, dtype, "cpu", 3, weights, N, kernel=Gaussian(0.2), space=Euclidean(np.zeros(3), 2.0))
+    sweep = BlockPass(features, dtype, "cpu", 3, weights, N, kernel=Gaussian(0.2), space=Euclidean(np.zeros(3), 2.0))
     return sweep.cast(maps=maps, anchors=anchors)
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
-from rkhs._core.errors import ColumnWarning, InputError, shown, warn
+from rkhs._core.errors import ColumnWarning, InputError, quote, warn
 
 Items = Tensor | np.ndarray | Sequence[Any]
 """Rows of numbers, kernel values, or objects."""
@@ -150,7 +150,7 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
         table = hasattr(estimator, "columns") and getattr(estimator, "kernel", None) != "precomputed"
         filled = "fit with columns='filled', which reads tables with texts, " if table else ""
         raise InputError(
-            f"X must hold numbers; got the text {shown(place[2])} in column {place[1]!r}, row {place[0]}; {filled}"
+            f"X must hold numbers; got the text {quote(place[2])} in column {place[1]!r}, row {place[0]}; {filled}"
             "leave such columns out, or encode them as numbers"
         ) from None
 

@@ -11,7 +11,7 @@ import numpy as np
 from rkhs._core.arrays import table_rows
 from rkhs._core.checks import check_count
 from rkhs._core.dates import day_number, day_numbers
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 
 
 def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
@@ -67,7 +67,7 @@ def _cell(value: Any, row: int, column: int, name: bool, reader: str) -> Any:
     number = _number(value)
     if math.isinf(number):
         raise InputError(
-            f"{reader} reads finite numbers, texts, dates and missing values; got {shown(value)} in row {row}, "
+            f"{reader} reads finite numbers, texts, dates and missing values; got {quote(value)} in row {row}, "
             f"column {column}. Make it a number"
         )
     if number != number:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def check_number(
             number = float(value)
     good = math.isfinite(number) and (above is None or number > above) and (at_least is None or number >= at_least)
     if not (good and number <= at_most):
-        raise InputError(f"{name} must be {wanted}; got {shown(value)}")
+        raise InputError(f"{name} must be {wanted}; got {quote(value)}")
     return number
 
 
@@ -86,7 +86,7 @@ def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None
         )
     if not good or (at_most is not None and int(value) > at_most):
         limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
-        raise InputError(f"{name} must be {limit}; got {shown(value)}")
+        raise InputError(f"{name} must be {limit}; got {quote(value)}")
     return int(value)
 
 
@@ -98,7 +98,7 @@ def check_list(values: Any, name: str, of: str = "numbers") -> list[Any]:
     except TypeError:  # an array without axes
         found = []
     if not found:
-        raise InputError(f"{name} must be a sequence of {of}, at least one; got {shown(values)}")
+        raise InputError(f"{name} must be a sequence of {of}, at least one; got {quote(values)}")
     return found
 
 
@@ -117,14 +117,14 @@ def check_methods(value: Any, name: str, methods: Sequence[str]) -> None:
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of the names, else raise :class:`InputError` listing them."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(repr(c) for c in choices)}; got {shown(value)}")
+        raise InputError(f"{name} must be one of {', '.join(repr(c) for c in choices)}; got {quote(value)}")
     return value
 
 
 def check_flag(value: Any, name: str) -> bool:
     """Return ``value`` as a bool if it is True or False, else raise :class:`InputError`."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be True or False; got {shown(value)}")
+        raise InputError(f"{name} must be True or False; got {quote(value)}")
     return bool(value)
 
 
@@ -138,7 +138,7 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         return check_random_state(value)
     except ValueError:
         raise InputError(
-            f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {shown(value)}"
+            f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {quote(value)}"
         ) from None
 
 
@@ -161,14 +161,14 @@ def check_folds(
     try:
         parts = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(np.zeros((n, 1)), y)]
     except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{wanted}; got {shown(cv)} with n_samples={n}: {error}") from None
+        raise InputError(f"{wanted}; got {quote(cv)} with n_samples={n}: {error}") from None
     good = all(
         rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n
         for part in parts
         for rows in part
     )
     if not (parts and good):
-        raise InputError(f"{wanted} from 0 to {n - 1}, none of them empty; got {shown(cv)}")
+        raise InputError(f"{wanted} from 0 to {n - 1}, none of them empty; got {quote(cv)}")
     return parts
 
 

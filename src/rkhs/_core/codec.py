@@ -74,8 +74,8 @@ class Encoder:
         if isinstance(value, np.random.RandomState):
             return {"$random_state": self.encode(dict(value.get_state(legacy=False)), where)}
         if isinstance(value, Stored):
-            name, held = self._name_of(type(value)), value.in_file()
-            parts = {one.name: getattr(held, one.name) for one in fields(held)}
+            name, record = self._name_of(type(value)), value.in_file()
+            parts = {one.name: getattr(record, one.name) for one in fields(record)}
             given = {key: part for key, part in parts.items() if part is not None}
             return {"$value": name, "fields": self.encoded(given, f"{where}.")}
         if isinstance(value, BaseEstimator) and not isinstance(value, Configurable):
@@ -339,17 +339,17 @@ class Decoder:
         return _of_kind(self._unpack(value), value)
 
     def _object(self, value: dict[str, Any]) -> Any:
-        made = self._class(value["$object"], Configurable)(**self._named(value["params"]))
-        made.check_stored()
-        return made
+        instance = self._class(value["$object"], Configurable)(**self._named(value["params"]))
+        instance.check_stored()
+        return instance
 
     def _value(self, value: dict[str, Any]) -> Any:
         cls, parts = self._class(value["$value"], Stored), self._named(value["fields"])
         parts = {one.name: None for one in fields(cls)} | parts
         check_types(cls, parts)
-        held = cls(**parts)
-        held.check_stored()
-        return held.from_file()
+        record = cls(**parts)
+        record.check_stored()
+        return record.from_file()
 
     def _mapping(self, value: dict[str, Any]) -> dict[str, Any]:
         pairs = value["$dict"]

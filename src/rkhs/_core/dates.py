@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 
 _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
@@ -63,7 +63,7 @@ def day_numbers(texts: Sequence[str]) -> list[float] | None:
     for text, days in zip(different, found, strict=False):
         if len(days) > 1:
             raise InputError(
-                f"dates must have one reading; got {shown(text)}, in which day or month may stand first; write dates "
+                f"dates must have one reading; got {quote(text)}, in which day or month may stand first; write dates "
                 "as 2024-01-31"
             )
     number = {text: min(days) for text, days in zip(different, found, strict=False)}

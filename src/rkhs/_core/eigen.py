@@ -120,7 +120,7 @@ def block_krylov(product: Callable[[Tensor], Tensor], n: int, k: int, like: Tens
     start = torch.stack([torch.cos((j + 1.0) * steps * 0.7390851 + j * j) for j in range(width)], 1).to(like)
     Q, _ = torch.linalg.qr(start)
     basis, images = Q, product(Q)
-    goal = max(1e-10, 50.0 * torch.finfo(like.dtype).eps)
+    limit = max(1e-10, 50.0 * torch.finfo(like.dtype).eps)
     for _ in range(_SWEEPS):
         H = basis.mT @ images
         values, turns = torch.linalg.eigh((H + H.mT) / 2)
@@ -128,7 +128,7 @@ def block_krylov(product: Callable[[Tensor], Tensor], n: int, k: int, like: Tens
         vectors = basis @ turns
         residual = images @ turns - vectors * values
         sizes = torch.linalg.vector_norm(residual, dim=0)
-        if basis.shape[1] >= n or bool((sizes <= goal * float(divisor(values[0].abs()))).all()):
+        if basis.shape[1] >= n or bool((sizes <= limit * float(divisor(values[0].abs()))).all()):
             break
         new = images[:, -width:]
         for _ in range(2):  # twice is enough

@@ -27,8 +27,8 @@ __all__ = [
     "brief",
     "in_range",
     "optional",
+    "quote",
     "shortened",
-    "shown",
     "some_rows",
     "warn",
 ]
@@ -114,7 +114,7 @@ def shortened(text: str) -> str:
     )
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Write a value for a message: a long text or list by its beginning and its length."""
     if isinstance(value, (list, tuple)):
         listed = ", ".join(map(_shortened, value[:10])) + (f", ... ({len(value)} in all)" if len(value) > 10 else "")
@@ -172,9 +172,9 @@ def optional(module: str) -> Any:
         ) from error
 
 
-def warn(said: str | Warning, category: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called the library, be it through scikit-learn."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("rkhs", "sklearn"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(said, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

@@ -67,7 +67,7 @@ def text_encoding(encoding: object) -> str:
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder, and move it onto `path` when the block ends without an error."""
     target, old = _target(path)
-    _sweep(target)
+    _remove_stale(target)
     try:
         temporary = _create(target, old)
         try:
@@ -93,7 +93,7 @@ class _Counted(io.BufferedWriter):
     def write(self, data: Any) -> int:
         """Write bytes; a disk without room for them raises, here or in the end."""
         count = super().write(data)
-        self.size = max(self.size, self.tell())
+        self.size = max(self.size, self.seek(0, os.SEEK_CUR))
         return count
 
 
@@ -135,9 +135,9 @@ def check_readable(path: str | os.PathLike[str]) -> None:
 
 def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
     """The file behind the links, and what is there now; what is no file, or protected, is refused."""
-    shown = os.fspath(path)
-    advice = f"expected the name of a file to write; got {shown!r}"
-    if not shown or "\0" in shown or shown.endswith(("/", os.sep)):
+    filename = os.fspath(path)
+    advice = f"expected the name of a file to write; got {filename!r}"
+    if not filename or "\0" in filename or filename.endswith(("/", os.sep)):
         raise InputError(f"{advice}, which is none; give a file name")
     try:
         old = os.stat(path)
@@ -146,7 +146,7 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
     except OSError as error:
         raise _cannot_write(path, error) from error
     if old is not None and stat.S_ISDIR(old.st_mode):
-        raise InputError(f"expected the name of a file to write; got the folder {shown!r}; add a file name")
+        raise InputError(f"expected the name of a file to write; got the folder {filename!r}; add a file name")
     if old is not None and not stat.S_ISREG(old.st_mode):
         raise InputError(f"{advice}, which is {_kind(old)}; give the name of a file")
     if old is not None and not old.st_mode & 0o222:
@@ -154,7 +154,7 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise InputError(
-            f"expected a file in an existing folder; got {shown!r}, whose folder does not exist; "
+            f"expected a file in an existing folder; got {filename!r}, whose folder does not exist; "
             f"create {os.fspath(target.parent)!r} first"
         )
     return target, old
@@ -185,7 +185,7 @@ def _keep_access(temporary: Path, old: os.stat_result) -> None:
     os.chmod(temporary, stat.S_IMODE(old.st_mode) & 0o777)
 
 
-def _sweep(target: Path) -> None:
+def _remove_stale(target: Path) -> None:
     """Remove temporary files of this target whose process is gone; a minute's grace, for writers on other hosts."""
     if os.name == "nt":  # asking after a process by signal 0 would end it there
         return

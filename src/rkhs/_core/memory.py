@@ -50,10 +50,10 @@ def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, availab
         return
     there = available_bytes() if available is None else available
     if estimate.n_bytes > SHARE * there:
-        said = advice if isinstance(advice, str) else advice()
+        hint = advice if isinstance(advice, str) else advice()
         raise InputError(
             f"{estimate.what} needs about {readable(estimate.n_bytes)} ({estimate.parts}); there are "
-            f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {said}"
+            f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {hint}"
         )
 
 

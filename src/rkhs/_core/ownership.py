@@ -21,21 +21,21 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
 
 
-def own(value: Any) -> Any:
+def private_copy(value: Any) -> Any:
     """Copy arrays, and what holds arrays, so that nothing the user changes later changes the copy."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, np.ndarray):
-        return _own_array(value)
+        return _private_array(value)
     if isinstance(value, (list, tuple, dict)):
-        return _own_container(value)
+        return _private_container(value)
     if isinstance(value, Configurable):
-        made = copy.copy(value)
-        for name, part in vars(made).items():
-            vars(made)[name] = own(part)
-        return made
+        result = copy.copy(value)
+        for name, part in vars(result).items():
+            vars(result)[name] = private_copy(part)
+        return result
     if isinstance(value, (torch.nn.Module, bytearray)) or is_process_kernel(value) or scipy.sparse.issparse(value):
         return copy.deepcopy(value)
     return value.copy() if hasattr(value, "iloc") else value
@@ -47,25 +47,25 @@ def is_process_kernel(value: Any) -> bool:
     return isinstance(value, getattr(sys.modules.get("sklearn.gaussian_process.kernels"), "Kernel", ()))
 
 
-def _own_array(array: np.ndarray) -> np.ndarray:
+def _private_array(array: np.ndarray) -> np.ndarray:
     copied = array.copy(order="K")  # rounding depends on the order of the numbers in memory
     if copied.dtype == object:
         for index in np.ndindex(copied.shape):
-            copied[index] = own(copied[index])
+            copied[index] = private_copy(copied[index])
     return copied
 
 
-def _own_container(value: Any) -> Any:
+def _private_container(value: Any) -> Any:
     if isinstance(value, tuple):
-        parts = [own(part) for part in value]
+        parts = [private_copy(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    made = copy.copy(value)
+    result = copy.copy(value)
     if isinstance(value, dict):
         for key, part in value.items():
-            made[key] = own(part)
+            result[key] = private_copy(part)
     else:
-        made[:] = [own(part) for part in value]
-    return made
+        result[:] = [private_copy(part) for part in value]
+    return result
 
 
 def unshared(tensor: Tensor, source: Any) -> Tensor:
@@ -106,13 +106,13 @@ class WholeFits(BaseEstimator):
 
 def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     """A fit that changes its estimator at the very end alone."""
-    anew = fit.__name__ != "partial_fit"
-    mark = {_INSIDE: True} if anew else {}
+    is_full_fit = fit.__name__ != "partial_fit"
+    mark = {_INSIDE: True} if is_full_fit else {}
 
     @wraps(fit)
     def run(self: Any, *args: Any, **options: Any) -> Any:
         inner = _INSIDE in vars(self)  # a subclass calls the fit that it extends, and keeps what it has noted so far
-        work = self._twin(fitted=inner or not anew)
+        work = self._twin(fitted=inner or not is_full_fit)
         vars(work).update(mark)
         with refusing(type(self).__name__):
             found = fit(work, *args, **options)

@@ -24,16 +24,16 @@ def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray) -> scipy.sparse.
     if X.shape[1] > _WIDEST:
         raise InputError(f"X must have at most {_WIDEST} columns; got {X.shape[1]}. Hash the columns into fewer")
     try:
-        made = scipy.sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
-        made.check_format(full_check=True)
-        made.sum_duplicates()
-        made.eliminate_zeros()
+        array = scipy.sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
+        array.check_format(full_check=True)
+        array.sum_duplicates()
+        array.eliminate_zeros()
     except (ValueError, IndexError, TypeError) as error:
         raise InputError(f"X is a damaged sparse matrix ({error}); make it again") from error
-    if not np.isfinite(made.data).all():
-        row = int(np.searchsorted(made.indptr, np.flatnonzero(~np.isfinite(made.data))[0], side="right")) - 1
+    if not np.isfinite(array.data).all():
+        row = int(np.searchsorted(array.indptr, np.flatnonzero(~np.isfinite(array.data))[0], side="right")) - 1
         raise InputError(f"X must hold finite numbers; got NaN or infinity in row {row}. Fill or drop such rows")
-    return made
+    return array
 
 
 def to_items(rows: scipy.sparse.csr_array) -> list[SparseItem]:

@@ -104,7 +104,7 @@ class _Counts:
             fresh = new if active else self._pools
             self._kept += [(pool, pool.num_threads) for pool in fresh if not _of_thread(pool)]
             counts = tuple((pool, pool.num_threads) for pool in self._pools if _of_thread(pool))
-            self._spread(again=bool(new))
+            self._spread(force=bool(new))
             torch.set_num_threads(self._now)
             for pool, _ in counts:
                 pool.set_num_threads(self._now)
@@ -140,9 +140,9 @@ class _Counts:
         else:
             self._asked.remove(n)
 
-    def _spread(self, *, again: bool = False) -> None:
+    def _spread(self, *, force: bool = False) -> None:
         """Bring the pools of the process to the limit."""
-        if self._limit == self._now and not again:
+        if self._limit == self._now and not force:
             return
         self._now = self._limit
         for pool, _ in self._kept:

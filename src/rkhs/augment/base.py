@@ -11,7 +11,7 @@ import numpy as np
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.lazy import ByName
-from rkhs._core.ownership import own
+from rkhs._core.ownership import private_copy
 
 _NAMES = ByName(
     "rkhs.augment",
@@ -142,11 +142,11 @@ def augmented(augment: Any, X: Any, seed: int, step: int) -> Any:
     True
     """
     rng = np.random.Generator(np.random.Philox(key=[seed, step]))
-    view = as_augmentation(augment)(own(X), rng)  # a function of the user may write where it should not
+    view = as_augmentation(augment)(private_copy(X), rng)  # a function of the user may write where it should not
     if isinstance(X, list):
         if not isinstance(view, list) or len(view) != len(X):
             raise InputError(f"augment must return a list of {len(X)} items; got {type(view).__name__}")
-        return own(view)
+        return private_copy(view)
     view = np.asarray(view, dtype=X.dtype)
     if view.shape != X.shape or not np.isfinite(view).all():
         raise InputError(f"augment must return finite values of shape {X.shape}; got shape {view.shape}")

@@ -118,8 +118,8 @@ class RandomCrop(_Images):
         share = check_number(self.share, "RandomCrop.share", above=0.0, at_most=1.0)
         n, height, width, _ = images.shape
         window = max(1, round(share * height)), max(1, round(share * width))
-        room = height - window[0] + 1, width - window[1] + 1
-        corners = np.stack([rng.integers(0, r, size=n) for r in room], 1)
+        positions = height - window[0] + 1, width - window[1] + 1
+        corners = np.stack([rng.integers(0, r, size=n) for r in positions], 1)
         cut = _windows(images, corners, window)
         rows = np.minimum((np.arange(height) + 0.5) * window[0] / height, window[0] - 1).astype(int)
         cols = np.minimum((np.arange(width) + 0.5) * window[1] / width, window[1] - 1).astype(int)

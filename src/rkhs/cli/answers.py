@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.outputs import SHEETS
 from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
-from rkhs.cli.summaries import print_json, tell
+from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:
         return
     count = _write_table(args.output, first, answers)
     lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
-    tell(args, facts | {"rows": count, "output": args.output}, lines)
+    print_result(args, facts | {"rows": count, "output": args.output}, lines)
 
 
 def _facts_of(answers: list[Answer]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
-from rkhs.cli.summaries import tell
-from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_beside
+from rkhs.cli.summaries import print_result
+from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
 from rkhs.data.formats import has_columns
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def fit_classifier(args: argparse.Namespace) -> int:
         codes = estimator.fit(data.items).codes_
         classes = np.array(y[known].tolist())
         together = (
-            _copies(estimator, data, y) if args.groups is None else values_beside(args, args.groups, "--groups", data)
+            _copies(estimator, data, y)
+            if args.groups is None
+            else values_of_column(args, args.groups, "--groups", data)
         )
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = SmoothClassifier().fit(codes[known], classes)
@@ -75,13 +77,13 @@ def fit_classifier(args: argparse.Namespace) -> int:
         "rows without a class": int((~known).sum()),
         **score,
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
-        "columns": {"said": column_sentences(estimator, data)},
+        "columns": {"notes": column_sentences(estimator, data)},
         "model": args.output,
         "seconds": time.perf_counter() - started,
     }
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
-    tell(args, facts, [*_summary(facts), *facts["columns"]["said"], f"model: {args.output}"])
+    print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
     return 0
 
 
@@ -163,13 +165,14 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
 
 def _summary(facts: dict[str, Any]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
-    shown = ", ".join(f"{label} ({count})" for label, count in counts.items())
+    counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
     gaps, folds = facts["rows without a class"], facts["folds"]
     measured = f"It was measured with {(folds - 1) / folds:.0%} of the known rows, for a class has {folds} only; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
-        f"predicts {name}: {shown}" + (f"; {gaps} of {n} rows have none, rkhs predict finds theirs" if gaps else ""),
+        f"predicts {name}: {counts_text}"
+        + (f"; {gaps} of {n} rows have none, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",

@@ -111,7 +111,7 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
     if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
     names = _names(data)
-    found, said = spreads(data.X), []
+    found, notes = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
         how = (
@@ -120,21 +120,21 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
             if scaled
             else "not standardised, so wide columns count most. --scale-columns yes standardises them"
         )
-        said.append(
+        notes.append(
             f"columns: {how}. The spread of {names[found.widest]} is {found.most:.3g}, that of "
             f"{names[found.narrowest]} {found.least:.3g}, {rounded(found.ratio)} times less"
         )
-    return said + column_notes(data)
+    return notes + column_notes(data)
 
 
 def _filling_sentence(data: Dataset) -> str:
     texts = [name for name, c in zip(_names(data), data.X.T, strict=True) if any(isinstance(cell, str) for cell in c)]
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
-    made = [f"{cells} filled from the nearest rows"] if gaps else []
-    made += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
+    changes = [f"{cells} filled from the nearest rows"] if gaps else []
+    changes += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
     return (
-        f"columns: {', '.join([*made, 'all are standardised'])}; decoding gives cells of the table. "
+        f"columns: {', '.join([*changes, 'all are standardised'])}; decoding gives cells of the table. "
         "--kernel mixed_table compares rows as they are"
     )
 
@@ -150,8 +150,8 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     from rkhs.data.molecule_files import molecule_remarks
 
     if data.smiles is not None:
-        said = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
-        return [f"note: {text}" for text in said if text]
+        notes = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
+        return [f"note: {text}" for text in notes if text]
     if note := _matrix_note(data):
         return [note]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
@@ -165,12 +165,12 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
     from rkhs.data.columns import row_copies
 
-    said = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
+    notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     if names:
         written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
-        said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
-    return said
+        notes.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
+    return notes
 
 
 def _series_note(data: Dataset) -> list[str]:

@@ -12,8 +12,8 @@ from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
-from rkhs.cli.summaries import tell
-from rkhs.cli.targets import beside_groups, read_targets, read_with_values, values_beside
+from rkhs.cli.summaries import print_result
+from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,21 +62,21 @@ def run(args: argparse.Namespace) -> int:
     if args.target is None and args.targets is None:
         raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
     refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model; got it with a target; leave it out")
-    args = beside_groups(args)
+    args = with_groups(args)
     data, y = _read(args)
-    groups = None if args.groups is None else values_beside(args, args.groups, "--groups", data)
+    groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
     from rkhs.evaluation import compare_codes
 
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _numbers(data, kernel)
     notes = column_notes(data)
-    said = []
+    remarks = []
     if len(X) > args.at_most:
-        said.append(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
+        remarks.append(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
     components = args.n_components if kind == "gram" else min(args.n_components, X.shape[1])
     if components < args.n_components:
-        said.append(f"{components} components in place of {args.n_components}: the input has no more columns")
+        remarks.append(f"{components} components in place of {args.n_components}: the input has no more columns")
     with user_errors():
         found = compare_codes(
             X,
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             progress=sys.stderr.isatty(),
         )
     facts = _facts(args, found, len(X), components) | {"notes": notes}
-    tell(args, facts, [*said, *notes, _sizes(args, found.sizes), *_scores(found, args.splits)])
+    print_result(args, facts, [*remarks, *notes, _sizes(args, found.sizes), *_scores(found, args.splits)])
     return 0
 
 

@@ -144,9 +144,9 @@ def _read_codes(path: str, model: KernelEstimator) -> Dataset:
     titles = column_titles(path)
     width = model.codes_.shape[1] if hasattr(model, "codes_") else 0
     written = [f"code{i}" for i in range(width)]
-    beside = [title for title in titles if title not in written]
-    named = len(beside) == 1 and beside[0] and set(written) <= set(titles)
-    return read_table(path, columns=written, index_column=beside[0]) if named else read_table(path)
+    others = [title for title in titles if title not in written]
+    named = len(others) == 1 and others[0] and set(written) <= set(titles)
+    return read_table(path, columns=written, index_column=others[0]) if named else read_table(path)
 
 
 def _cells(
@@ -165,8 +165,8 @@ def _cells(
     if layout.names is None:
         return [], {}
     wanted, rows = set(numbers), (cells for _, cells in layout.rows() if not layout.is_blank(cells))
-    own = {*_OWN, "smiles"} if known.get("kind") == "molecules" else _OWN
-    titles = [f"row.{name}" if name in own else name for name in layout.names]
+    reserved = {*_OWN, "smiles"} if known.get("kind") == "molecules" else _OWN
+    titles = [f"row.{name}" if name in reserved else name for name in layout.names]
     return titles, {i: cells for i, cells in enumerate(rows) if i in wanted}
 
 

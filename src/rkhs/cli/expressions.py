@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rkhs._core.config import Configurable, is_concrete
-from rkhs._core.errors import InputError, nearest, shown
+from rkhs._core.errors import InputError, nearest, quote
 
 _PACKAGES = ("kernels", "constraints", "losses", "features", "solvers", "augment", "engines")
 _MAX_LENGTH = 2000
@@ -116,7 +116,7 @@ def _combined(node: ast.BinOp, what: str) -> Any:
 
 def _spelled(node: ast.expr) -> str:
     try:
-        return shown(ast.unparse(node))
+        return quote(ast.unparse(node))
     except RecursionError:
         return "an expression of too many levels"
 
@@ -132,9 +132,9 @@ def _find(name: str, what: str) -> Any:
     offered = kernels if is_kernel else sorted(known)
     near = nearest(_key(name), offered)
     hint = f"did you mean {near}?" if near else f"known are {', '.join(sorted(offered))}."
-    own = " For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
+    advice = " For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
     kind = "a kernel" if is_kernel else "a kernel or another object"
-    raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{own}")
+    raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{advice}")
 
 
 def _call(node: ast.Call, cls: Any, what: str) -> Any:

@@ -18,7 +18,7 @@ from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.regression import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
 from rkhs.cli.rows import write_numbers
-from rkhs.cli.summaries import tell
+from rkhs.cli.summaries import print_result
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -97,20 +97,20 @@ def run(args: argparse.Namespace) -> int:
     data = open_stream(args) if args.stream else read_input(args, args.input)
     estimator = _estimator(args, data)
     if args.plan:
-        return _say_plan(args, estimator, data)
-    _check_room(outputs, args, estimator, data)
+        return _print_plan(args, estimator, data)
+    _check_space(outputs, args, estimator, data)
     started = time.perf_counter()
     with user_errors():
         fitted = fit_items(args, estimator, data, find_rows(args, data) if args.engine == "dask" else None)
     seconds = time.perf_counter() - started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
-    said, of_columns = fitted.sentences(data), column_sentences(fitted.model, data)
+    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, data)
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
-    facts |= {"codes": args.codes} | ({"robust": said[0]} | robust if said else {})
+    facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}
     files = [f"{what}: {path}" for what, path in written.items() if path is not None]
-    tell(args, facts, [_summary(fitted.model, data, seconds), *said, *of_columns, *files])
+    print_result(args, facts, [_summary(fitted.model, data, seconds), *sentences, *of_columns, *files])
     return 0
 
 
@@ -120,30 +120,30 @@ def _estimator(args: argparse.Namespace, data: Dataset) -> KernelEstimator:
     if not args.choose_kernel:
         estimator = build_estimator(args, data)
         if loud:
-            say_kernel(args, estimator, data)
+            print_kernel(args, estimator, data)
         return estimator
     with user_errors():
         choice = choose_by_classes(args, data)
     if loud:
         errors = (f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
-        said = f"chosen by the classes; leave-one-out errors (1: the mean): {', '.join(errors)}"
-        print(f"kernel: {choice.kernel!r}, {said}", flush=True)
+        sentences = f"chosen by the classes; leave-one-out errors (1: the mean): {', '.join(errors)}"
+        print(f"kernel: {choice.kernel!r}, {sentences}", flush=True)
     return build_estimator(args, data, None, {"kernel": choice.kernel})
 
 
-def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
+def print_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
     """Print the kernel that the kind of items brought, if the user chose none."""
     if not chose_kernel(args) and data.kind not in ("vectors", "gram", "table", "curves"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 
-def _say_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> int:
+def _print_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> int:
     """Print what the fit would do."""
     if not hasattr(estimator, "plan"):
         raise InputError(f"--plan is for KernelAutoencoder and KernelPCA; got {type(estimator).__name__}; leave it out")
     with user_errors():
         plan = estimator.plan(data.items)
-    tell(args, asdict(plan), [repr(plan)])
+    print_result(args, asdict(plan), [repr(plan)])
     return 0
 
 
@@ -162,7 +162,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
     return outputs
 
 
-def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
+def _check_space(outputs: Outputs, args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
     """A model holds its codes, and with all kernel values in memory its training rows; landmarks are some of them."""
     width, storage, n = estimator.n_components, getattr(estimator, "storage", None), data.n_samples
     codes = 8 * n * min(max(width if isinstance(width, int) else 1, 1), n)
@@ -204,7 +204,7 @@ def _facts(
     if hasattr(estimator, "explained_variance_ratio_"):
         facts["explained variance"] = estimator.explained_variance_ratio_.sum()
     columns = getattr(estimator, "columns", "raw")
-    return facts | {"columns": {"scaled": columns != "raw", "filled": columns == "filled", "said": of_columns}}
+    return facts | {"columns": {"scaled": columns != "raw", "filled": columns == "filled", "notes": of_columns}}
 
 
 def _kernel_choice(estimator: KernelEstimator) -> str:

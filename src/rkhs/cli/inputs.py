@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from rkhs._core.errors import InputError, RkhsError, shown
+from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import changed, column
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
@@ -217,7 +217,7 @@ def _report_skipped(data: Dataset) -> Dataset:
         rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
         sys.stderr.write(f"rkhs: warning: {data.source}: left out, because no cell is known: {rows}\n")
     for bad in (bad for bad in data.skipped if bad.row not in lost):
-        sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {shown(bad.text)}\n")
+        sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {quote(bad.text)}\n")
     return data
 
 
@@ -409,7 +409,7 @@ def _refuse_lacking(
     from rkhs.data.dataset import listed
 
     lacking, others = (
-        [shown(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
+        [quote(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
     )
     if lacking:
         instead = f"; got {listed(others)} in their place" if others else ""

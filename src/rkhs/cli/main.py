@@ -88,12 +88,12 @@ def _status(status: int, out: Stream) -> int:
     out.flush()
     if out.error is None or isinstance(out.error, BrokenPipeError):  # the reader, such as head, has seen enough
         return status
-    _say(f"error: cannot write to standard output ({out.error.strerror or out.error}); files are written")
+    _print_line(f"error: cannot write to standard output ({out.error.strerror or out.error}); files are written")
     return _USER_ERROR
 
 
 def _interrupted(interrupt: KeyboardInterrupt) -> int:
-    _say(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
+    _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
     return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
 
 
@@ -104,18 +104,20 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
         traceback.print_exc()
     if isinstance(error, (OSError, RkhsError)):
-        _say(f"error: {in_flags(str(error))}")
+        _print_line(f"error: {in_flags(str(error))}")
         return _USER_ERROR
     if isinstance(error, MemoryError):
-        _say(f"error: there is not enough memory for this ({str(error) or 'none is left'}); read or fit fewer rows")
+        _print_line(
+            f"error: there is not enough memory for this ({str(error) or 'none is left'}); read or fit fewer rows"
+        )
         return _USER_ERROR
-    _say(f"unexpected error: {type(error).__name__}: {error} (--traceback shows where)")
+    _print_line(f"unexpected error: {type(error).__name__}: {error} (--traceback shows where)")
     return _OWN_ERROR
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stderr.write(f"rkhs: {one_line(text)}\n")
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"warning: {in_flags(str(message))}")
+    _print_line(f"warning: {in_flags(str(message))}")

@@ -15,7 +15,7 @@ from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import beside, give_rows, peeked
+from rkhs.cli.rows import give_rows, label_columns, peeked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,12 +70,12 @@ def run(args: argparse.Namespace) -> int:
                 counts.append(data.n_samples)
 
         give_rows(args.output, rows())
-    said = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
-    said += f"{sum(counts)}, by {'' if measure != 'distance' else 'the distance of '}{kernel!r}"
+    message = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
+    message += f"{sum(counts)}, by {'' if measure != 'distance' else 'the distance of '}{kernel!r}"
     if args.output is None:
-        print(f"rkhs: note: {said}", file=sys.stderr)
+        print(f"rkhs: note: {message}", file=sys.stderr)
     else:
-        print(f"{said}: {args.output}")
+        print(f"{message}: {args.output}")
     return 0
 
 
@@ -98,12 +98,12 @@ def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -
     import numpy as np
 
     n = len(known)
-    similar, own = type(kernel).__name__ in _SIMILARITIES, kernel._diag(known).cpu().numpy()
+    similar, self_similarity = type(kernel).__name__ in _SIMILARITIES, kernel._diag(known).cpu().numpy()
     step, found = max(1, _BLOCK // n), []
     for start in range(0, len(items), step):
         part = items[start : start + step]
         K = kernel._gram(part, known).cpu().numpy()
-        far = -K if similar else kernel._diag(part).cpu().numpy()[:, None] + own - 2.0 * K
+        far = -K if similar else kernel._diag(part).cpu().numpy()[:, None] + self_similarity - 2.0 * K
         if alone:
             far[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
         order = far.argsort(axis=1, kind="stable")[:, : min(top, n - alone)]
@@ -113,7 +113,7 @@ def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -
 
 
 def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[list[Any]]:
-    (names, title), others = beside(data), [beside(known)[0]]
+    (names, title), others = label_columns(data), [label_columns(known)[0]]
     if known.smiles is not None and known.row_names is not None:
         others.append(known.smiles)
     yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]

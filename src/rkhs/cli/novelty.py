@@ -11,7 +11,7 @@ from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
-from rkhs.cli.summaries import tell
+from rkhs.cli.summaries import print_result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     lines = list(_lines(args, facts, rows, len(novel), named_rows(first)))
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
-    tell(args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines)
+    print_result(
+        args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
+    )
     return 0
 
 

@@ -71,15 +71,15 @@ def declare(parser: argparse.ArgumentParser, text: str) -> None:
     """Declare arguments: names, a placeholder that says the type (``{a,b}``: choices), ``[default]``, and the help."""
     group: Any = parser
     for entry in re.split(r"\n(?=\S)", text.strip()):
-        head, _, said = entry.partition("  ")
-        if said:
-            names, options = _argument(head, said)
-            group.add_argument(*names, help=" ".join(said.split()), **options)
+        head, _, help_text = entry.partition("  ")
+        if help_text:
+            names, options = _argument(head, help_text)
+            group.add_argument(*names, help=" ".join(help_text.split()), **options)
         else:
             group = parser.add_argument_group(head.removesuffix(":"))
 
 
-def _argument(head: str, said: str) -> tuple[list[str], dict[str, Any]]:
+def _argument(head: str, help_text: str) -> tuple[list[str], dict[str, Any]]:
     """What argparse is told of an argument."""
     *flags, rest = head.split(", ")
     name, shape, default = (*rest.split(), "", "")[:3]
@@ -91,11 +91,11 @@ def _argument(head: str, said: str) -> tuple[list[str], dict[str, Any]]:
     elif not shape:
         options = {"action": "store_true"}
     else:
-        options = {"metavar": shape, "type": kind, "action": "append" if "several times" in said else "store"}
+        options = {"metavar": shape, "type": kind, "action": "append" if "several times" in help_text else "store"}
     if default:
         options["default"] = kind(default.strip("[]"))
     if name.startswith("-"):
-        return [*flags, name], options | {"required": said.startswith("(required)")}
+        return [*flags, name], options | {"required": help_text.startswith("(required)")}
     return [plain.lower()], options
 
 

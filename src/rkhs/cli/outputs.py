@@ -146,12 +146,12 @@ def _import_writer(path: str) -> None:
 
 
 @contextmanager
-def after_writing(*said: str) -> Iterator[None]:
+def after_writing(*notes: str) -> Iterator[None]:
     """Say what is there already, should a later output fail."""
     try:
         yield
     except (RkhsError, OSError) as error:
-        raise InputError("; ".join([str(error), *said])) from error
+        raise InputError("; ".join([str(error), *notes])) from error
 
 
 def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:

@@ -56,6 +56,6 @@ class CommandParser(argparse.ArgumentParser):
         choices: Sequence[Any] | None = None if action.choices is None else list(action.choices)
         if choices is not None and value not in choices:
             new = _RENAMED.get(str(value))
-            told = f"; it became {new!r}" if new in choices else hint(str(value), [str(choice) for choice in choices])
+            advice = f"; it became {new!r}" if new in choices else hint(str(value), [str(choice) for choice in choices])
             listed = ", ".join(repr(choice) for choice in choices)
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {listed}){told}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {listed}){advice}")

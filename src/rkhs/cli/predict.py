@@ -123,9 +123,9 @@ def _classes(
         codes = file.estimator.transform(data.items)
         found, shares = head.predict(codes), head.predict_proba(codes)
         known = None if column is None else [column[row - 1] for row in data.row_numbers]
-        said = [] if known is None else [known]
-        table = np.column_stack([np.array(part, dtype=object) for part in (found, *said, *shares.T)])
+        in_file = [] if known is None else [known]
+        table = np.column_stack([np.array(part, dtype=object) for part in (found, *in_file, *shares.T)])
         probabilities = dict(zip(labels, shares.T, strict=True))
-        titles = [name, *(["in_file"] if said else []), *(f"p({label})" for label in labels)]
+        titles = [name, *(["in_file"] if in_file else []), *(f"p({label})" for label in labels)]
         facts = {"predictions": found, "in file": known, "probabilities": probabilities}
         yield Answer(data, [name], titles, table, facts)

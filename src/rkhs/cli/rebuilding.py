@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.cli.inputs import diag_options, read_for_model, user_errors
 from rkhs.cli.models import read_model_file
 from rkhs.cli.options import changed
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.robust import apart_sentence
+from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_numbers
-from rkhs.cli.summaries import table_lines, tell
+from rkhs.cli.summaries import print_result, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +36,8 @@ def compare_models(args: argparse.Namespace) -> int:
 
     outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.model))
     outputs.add("--errors", args.errors, TABLES)
-    read, errors, rows, apart = zip(*(_measured(args, path) for path in args.model), strict=True)
-    data, said = read[-1], list(filter(None, apart))
+    read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
+    data, notes = read[-1], list(filter(None, outlier_note))
     if args.errors is not None:
         titles = [f"error{i}" for i in range(len(errors))]
         write_numbers(args.errors, np.stack(errors, axis=1), data, titles, numbered=True)
@@ -45,7 +45,7 @@ def compare_models(args: argparse.Namespace) -> int:
     lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines(list(map(_texts, rows)))]
     if len({row["space"] for row in rows}) > 1:
         lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
-    tell(args, facts | ({"stand apart": said} if said else {}), [*lines, *said])
+    print_result(args, facts | ({"stand apart": notes} if notes else {}), [*lines, *notes])
     return 0
 
 
@@ -62,9 +62,9 @@ def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray,
     with user_errors():
         found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
-    apart = apart_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
-    named = f"{path}: " if apart and len(args.model) > 1 else ""
-    return data, found.errors, row, named + apart
+    outlier_note = outlier_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
+    named = f"{path}: " if outlier_note and len(args.model) > 1 else ""
+    return data, found.errors, row, named + outlier_note
 
 
 def _check_diagonal(args: argparse.Namespace, model: KernelEstimator) -> None:
@@ -94,7 +94,7 @@ def _top(args: argparse.Namespace, model: KernelEstimator, X: Any) -> dict[str, 
     parts = args.top_k.split(",")
     ks = [int(part) for part in parts if part.strip().isdecimal()]
     if len(ks) < len(parts) or 0 in ks:
-        raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {shown(args.top_k)}")
+        raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {quote(args.top_k)}")
     top = decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
     return {f"top {k}": float(share) for k, share in top.items()}
 

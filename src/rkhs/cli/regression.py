@@ -15,8 +15,8 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import Outputs, plan_predictor, write_model
 from rkhs.cli.robust import trim_of
 from rkhs.cli.rows import APART, named_rows, row_labels
-from rkhs.cli.summaries import tell
-from rkhs.cli.targets import beside_groups, places_left_out, read_with_numbers, values_beside
+from rkhs.cli.summaries import print_result
+from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column, with_groups
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def fit_predictor(args: argparse.Namespace) -> int:
     from rkhs.cli.classification import fit_classifier, names_classes
 
     Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into
-    args = beside_groups(args)
+    args = with_groups(args)
     return fit_classifier(args) if names_classes(args) else _fit_regressor(args)
 
 
@@ -66,18 +66,18 @@ def _fit_regressor(args: argparse.Namespace) -> int:
             found = _suspicious(model, data, Y)
     seconds = time.perf_counter() - started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
-    of_columns = facts["columns"]["said"]
+    of_columns = facts["columns"]["notes"]
     known = {"columns": names, "places left out": places_left_out(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    tell(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
+    print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
     return 0
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorKernelRegressorCV:
     """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
     losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
-    groups = None if args.groups is None else values_beside(args, args.groups, "--groups", data)
+    groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
     return max(fitted, key=lambda model: model.best_score_)
 
@@ -184,7 +184,7 @@ def _facts(
         "ends": list(_ends(model, fitted, names, found)),
         "limit": f"{args.trim or 4.0:g} times the upper quartile" if args.robust else f"{_FAR:g} times the median",
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
-        "columns": {"scaled": model.columns == "scaled", "said": column_sentences(model, data)},
+        "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
         "model": args.output,
     }
 

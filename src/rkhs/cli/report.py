@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.fit import COMPONENTS, FIT, say_kernel
+from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import DROP, INPUT, JSON, MODEL, ROBUST, changed, flags_in, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.robust import fit_items, plan_robust
-from rkhs.cli.summaries import tell
-from rkhs.cli.targets import read_with_values, values_beside, without_columns
+from rkhs.cli.summaries import print_result
+from rkhs.cli.targets import read_with_values, values_of_column, without_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     model, data, target = _fitted(args) if args.input is None else _loaded(args)
     from rkhs.reports import make_report  # a wrong file is refused before this
 
-    said = () if args.save_model is None else (f"the model is written: {args.save_model}",)
-    with user_errors(), after_writing(*said):
+    notes = () if args.save_model is None else (f"the model is written: {args.save_model}",)
+    with user_errors(), after_writing(*notes):
         report = make_report(
             model,
             data,
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             target_name=str(args.target),
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
-            progress=_say,
+            progress=_print_progress,
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
@@ -76,18 +76,18 @@ def run(args: argparse.Namespace) -> int:
     written = [] if args.save_model is None else [f"model: {args.save_model}"]
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
-    tell(args, facts, [*chain.from_iterable(sentences.values()), *written])
+    print_result(args, facts, [*chain.from_iterable(sentences.values()), *written])
     return 0
 
 
-def _say(what: str) -> None:
+def _print_progress(what: str) -> None:
     print(f"report: {what} ...", file=sys.stderr, flush=True)
 
 
 def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if args.model.lower().endswith(".rkhs"):
-        said = f"rkhs report {shlex.quote(args.model)} DATA"
-        raise InputError(f"a report on a model needs items too: {said}; got the model alone")
+        notes = f"rkhs report {shlex.quote(args.model)} DATA"
+        raise InputError(f"a report on a model needs items too: {notes}; got the model alone")
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
     args = changed(args, input=args.model)
@@ -95,8 +95,8 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     data, target = read_with_values(args, args.target, "--target")
     estimator = build_estimator(args, data)
     if not args.json:
-        say_kernel(args, estimator, data)
-    _say(f"fit of {data.n_samples} items")
+        print_kernel(args, estimator, data)
+    _print_progress(f"fit of {data.n_samples} items")
     with user_errors():
         fitted = fit_items(args, estimator, data)
     for sentence in [] if args.json else fitted.sentences(data):
@@ -121,4 +121,4 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     reading = without_columns(args, args.target) if by_position else args
     data = read_for_model(reading, args.input, file.estimator, file.notes)
     columns = changed(args, gram=file.estimator.kernel_.domain == "gram")
-    return file.estimator, data, values_beside(columns, args.target, "--target", data)
+    return file.estimator, data, values_of_column(columns, args.target, "--target", data)

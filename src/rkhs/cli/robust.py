@@ -53,36 +53,36 @@ class Fitted(NamedTuple):
             return []
         score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
         wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
-        said = [_wrong_rows(found, wrong, names, counted)]
+        sentences = [_wrong_rows(found, wrong, names, counted)]
         rest = np.setdiff1d(out, wrong)
         if len(rest):
             more = "more " if len(wrong) else ""
-            said.append(
+            sentences.append(
                 f"{len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
             )
         if found.too_many:
-            said.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
+            sentences.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
         else:
-            apart = _rows_apart(found, names)
+            outliers = _outlying_rows(found, names)
             others = "other rows" if len(out) else "rows"
             hint = "" if len(rest) else "; --leave-out apart fits without them"
-            said.append(
-                f"{apart[0]} {others} stand apart and are in the fit; look at them: {apart[1]}{counted}; the loss "
-                f"above counts them{hint}"
-                if apart[0]
+            sentences.append(
+                f"{outliers[0]} {others} stand apart and are in the fit; look at them: {outliers[1]}{counted}; the "
+                f"loss above counts them{hint}"
+                if outliers[0]
                 else f"no {others} stand apart"
             )
             error = _greatest_error(found)
-            said.append(f"a new row stands apart if its error by rkhs compare --errors is above {error:.6g}")
-        return [f"robust: {sentence}" for sentence in said]
+            sentences.append(f"a new row stands apart if its error by rkhs compare --errors is above {error:.6g}")
+        return [f"robust: {sentence}" for sentence in sentences]
 
     def facts(self, data: Dataset) -> dict[str, Any]:
         """The same as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
         if self.found is None:
             return {}
-        names, sides = row_labels(data), self.found.stands_apart
-        apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
-        return apart | {"largest error of a good row": _greatest_error(self.found)}
+        names, sides = row_labels(data), self.found.outlier_sign
+        outliers = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
+        return outliers | {"largest error of a good row": _greatest_error(self.found)}
 
     def write_scores(self, path: str, data: Dataset) -> None:
         """One score a row, in the order of the file."""
@@ -128,13 +128,13 @@ def _wrong_rows(found: RobustFit, wrong: np.ndarray, names: list[str], counted: 
     return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
 
 
-def _rows_apart(found: RobustFit, names: list[str]) -> tuple[int, str]:
+def _outlying_rows(found: RobustFit, names: list[str]) -> tuple[int, str]:
     """How many rows of the fit stand apart, and which, above and below the others."""
     import numpy as np
 
     score, (low, high) = found.outlier_score, found.limits
-    apart = np.where(found.inliers, found.stands_apart, 0)
-    above, below = np.flatnonzero(apart > 0), np.flatnonzero(apart < 0)
+    outliers = np.where(found.inliers, found.outlier_sign, 0)
+    above, below = np.flatnonzero(outliers > 0), np.flatnonzero(outliers < 0)
     parts = []
     if len(above):
         parts.append(f"{len(above)} above the others (score above {high:.2g}): {_listed(-score, above, names)}")
@@ -156,7 +156,7 @@ def _greatest_error(found: RobustFit) -> float:
     return (found.limits[1] * found.threshold) ** 2
 
 
-def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> str:
+def outlier_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> str:
     """Which rows stand apart above those of the fit."""
     high = known["largest error of a good row"]
     rows = (errors > high).nonzero()[0]

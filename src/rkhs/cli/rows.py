@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ def named_rows(data: Dataset) -> str:
     return "" if data.row_names or data.smiles else " (rows count from 1)"
 
 
-def beside(data: Dataset) -> tuple[tuple[str, ...], str | None]:
+def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     """What stands beside the rows of a file, and its title: names, else SMILES, else numbers from 1."""
     if data.row_names is not None:
         return data.row_names, data.row_title
@@ -60,7 +60,7 @@ def write_number_parts(
         return write_parts(path, ((X, None) for X, _ in parts))
 
     def names(data: Dataset) -> tuple[tuple[str, ...] | None, str | None]:
-        return beside(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
+        return label_columns(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
 
     return write_parts(path, ((X, names(data)[0]) for X, data in parts), titles, names(first[1])[1])
 
@@ -78,14 +78,14 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
 
     from rkhs.protocols import hide, show
 
-    shown, started = sys.stderr.isatty(), time.perf_counter()
+    quote, started = sys.stderr.isatty(), time.perf_counter()
     for part in parts:
         yield part
         count = done(part)
-        if shown:
+        if quote:
             of = "" if n is None else f" of {n}"
             show(f"{count}{of} rows", time.perf_counter() - started, 0.0 if n is None else count / n)
-    if shown:
+    if quote:
         hide()
 
 
@@ -93,7 +93,7 @@ def table_rows(
     titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset, *, numbered: bool = False
 ) -> Iterator[Sequence[Any]]:
     """Rows of a table to write, titles first, with the names of the rows in front, or with what numbers them."""
-    names, title = beside(data) if numbered else (data.row_names, data.row_title)
+    names, title = label_columns(data) if numbered else (data.row_names, data.row_title)
     yield titles if names is None else [title or "", *titles]
     for i, row in enumerate(rows):
         yield row if names is None else [names[i], *row]
@@ -170,7 +170,7 @@ def without_rows(data: Dataset, text: str) -> Dataset:
         if part not in places:
             known = "names of rows" if data.row_names else f"numbers of rows, from 1 to {numbers[-1]}"
             more = f", or {APART} with --robust" if part == APART else ""
-            raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {shown(part)}")
+            raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {quote(part)}")
     kept = np.ones(data.n_samples, dtype=bool)
     kept[[places[part] for part in wanted]] = False
     if kept.sum() < 2:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def tell(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
+def print_result(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
     """Print facts for programs with ``--json``, else lines for people, unless ``--quiet``."""
     if args.json:
         print_json(facts)

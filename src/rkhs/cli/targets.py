@@ -72,13 +72,13 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     try:
         return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
     except InputError as error:
-        said = (
+        message = (
             str(error)
             .replace("`columns`", "--predict")
             .replace(f", {MIXED}", "")
             .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
-        raise InputError(said) from error
+        raise InputError(message) from error
 
 
 def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
@@ -206,7 +206,7 @@ def known_column(args: argparse.Namespace, name: str) -> list[str] | None:
     return ["" if cell is None else str(cell) for cell in values]
 
 
-def values_beside(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:
+def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:
     """A column of the input for the rows that were read, with empty texts for gaps."""
     import numpy as np
 
@@ -214,7 +214,7 @@ def values_beside(args: argparse.Namespace, name: str | int, flag: str, data: Da
     return np.array(["" if cell is None else cell for cell in values.tolist()]) if values.dtype == object else values
 
 
-def beside_groups(args: argparse.Namespace) -> argparse.Namespace:
+def with_groups(args: argparse.Namespace) -> argparse.Namespace:
     """The arguments that read a table without its column of ``--groups``, which must be there."""
     name = args.groups
     if name is None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
 
@@ -240,5 +240,5 @@ def as_constraint(constraint: Any) -> CodeSet:
         return constraint
     raise InputError(
         f"constraint must be one of 'none', {', '.join(map(repr, _NAMES))}, or an object of rkhs.constraints: "
-        f"Sphere(), Ball(), Whitened(), SoftSphere(1.0) or a CodeSet of your own; got {shown(constraint)}"
+        f"Sphere(), Ball(), Whitened(), SoftSphere(1.0) or a CodeSet of your own; got {quote(constraint)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import IO
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.data.dataset import as_numbers, check_finite, check_size, existing, listed, locate_all
@@ -52,7 +53,7 @@ def _declared(file: IO[bytes], size: int) -> tuple[int, tuple[int, int] | None]:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
-    wanted, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    wanted, there = math.prod(shape) * dtype.itemsize, size - file.seek(0, os.SEEK_CUR)
     return wanted, (wanted, there) if wanted > there and not dtype.hasobject else None
 
 
@@ -135,14 +136,14 @@ def choose_array(path: Path, names: list[str], key: str | None) -> str:
             return key
         raise InputError(
             f"{path}: `key` must name an array of the file; got {key!r}; the arrays are "
-            f"{listed(list(map(shown, names)), 10)}"
+            f"{listed(list(map(quote, names)), 10)}"
         )
     if len(names) == 1:
         return names[0]
     curves = ", kind='curves' if they are curves and their times" if {"t", "times"} & set(names) else ""
     raise InputError(
         f"{path}: expected a file with one array, or key= naming one{curves}; got {len(names)} arrays and no key; "
-        f"the arrays are {listed(list(map(shown, names)), 10) or 'none'}"
+        f"the arrays are {listed(list(map(quote, names)), 10) or 'none'}"
     )
 
 

@@ -186,13 +186,13 @@ def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] =
     """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
     columns = [_Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
-    said = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
-    said += [_mostly_empty(column) for column in columns if column.is_sparse]
-    said += [*_classes(columns), *_far_out(columns), *_long_format(X, titles)]
+    remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
+    remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
+    remarks += [*_classes(columns), *_far_out(columns), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
-        said.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
-    return said + list(_copies(X, titles))
+        remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
+    return remarks + list(_copies(X, titles))
 
 
 def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
@@ -212,27 +212,27 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns beside the values of curves, spectra or images are none of them."""
     columns = [_Column(values, str(name)) for values, name in zip(X.T, names, strict=True)]
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
-    said = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
-    said += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
+    remarks = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
+    remarks += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
         text = f"{names[widest]} holds {shares[widest]:.0%} of the variance, so the model is one of this column"
-        said.append(Remark(f"{text}. Leave it out if it is no value of the curves.", (names[widest],)))
-    return said
+        remarks.append(Remark(f"{text}. Leave it out if it is no value of the curves.", (names[widest],)))
+    return remarks
 
 
 COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
 TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
 
 
-def row_copies(X: np.ndarray, said: tuple[str, str] = COPIES, *, least: float = 0.05) -> str:
+def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float = 0.05) -> str:
     """A sentence about rows that are copies of earlier ones, if they are this share of all; else nothing."""
     cells = X.tolist() if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if copies < max(1.0, least * len(X)):
         return ""
-    return f"{many(copies, *said)}: copies on both sides of a split make errors look too small."
+    return f"{many(copies, *wording)}: copies on both sides of a split make errors look too small."
 
 
 def _far_out(columns: list[_Column]) -> Iterator[Remark]:
@@ -290,8 +290,8 @@ def _mostly_empty(column: _Column) -> Remark:
     return _may_be_wanted(column.title, f"{what}: {n - len(column.known)} of {n} cells are empty")
 
 
-def _may_be_wanted(name: str, said: str) -> Remark:
-    text = f"{name} {said}. The model reads it like any other column; leave it out if it is what you want to find."
+def _may_be_wanted(name: str, reason: str) -> Remark:
+    text = f"{name} {reason}. The model reads it like any other column; leave it out if it is what you want to find."
     return Remark(text, (name,))
 
 

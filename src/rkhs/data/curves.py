@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rkhs._core.checks import real_array
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed
 from rkhs.data.formats import is_text_table, open_lines
@@ -156,11 +156,11 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
     given, times = dict(options), None
     if file.suffix.lower() == ".npz":
-        times, key = _times_beside(file)
+        times, key = _times_from_file(file)
         given = key | given
-    said = _said_by_titles(file, given)
-    data = _table_with_gaps(file, given | said)
-    if said and "index_column" not in said:
+    named = _named_by_titles(file, given)
+    data = _table_with_gaps(file, given | named)
+    if named and "index_column" not in named:
         data = replace(data, guessed=(*data.guessed, "the first row, numbers in equal steps, holds the times"))
     if data.kind != "vectors":
         raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
@@ -205,20 +205,20 @@ def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
     bad = next((name for name, time in found.items() if time is None), None)
     if bad is not None:
         raise InputError(
-            f"{file}: the columns of curves are named by their times, which are numbers; got the name {shown(bad)}; "
+            f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
             "name the other columns with columns=[...], or read vectors"
         )
     return np.array(list(found.values()), dtype=np.float64)
 
 
-def _said_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _named_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     """How to read a text file whose first line holds times: numbers in equal steps, or a title and increasing ones."""
-    said = {name: value for name, value in options.items() if value is not None}
-    said.pop("drop_columns", None)
-    asked = said.pop("header", None)
-    if not is_text_table(file) or set(said) - {"delimiter", "encoding"} or asked is False:
+    named = {name: value for name, value in options.items() if value is not None}
+    named.pop("drop_columns", None)
+    asked = named.pop("header", None)
+    if not is_text_table(file) or set(named) - {"delimiter", "encoding"} or asked is False:
         return {}
-    times = _first_numbers(file, said)
+    times = _first_numbers(file, named)
     if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
         return {"header": True, "index_column": 0}
     return {"header": True} if asked is None and len(times) > 2 and is_grid(times) else {}
@@ -242,7 +242,7 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
         raise InputError(str(error).replace(MIXED, _NUMBERS)) from error
 
 
-def _times_beside(file: Path) -> tuple[np.ndarray | None, dict[str, str]]:
+def _times_from_file(file: Path) -> tuple[np.ndarray | None, dict[str, str]]:
     """Times that a .npz file holds, and the key of its only table."""
     try:
         arrays = load_arrays(file)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rkhs._core.errors import InputError, nearest, shown
+from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.formats import check_form
 from rkhs.data.text import number_in
@@ -198,7 +198,7 @@ def listed(items: Sequence[object], limit: int = 5) -> str:
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
     """Name a column in a message: its name if it has one, else its position counted from 0."""
-    return f"column {position}" if names is None or not names[position] else f"column {shown(names[position])}"
+    return f"column {position}" if names is None or not names[position] else f"column {quote(names[position])}"
 
 
 class Typed(int):
@@ -227,7 +227,7 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
     if wanted in names:
         return names.index(wanted)
     near = nearest(wanted, names)
-    hint = f"did you mean {shown(near)}?" if near else f"the columns are {listed(list(map(shown, names)), 10)}"
+    hint = f"did you mean {quote(near)}?" if near else f"the columns are {listed(list(map(quote, names)), 10)}"
     raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
 
 
@@ -259,7 +259,7 @@ def check_unique_names(names: Sequence[str], source: str) -> None:
     if len(set(names)) < len(names):
         repeated = sorted({name for name in names if list(names).count(name) > 1})
         raise InputError(
-            f"{source}: column names must differ; got {listed(list(map(shown, repeated)))} more than once; "
+            f"{source}: column names must differ; got {listed(list(map(quote, repeated)))} more than once; "
             "rename the columns, or pass header=False if the first row is data"
         )
 
@@ -325,7 +325,7 @@ def as_gram(data: Dataset, gram: Any) -> Dataset:
         if row != column:
             raise InputError(
                 f"{data.source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
-                f"{shown(row)} against column {shown(column)} at position {place}; reorder one of them"
+                f"{quote(row)} against column {quote(column)} at position {place}; reorder one of them"
             )
     names = rows or columns
     return replace(data, kind="gram", row_names=names, column_names=names)

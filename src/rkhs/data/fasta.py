@@ -8,7 +8,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.data.dataset import Dataset, Kind, read_text
 
 
@@ -30,10 +30,12 @@ def _letters(texts: list[str]) -> tuple[str, ...]:
     odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase} | {"N"})}
     nucleic = {*"".join(texts)} <= {*"ACGTUN", *odd}
     counts = [f"{mark!r} in {count}" for mark, count in odd.items() if count and (mark != "N" or nucleic)]
-    said = (f"characters that stand for no known letter count as letters of their own: {', '.join(counts)} sequences",)
+    sentences = (
+        f"characters that stand for no known letter count as letters of their own: {', '.join(counts)} sequences",
+    )
     both = ("some sequences have U and others T, which are letters that differ: write one of them",)
     mixed = nucleic and any("U" in text for text in texts) and any("T" in text for text in texts)
-    return (said if counts else ()) + (both if mixed else ())
+    return (sentences if counts else ()) + (both if mixed else ())
 
 
 def _records(file: Path) -> tuple[list[str], list[str]]:
@@ -58,6 +60,6 @@ def _records(file: Path) -> tuple[list[str], list[str]]:
     if not texts:
         raise InputError(f"{file}: expected sequences; got an empty file; check that it was written to the end")
     if "" in texts:
-        name = shown(names[texts.index("")])
+        name = quote(names[texts.index("")])
         raise InputError(f"{file}: expected letters after every header; got none for {name}; remove that header")
     return names, texts

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_flag
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.dataset import SkippedRow, listed
 
@@ -40,7 +40,7 @@ class Fingerprints:
 
 def refusal(skipped: Sequence[SkippedRow], total: int) -> str:
     """Name rows that cannot be read."""
-    examples = listed([f"row {bad.row} ({shown(bad.text)}: {bad.reason})" for bad in skipped])
+    examples = listed([f"row {bad.row} ({quote(bad.text)}: {bad.reason})" for bad in skipped])
     some = 'correct them, or pass on_error="skip" to leave them out'
     advice = some if len(skipped) < total else "check that this is the SMILES column"
     return f"expected SMILES that RDKit reads; got {len(skipped)} of {total} that it does not: {examples}; {advice}"
@@ -124,7 +124,7 @@ def read_fingerprints(
 def _listed(molecules: Any) -> Any:
     """Molecules that can be counted, and read more than once."""
     if isinstance(molecules, str):
-        text = shown(molecules)
+        text = quote(molecules)
         raise InputError(f"`smiles` must be a list of SMILES; got the single string {text}; write [{text}]")
     if isinstance(molecules, bytes) or not hasattr(molecules, "__iter__"):
         raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")

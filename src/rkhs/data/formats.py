@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from rkhs._core.errors import InputError, optional, shown
+from rkhs._core.errors import InputError, optional, quote
 from rkhs.data.text import WEAK, number_in
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
@@ -112,7 +112,7 @@ def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
     if lines and all(_SPARSE_LINE.fullmatch(line.strip()) for line in lines):
         line = _SPARSE.format(old=str(path), new=str(path.with_suffix(".npz")))
         raise InputError(
-            f"{path}: expected a table or texts; got rows of libsvm, such as {shown(lines[0].strip()[:40])}; convert "
+            f"{path}: expected a table or texts; got rows of libsvm, such as {quote(lines[0].strip()[:40])}; convert "
             f"them with Python: {line}"
         )
 
@@ -173,7 +173,7 @@ def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, lis
             f"{path}: expected a complete .xlsx file; got one that cannot be read ({error}); save it again"
         ) from error
     if sheet not in (None, chosen.title):
-        names = ", ".join(map(shown, known))
+        names = ", ".join(map(quote, known))
         raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {names}")
     text, width = io.StringIO(), max(map(len, rows), default=0)
     csv.writer(text, lineterminator="\n").writerows(row + [""] * (width - len(row)) for row in rows)

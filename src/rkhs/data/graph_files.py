@@ -65,9 +65,9 @@ def _numbers(file: Path, columns: int) -> np.ndarray:
 def _read_text(file: Path) -> Dataset:
     start = file.name.removesuffix("A.txt")
     found = {
-        name: _numbers(beside, 1)[:, 0]
+        name: _numbers(attribute_file, 1)[:, 0]
         for name in ("graph_indicator", "node_labels", "graph_labels")
-        if (beside := file.with_name(f"{start}{name}.txt")).exists()
+        if (attribute_file := file.with_name(f"{start}{name}.txt")).exists()
     }
     indicator = f"{start}graph_indicator.txt"
     if "graph_indicator" not in found:
@@ -85,9 +85,9 @@ def _read_text(file: Path) -> Dataset:
         )
     if ((edges < 0) | (edges >= len(owners))).any():
         raise InputError(f"{file}: expected numbers of nodes from 1 to {len(owners)}; got {int(edges.max()) + 1}")
-    apart = owners[edges[:, 0]] != owners[edges[:, 1]]
-    if apart.any():
-        raise InputError(f"{file}: expected edges within graphs; line {int(apart.argmax()) + 1} joins two graphs")
+    crossing = owners[edges[:, 0]] != owners[edges[:, 1]]
+    if crossing.any():
+        raise InputError(f"{file}: expected edges within graphs; line {int(crossing.argmax()) + 1} joins two graphs")
     node_ptr = np.searchsorted(owners, np.arange(n + 1))
     edges = edges[np.argsort(owners[edges[:, 0]], kind="stable")]
     edge_ptr = np.searchsorted(owners[edges[:, 0]], np.arange(n + 1))

@@ -74,16 +74,16 @@ def label_nodes(graphs: list[Any], unused: set[str]) -> tuple[str, ...]:
     nodes = [list(graph.nodes.values()) for graph in drawn]
     names = set().union(*chain.from_iterable(nodes))
     edges = unused.union(*chain.from_iterable(graph.edges.values() for graph in drawn))
-    label, said = _label(nodes, sorted(names)), []
+    label, notes = _label(nodes, sorted(names)), []
     if label not in (None, "label"):
-        said.append(f"labels of nodes are their attribute {label!r}")
+        notes.append(f"labels of nodes are their attribute {label!r}")
         for data in chain.from_iterable(nodes):
             data["label"] = data[label]
     others = [f"{name!r} of nodes" for name in sorted(names - {"label", label})]
     others += [f"{name!r} of edges" for name in sorted(edges)]
     if others:
-        said.append(f"attributes that graph kernels do not use: {', '.join(others)}")
-    return tuple(said)
+        notes.append(f"attributes that graph kernels do not use: {', '.join(others)}")
+    return tuple(notes)
 
 
 def _label(nodes: list[list[Any]], names: list[str]) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown, warn
+from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
@@ -65,8 +65,8 @@ def _by_name(found: Columns, position: int, names: Sequence[str]) -> dict[str, o
     values = dict(zip(best, column_values(found, position).tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
-        what = f"names such as {shown(names[0])}, each once, in a column"
-        got = f"{shown(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
+        what = f"names such as {quote(names[0])}, each once, in a column"
+        got = f"{quote(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
@@ -106,7 +106,7 @@ def column_values(found: Columns, position: int, kind: str | None = None, *, str
     if kind == "number":
         raise InputError(
             f"{where} held numbers in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
-            f"them, or take cells such as {shown(texts[0])} as gaps with missing=[{texts[0]!r}]"
+            f"them, or take cells such as {quote(texts[0])} as gaps with missing=[{texts[0]!r}]"
         )
     if found.mostly_numbers(position):
         found.refuse_texts([position])
@@ -122,6 +122,6 @@ def _refuse_hidden_numbers(where: str, texts: list[str]) -> None:
         what = "a number with separators or a unit" if grouped else "several numbers"
         advice = grouped_advice(values[0]) if grouped else "name the character between them with delimiter="
         raise InputError(
-            f"{where} must hold numbers or texts; got {shown(values[0])}, {what}; {advice}, or begin them with a "
+            f"{where} must hold numbers or texts; got {quote(values[0])}, {what}; {advice}, or begin them with a "
             "letter if they are names"
         )

@@ -16,7 +16,7 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, column_label, listed
@@ -163,17 +163,17 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
 
 def _codes_with_zeros(names: Sequence[str] | None, body: list[Row], width: int) -> list[str]:
     """Say which columns look like codes with leading zeros, which numbers do not keep; the first may name the rows."""
-    said = []
+    declared = []
     for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):
             label = column_label(names, j)
-            said.append(
-                f"{label} looks like codes with leading zeros, such as {shown(code)}, and is read as numbers; leave it "
+            declared.append(
+                f"{label} looks like codes with leading zeros, such as {quote(code)}, and is read as numbers; leave it "
                 "out, or put a letter before each code to read it as texts"
             )
-    return said
+    return declared
 
 
 def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row]]:
@@ -184,12 +184,12 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     formats.refuse_sparse_lines(path, head)
-    said = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
-    given = options.delimiter or (said[1] if said else None)
+    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
+    given = options.delimiter or (declared[1] if declared else None)
     layout = replace(layout, delimiter=_mark(layout, given, head[options.skip_rows or 0 :], guessed))
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
-    if said:
+    if declared:
         rows[0] = []
     return _with_points(layout, rows, options.decimal, guessed)
 
@@ -210,7 +210,7 @@ def _mark(layout: Layout, given: str | None, head: list[str], guessed: list[str]
     if extension_of(layout.path) == ".xlsx":
         _, name, others = formats.sheet_of(layout.path, layout.path.stat().st_mtime_ns, layout.sheet)
         if others and layout.sheet is None:
-            guessed.append(f"the first sheet, {shown(name)}, is read; `key` names another: {listed(others)}")
+            guessed.append(f"the first sheet, {quote(name)}, is read; `key` names another: {listed(others)}")
         return layout.delimiter
     mark = given or _delimiter(layout, head)
     if not given and mark != layout.delimiter:
@@ -257,8 +257,8 @@ def _refuse_titles(layout: Layout, names: Row, body: list[Row]) -> None:
     commas = layout.delimiter == "," and len(names) == 1 and any(map(_ENDS_IN_NUMBER.search, column))
     if any((numbers and not whole, commas, below)):
         raise InputError(
-            f"{layout.path}: expected a name for each of {1 + len(names)} columns; got {listed([*map(shown, names)])} "
-            f"over cells such as {shown(column[0])} in the first one; pass skip_rows= if this is a title, header=True "
+            f"{layout.path}: expected a name for each of {1 + len(names)} columns; got {listed([*map(quote, names)])} "
+            f"over cells such as {quote(column[0])} in the first one; pass skip_rows= if this is a title, header=True "
             "if the first column names the rows, delimiter=';' and decimal=',' if commas are decimal ones"
         )
 
@@ -345,7 +345,7 @@ def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:
     if len(best) > 1 and layout.delimiter in best:
         raise InputError(
             f"{layout.path}: expected one character that splits the lines into numbers; got "
-            f"{shown(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
+            f"{quote(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
         )
 
 
@@ -487,7 +487,7 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     if not (_TEXT in kinds or unnamed or grid):
         return False
     raise InputError(
-        f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "
+        f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(quote, cells)))}; "
         "pass header=True if these are column names, header=False if they are data, skip_rows= if rows stand above the "
         f"table{_times_advice(values[1:])}"
     )

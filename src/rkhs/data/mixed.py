@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_list
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
@@ -97,7 +97,7 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     if kinds is None:
         return [None] * width
     if not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
-        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
+        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {quote(kinds)}")
     if len(kinds) != width:
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
     return list(kinds)

@@ -96,17 +96,17 @@ def _fingerprints(smiles: list[str], where: str, recipe: dict[str, Any]) -> Fing
 
 def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> list[str]:
     """Say how many SMILES have several parts, and how many were left out."""
-    said, parts = [], [text for text in smiles if "." in text]
+    notes, parts = [], [text for text in smiles if "." in text]
     if parts:
-        said.append(
+        notes.append(
             f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
             f"as {listed(parts[:1])}. The fingerprint holds all parts."
         )
     unread = [bad for bad in skipped if bad.reason != LEFT_OUT]
     if unread:
         first = unread[0]
-        said.append(
+        notes.append(
             f"{len(unread)} SMILES could not be read and {'was' if len(unread) == 1 else 'were'} left out; the first "
             f"is {listed([first.text])} in row {first.row}."
         )
-    return said
+    return notes

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from rkhs._core.checks import check_choice, check_count, check_list
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_array
 from rkhs.data.dataset import Dataset, RowNames, as_gram, existing, locate
@@ -227,7 +227,7 @@ def check_layout(options: Options) -> None:
     for name, example in (("delimiter", ";"), ("decimal", ","), ("thousands", ","), ("comment", "#")):
         mark = getattr(options, name)
         if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
-            raise InputError(f"`{name}` must be one character; got {shown(mark)}; for example {example!r}")
+            raise InputError(f"`{name}` must be one character; got {quote(mark)}; for example {example!r}")
     if options.skip_rows is not None:
         check_count(options.skip_rows, "skip_rows", at_least=0)
     if options.missing is not None:
@@ -256,7 +256,7 @@ def column_list(columns: Any, name: str = "columns") -> Any:
     if columns is None or isinstance(columns, (str, bytes)):
         return columns
     if not hasattr(columns, "__iter__"):
-        raise InputError(f"`{name}` must be a list of column names or positions; got {shown(columns)}; write [...]")
+        raise InputError(f"`{name}` must be a list of column names or positions; got {quote(columns)}; write [...]")
     return list(columns)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import choose_array, load_arrays
 from rkhs.data.dataset import Dataset, read_text
 from rkhs.data.text import number_in
@@ -88,7 +88,7 @@ def _without_padding(values: np.ndarray, where: str, cells: Sequence[str] | None
     values = values[: known[-1] + 1] if known.size else values[:0]
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if not values.size or bad.size:
-        cell = "NaN or infinity" if cells is None or not bad.size else shown(cells[bad[0]] or "an empty cell")
+        cell = "NaN or infinity" if cells is None or not bad.size else quote(cells[bad[0]] or "an empty cell")
         when = f"{cell} at time {bad[0]}" if values.size else "missing values only"
         raise InputError(f"{where}: expected finite numbers; got {when}; fill the gap, or remove the series")
     return values

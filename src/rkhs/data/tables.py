@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.dates import are_dates, day_numbers
-from rkhs._core.errors import InputError, optional, shown, warn
+from rkhs._core.errors import InputError, optional, quote, warn
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
@@ -65,10 +65,12 @@ class Columns:
         self, columns: Any, dropped: Any, index_column: str | int | None, *, named: bool = False
     ) -> tuple[list[int], int | None]:
         """Positions of the columns to read and of that with the names of the rows."""
-        said = self._named(columns, dropped)
-        index = self._index(index_column, said, named=named)
+        positions = self._named(columns, dropped)
+        index = self._index(index_column, positions, named=named)
         blank = () if self.layout is None else self.layout.blank
-        wanted = said if columns is not None else [j for j in range(self.width) if j not in {index, *said, *blank}]
+        wanted = (
+            positions if columns is not None else [j for j in range(self.width) if j not in {index, *positions, *blank}]
+        )
         if not wanted:
             raise InputError(
                 f"{self.source}: expected a column besides the row names and those left out; got none; check "
@@ -78,12 +80,12 @@ class Columns:
             self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
         return wanted, index
 
-    def _index(self, asked: str | int | None, said: list[int], *, named: bool) -> int | None:
+    def _index(self, asked: str | int | None, positions: list[int], *, named: bool) -> int | None:
         """Position of the column with the names of the rows: the one asked for, or a first one that nothing else is."""
         if asked is None:
-            return 0 if 0 not in said and (self.unnamed_first or named) else None
+            return 0 if 0 not in positions and (self.unnamed_first or named) else None
         index = locate(asked, self.names, self.width, "index_column")
-        if index in said:
+        if index in positions:
             raise InputError(
                 f"`index_column` must not be among the columns read or left out; got {asked!r} in both; remove it "
                 "from one of them"
@@ -133,8 +135,8 @@ class Columns:
         """Whether nothing says yet what the first column is, and it is not the only one that could be read."""
         named = self._named(columns, dropped)
         others = columns is not None or self.width > 1 + len(named)
-        said = index_column is not None or self.stored is not None or self.unnamed_first
-        return others and not said and 0 not in named
+        positions = index_column is not None or self.stored is not None or self.unnamed_first
+        return others and not positions and 0 not in named
 
     def holds_names(self, *, required: bool, known: bool | None = None) -> bool:
         """Whether the first column is one of row names; an error where measurements would be lost as such."""
@@ -149,7 +151,7 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and _tell_rows_apart(texts, titled) if known is None else known
+        return could and _identifies_rows(texts, titled) if known is None else known
 
     def _refuse_measurements(self, texts: list[Any], titled: bool, known: bool | None) -> None:
         """Refuse a first column of texts that is no column of names."""
@@ -158,13 +160,13 @@ class Columns:
         values = [] if titled else list(filter(is_measurement, texts))
         if not known and are_smiles(texts):
             raise InputError(
-                f"{start}; got {shown(texts[0])} in {label}, which looks like SMILES; read molecules with "
+                f"{start}; got {quote(texts[0])} in {label}, which looks like SMILES; read molecules with "
                 f"smiles_column=, or {advice}"
             )
         if values:
             what = MIXED if are_dates(values) else grouped_advice(values[0])
             raise InputError(
-                f"{start} where no cell starts like a number; got {', '.join(map(shown, values[:3]))} in {label}, "
+                f"{start} where no cell starts like a number; got {', '.join(map(quote, values[:3]))} in {label}, "
                 f"numbers with separators or a unit; {what}, take cells that stand for nothing as "
                 f"gaps with missing=[...], leave the column out with drop_columns=[...], or {advice}"
             )
@@ -172,7 +174,7 @@ class Columns:
             repeated = Counter(texts).most_common(1)[0][0]
             molecules = "read molecules with smiles_column=, " if "smiles" in label.lower() else ""
             raise InputError(
-                f"{start}, which must differ; got {shown(repeated)} more than once in {label}; {molecules}{MIXED}, "
+                f"{start}, which must differ; got {quote(repeated)} more than once in {label}; {molecules}{MIXED}, "
                 "leave it out with drop_columns=[...], or pass index_column=0 to use it nevertheless"
             )
 
@@ -194,8 +196,8 @@ class Columns:
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
-        said = (f"{column_label(self.names, 0)} names the rows",) if named and known is None else ()
-        facts: dict[str, Any] = {"row_title": title, "guessed": self.guessed + said}
+        notes = (f"{column_label(self.names, 0)} names the rows",) if named and known is None else ()
+        facts: dict[str, Any] = {"row_title": title, "guessed": self.guessed + notes}
         return Dataset(np.ascontiguousarray(values), "vectors", names, self.titles(positions), self.source, **facts)
 
     def odd_cells(self, position: int) -> list[int]:
@@ -226,8 +228,10 @@ class Columns:
         spellings = {re.sub(r"\d+", "0", re.sub("[A-Za-z]+", "a", text)): text for text in reversed(texts)}
         if len(spellings) > 1:
             read = dict(zip(texts, np.floor(days).astype("int64").astype("datetime64[D]").astype(str), strict=True))
-            said = ", ".join(f"{shown(text)} as {read[text]}" for text in sorted(spellings.values(), key=texts.index))
-            warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {said}")
+            positions = ", ".join(
+                f"{quote(text)} as {read[text]}" for text in sorted(spellings.values(), key=texts.index)
+            )
+            warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {positions}")
 
     def without_strays(self, position: int) -> Column:
         """Numbers of a column, None for its gaps and for its few other cells, of which a warning is given."""
@@ -250,19 +254,19 @@ class Columns:
     def refuse_texts(self, positions: Sequence[int], gaps: Sequence[int] = ()) -> None:
         """Raise the error that names columns of text, first those of numbers but for few cells, and those of gaps."""
         nearly = [j for j in positions if self.mostly_numbers(j)]
-        said = []
+        named = []
         for j in sorted(positions, key=lambda j: j not in nearly):
             odd = [i for i in self.odd_cells(j) if j not in nearly or self.cells[j][i].lower() not in WEAK]
-            said.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
-        if not said:
+            named.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
+        if not named:
             return
         advice = f"correct them, name them with missing= to take them as gaps, {MIXED}" if nearly else MIXED
         empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise InputError(
-            f"{self.source}: expected numbers in every column read; got text in {listed(said, 10)}{also}; {advice}, or "
-            "leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
-            "delimiter= if the cells were not split, decimal=',' for decimal commas"
+            f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}; {advice}, "
+            "or leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for "
+            "molecules, delimiter= if the cells were not split, decimal=',' for decimal commas"
         )
 
     def _counted_gaps(self, positions: Sequence[int]) -> list[tuple[int, int]]:
@@ -288,11 +292,11 @@ class Columns:
         number, label = self.start + row + 1, column_label(self.names, column)
         if self.layout is None:
             names = self.stored
-            where = f"row {number}" if names is None else f"row {number} ({shown(names[row])})"
+            where = f"row {number}" if names is None else f"row {number} ({quote(names[row])})"
             text = str(self.cells[column][row])
-            return f"{shown(text)} in {where}" if brief else f"{text} in {where}, {label}"
+            return f"{quote(text)} in {where}" if brief else f"{text} in {where}, {label}"
         line, cells = self.layout.place(number)
-        text = shown(cells[column].strip())
+        text = quote(cells[column].strip())
         return f"{text} in row {number}, line {line}" if brief else f"{text} in row {number} (line {line}), {label}"
 
     def texts(self, position: int) -> list[str]:
@@ -300,7 +304,7 @@ class Columns:
         return ["" if cell is None else str(cell) for cell in self.cells[position].tolist()]
 
 
-def _tell_rows_apart(texts: list[str], titled: bool) -> bool:
+def _identifies_rows(texts: list[str], titled: bool) -> bool:
     """Whether texts all differ and are no SMILES, and no measurements unless their title is one of names."""
     measured = not titled and any(map(is_measurement, texts))
     return len(set(texts)) == len(texts) and not measured and not are_smiles(texts)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rkhs._core.arrays import read_values
-from rkhs._core.errors import InputError, optional, shown
+from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import as_path, atomic_file
 from rkhs.data.dataset import as_numbers, check_finite, check_size, check_unique_names
 from rkhs.data.text import csv_line, escape_formula
@@ -84,7 +84,7 @@ def write_parts(
         return written.n, written.width
     titles = [f"code{i}" for i in range(written.width)] if columns is None else list(columns)
     if "" in titles:
-        raise InputError(f"`column_names` must not be empty; got {shown(titles)}; name every column")
+        raise InputError(f"`column_names` must not be empty; got {quote(titles)}; name every column")
     check_unique_names(titles, "column_names")
     title = row_title if row_title not in titles else None
     if target.suffix.lower() == ".parquet":
@@ -158,7 +158,7 @@ def _in_sheet(cell: object) -> object:
     if not isinstance(cell, str):
         return str(cell) if isinstance(cell, float) and np.isinf(cell) else cell
     if _UNSEEN.search(cell):
-        raise InputError(f"a sheet of .xlsx holds no control characters; got {shown(cell)}; write .csv")
+        raise InputError(f"a sheet of .xlsx holds no control characters; got {quote(cell)}; write .csv")
     return escape_formula(cell)
 
 
@@ -181,7 +181,7 @@ def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[st
         return None
     if isinstance(names, str):
         raise InputError(
-            f"`{argument}` must be a list of {expected} names; got the string {shown(names)}; write a list"
+            f"`{argument}` must be a list of {expected} names; got the string {quote(names)}; write a list"
         )
     texts = [str(name) for name in names]
     if len(texts) != expected:

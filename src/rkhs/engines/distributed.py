@@ -275,9 +275,9 @@ class _Run:
                 raise value
             if future.status != "error":
                 raise self._lost()
-            self._send_again(running, future.exception())
+            self._resend(running, future.exception())
 
-    def _send_again(self, running: _Running, error: Exception) -> None:
+    def _resend(self, running: _Running, error: Exception) -> None:
         """Try a task again whose workers died; raise if that is no use."""
         from distributed import KilledWorker
 

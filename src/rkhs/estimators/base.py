@@ -36,7 +36,7 @@ from rkhs._core.arrays import (
 )
 from rkhs._core.checks import check_gram, check_spread, check_squares, real_array
 from rkhs._core.errors import InputError, brief, warn
-from rkhs._core.ownership import WholeFits, own, unshared
+from rkhs._core.ownership import WholeFits, private_copy, unshared
 from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.given_matrices import (
     has_views,
@@ -152,8 +152,8 @@ class KernelEstimator(EngineThreads, WholeFits):
             model.fit(X, y, **data)
         except Planned as stopped:
             (estimate,) = stopped.args
-        shown = {name: now if isinstance(now, str) else brief(now) for name, now in options.items()}
-        return Plan(shown, str(storage), estimate.n_bytes, equations, str(estimate))
+        option_texts = {name: now if isinstance(now, str) else brief(now) for name, now in options.items()}
+        return Plan(option_texts, str(storage), estimate.n_bytes, equations, str(estimate))
 
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""
@@ -210,7 +210,7 @@ class KernelEstimator(EngineThreads, WholeFits):
             n, self._input_dtype = items.shape[0], items.dtype
             items = kernel.read(items)
         elif kernel.domain == "objects":
-            items = own(kernel.read(check_items(X, at_least=at_least)))
+            items = private_copy(kernel.read(check_items(X, at_least=at_least)))
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
             n, self._input_dtype = len(items), np.dtype(np.float64)
@@ -349,29 +349,28 @@ class KernelEstimator(EngineThreads, WholeFits):
         """New data as the matrix that the training data became."""
         return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
 
-    def _tiles(self, X: Any, *beside: Any, width: int = 0) -> tuple[int, Iterator[tuple[Any, ...]]]:
+    def _tiles(self, X: Any, *parts: Any, width: int = 0) -> tuple[int, Iterator[tuple[Any, ...]]]:
         """The number of new rows, and tiles of them as the kernel reads them, with ``width`` numbers a row in memory.
 
-        What stands ``beside`` the rows is cut with them; None stays None.
+        ``parts`` are arrays with a row a row of ``X``, which are cut with it; None stays None.
         """
         check_is_fitted(self)
         step = tile_rows(max(width, self.map_.width, getattr(self, "n_features_in_", 1)))
         n, read = self._opened(X, step)
         return n, (
-            (read(tile), *(part if part is None else cut_rows(part, tile) for part in beside))
-            for tile in tiles(n, step)
+            (read(tile), *(part if part is None else cut_rows(part, tile) for part in parts)) for tile in tiles(n, step)
         )
 
-    def _in_tiles(self, X: Any, function: Callable[..., Any], *beside: Any, width: int = 0) -> Any:
+    def _in_tiles(self, X: Any, function: Callable[..., Any], *parts: Any, width: int = 0) -> Any:
         """Results for rows of any origin, tile by tile: arrays, or tensors, which become arrays of the training dtype.
 
         Of a function that returns several, a tuple of such.
         """
-        n, opened = self._tiles(X, *beside, width=width)
+        n, opened = self._tiles(X, *parts, width=width)
         found: list[np.ndarray] = []  # written in place: small arrays kept between large ones would split the heap
         done, several = 0, False
-        for parts in opened:
-            result = function(*parts)
+        for tile in opened:
+            result = function(*tile)
             several = isinstance(result, tuple)
             each = [
                 self._to_output(one, done) if isinstance(one, Tensor) else one
@@ -459,7 +458,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         array = check_squares(read_numbers(X, name, columns=columns, shape=shape), name, self.dtype)
         return to_tensor(array, **self._options)
 
-    def _read_beside(self, X: Any, name: str, columns: int, *, targets: bool = False) -> Tensor:
+    def _read_like(self, X: Any, name: str, columns: int, *, targets: bool = False) -> Tensor:
         """Rows with the columns of ``X``, or of ``targets``, in the units that the kernel reads."""
         if targets:
             self._check_target_grid(X, name)
@@ -528,7 +527,7 @@ class KernelEstimator(EngineThreads, WholeFits):
             return to_tensor(support, **self._options)
         return support
 
-    def _own_items(self) -> Any:
+    def _training_items(self) -> Any:
         if not self.map_.whole:
             raise InputError("candidates must be given: a model in finite features keeps no training items")
         return self._support()

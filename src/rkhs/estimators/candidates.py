@@ -67,13 +67,13 @@ def rank_by_codes(
     check_is_fitted(model)
     Z = model._read_matrix(codes, "codes", model.codes_.shape[1], "(m, {q}), as transform returns")
     if candidates is None:
-        own = to_tensor(model.codes_, **model._options)
+        training_codes = to_tensor(model.codes_, **model._options)
     else:
         items = _read_candidates(model, candidates)
         step = tile_rows(model.map_.width)
-        own = torch.cat([encode(items[tile]) for tile in tiles(len(items), step)]).to(Z)
-    far = partial(torch.cdist, x2=own, compute_mode="donot_use_mm_for_euclid_dist")
-    return rank_codes(Z, lambda part: far(part).square_(), len(own), n_best)
+        training_codes = torch.cat([encode(items[tile]) for tile in tiles(len(items), step)]).to(Z)
+    far = partial(torch.cdist, x2=training_codes, compute_mode="donot_use_mm_for_euclid_dist")
+    return rank_codes(Z, lambda part: far(part).square_(), len(training_codes), n_best)
 
 
 def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
@@ -83,7 +83,7 @@ def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
         return model._check_rows(candidates)
     if kernel.domain == "objects":
         return read_items(kernel, candidates, "candidates")
-    return model._read_beside(candidates, "candidates", int(np.asarray(model.n_features_in_)))
+    return model._read_like(candidates, "candidates", int(np.asarray(model.n_features_in_)))
 
 
 class Decoding(Protocol):

@@ -27,7 +27,7 @@ _HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: rows below which held-ou
 # Standard errors by which growing kernels must be better, and the share of the error: what is less was worse on new
 # rows as often as better, and the fit takes longer.
 _CLEARLY, _LEAST_GAIN = 1.0, 0.15
-RADIAL, GROWING = "radial", "arc-cosine"
+BOUNDED, UNBOUNDED = "radial", "arc-cosine"
 
 
 def report_choice(
@@ -70,8 +70,8 @@ def edge_sentences(model: KernelEstimator) -> list[str]:
 
 def warn_of_edges(model: KernelEstimator) -> None:
     """One warning for each choice at an open end."""
-    for said in edge_sentences(model):
-        warn(f"{type(model).__name__}: {said}", EdgeWarning)
+    for message in edge_sentences(model):
+        warn(f"{type(model).__name__}: {message}", EdgeWarning)
 
 
 def overfit_sentence(held_out: float | None, training: float | None, *, vectors: bool) -> str | None:
@@ -92,14 +92,14 @@ def heavy_tailed(X: Tensor) -> bool:
     return bool(squares.topk(math.ceil(_FAR * len(X))).values.sum() > _HEAVY * squares.sum())
 
 
-def told_apart(growing: np.ndarray, radial: np.ndarray, run: Run) -> dict[str, float]:
+def compare_kinds(unbounded: np.ndarray, bounded: np.ndarray, run: Run) -> dict[str, float]:
     """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows."""
     with np.errstate(invalid="ignore"):  # infinite where there was no fit
-        d = growing - radial
-        gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * radial.mean())
+        d = unbounded - bounded
+        gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * bounded.mean())
     better = -d.mean() > gain
-    found = {GROWING: float(growing.mean()), RADIAL: float(radial.mean())}
+    found = {UNBOUNDED: float(unbounded.mean()), BOUNDED: float(bounded.mean())}
     if run.verbose:
-        said = ", ".join(f"{error:.4g} with {kind} kernels" for kind, error in found.items())
-        sys.stderr.write(f"{run.name}: heavy tails, held-out error {said}: {GROWING if better else RADIAL}\n")
+        message = ", ".join(f"{error:.4g} with {kind} kernels" for kind, error in found.items())
+        sys.stderr.write(f"{run.name}: heavy tails, held-out error {message}: {UNBOUNDED if better else BOUNDED}\n")
     return found if better else dict(reversed(found.items()))

@@ -22,7 +22,7 @@ from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
 from rkhs.estimators.storage import announce_layers
 from rkhs.kernels import Kernel
 from rkhs.models import DeepRKMModel
-from rkhs.spaces import HeldItems
+from rkhs.spaces import InMemoryItems
 
 _DEFECT = 0.1
 _LOO_DEFECT = 0.5  # with a ridge the codes are shrunk on purpose
@@ -210,13 +210,13 @@ class DeepRKM(FittedComponents):
         with self._running() as run:
             training = self._training(X, kernel)
             announce_layers(run, settings.storage, len(training), sum(settings.widths))
-            held = HeldItems.open(run.options, settings.storage, kernel, training.items)
-            problem, solution, resolved = solve_machine(held, settings)
-            if resolved is not held.kernel:
-                held = replace(held, kernel=resolved).of(held.items, run.options)
+            in_memory = InMemoryItems.open(run.options, settings.storage, kernel, training.items)
+            problem, solution, resolved = solve_machine(in_memory, settings)
+            if resolved is not in_memory.kernel:
+                in_memory = replace(in_memory, kernel=resolved).of(in_memory.items, run.options)
             H = problem.canonical(solution.point) if self.canonical else solution.point
-            self.model_ = machine_model(held, problem, settings, H, self._to_output(H))
-        self._warn_of_rounding(float(held.diagonal.max()), self.model_.encoder.coefficients, H)
+            self.model_ = machine_model(in_memory, problem, settings, H, self._to_output(H))
+        self._warn_of_rounding(float(in_memory.diagonal.max()), self.model_.encoder.coefficients, H)
         self._record(solution)
         self._warn_on_defect()
         return self

@@ -178,7 +178,7 @@ def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
 
 
 def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
-    spread = float(model._target_spread(X).mean()) if model.model_.rebuilt.own else 0.0
+    spread = float(model._target_spread(X).mean()) if model.model_.rebuilt.self_targets else 0.0
     if spread <= 0.0:
         return {}
     facts = {"held_out_error": float(model.reconstruction_error(X).mean()) / spread}
@@ -188,26 +188,26 @@ def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
 
 def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
     """One sentence for each trouble: what was seen, and what to do."""
-    said = []
+    sentences = []
     if facts["converged"] is False:
-        said.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
+        sentences.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
     if facts["lower_start"]:
-        said.append(
+        sentences.append(
             f"another start ends {facts['lower_start']:.0%} lower in the objective: fit with n_init=20, or with more "
             "components"
         )
-    said += [*edge_sentences(model), *_of_errors(model, facts)]
+    sentences += [*edge_sentences(model), *_of_errors(model, facts)]
     dead = int((variances < _DEAD * variances.max()).sum()) if variances.max() > 0.0 else len(variances)
     if dead:
-        said.append(f"{dead} of {len(variances)} components carry nothing: ask for fewer, or lower reg")
+        sentences.append(f"{dead} of {len(variances)} components carry nothing: ask for fewer, or lower reg")
     seen, n = dict(facts), len(model.codes_)
     if not isinstance(model, BaseAutoencoder):
         seen["in_sample_defect"] = None
     if model.kernel_.domain == "objects":
         seen["typical_similarity"] = None
     limits = _LIMITS | {"degrees_of_freedom": (_INTERPOLATES * n, _INTERPOLATED)}
-    said += [text.format(seen[name], n) for name, (most, text) in limits.items() if (seen[name] or 0.0) > most]
-    return said
+    sentences += [text.format(seen[name], n) for name, (most, text) in limits.items() if (seen[name] or 0.0) > most]
+    return sentences
 
 
 def _of_errors(model: KernelEstimator, facts: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
 from rkhs.estimators.regression.gapped_curves import (
-    check_loss_beside_gaps,
+    check_loss_with_gaps,
     choose_with_gaps,
     filled_with_means,
     fit_curves_with_gaps,
@@ -190,7 +190,7 @@ class FunctionalKernelRegressor(DualRegressor):
         given = opened(None, sample_weight)
         weights = _given_weights(given.training)
         if _has_gaps(given):
-            check_loss_beside_gaps(self._loss_beside_gaps(), default=False)
+            check_loss_with_gaps(self._loss_with_gaps(), default=False)
             found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=bool(self.center))
             chosen, self.reg_, self.leave_one_out_error_ = found
             self.inliers_, self.outlier_score_ = weights > 0.0, None
@@ -218,14 +218,14 @@ class FunctionalKernelRegressor(DualRegressor):
         return "mean" if isinstance(self.basis, str) and self.basis == "cosine_sine" else "trapezoid"
 
     def _fit_gaps(self, regression: Regression) -> Self:
-        loss = self._loss_beside_gaps()
-        check_loss_beside_gaps(loss, default=self.loss == "huber")
+        loss = self._loss_with_gaps()
+        check_loss_with_gaps(loss, default=self.loss == "huber")
         options = replace(self._read_options(), loss=loss)
         self.model_, solution = fit_curves_with_gaps(regression, options, chosen=self._chooses)
         self._record(solution)
         return self
 
-    def _loss_beside_gaps(self) -> Loss:
+    def _loss_with_gaps(self) -> Loss:
         """With a chosen regulariser the squared loss, by which it is chosen, in place of the default."""
         return Squared() if self._chooses and self.loss == "huber" else as_loss(self.loss)
 
@@ -257,7 +257,7 @@ class FunctionalKernelRegressor(DualRegressor):
         for name, times in (("grid_", input_times), ("target_grid_", output_times)):
             if times is not None and getattr(self, name) is None:
                 setattr(self, name, real_array(times, name))
-        Y, weights = training.goal, training.weights
+        Y, weights = training.targets, training.weights
         if bool(torch.isnan(Y).any()):
             if not gaps:
                 raise InputError(
@@ -328,8 +328,8 @@ class FunctionalKernelRegressor(DualRegressor):
 
 def _has_gaps(regression: Regression) -> bool:
     """Whether a curve that is fitted has gaps; one of weight zero is not."""
-    goal, weights = regression.training.goal, regression.training.weights
-    return bool(torch.isnan(goal if weights is None else goal[weights > 0.0]).any())
+    targets, weights = regression.training.targets, regression.training.weights
+    return bool(torch.isnan(targets if weights is None else targets[weights > 0.0]).any())
 
 
 def _given_weights(training: Training) -> np.ndarray:

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, is_sparse, read_rows, reading, to_tensor
 from rkhs._core.checks import real_array
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.linalg import constant_value
-from rkhs._core.ownership import own
+from rkhs._core.ownership import private_copy
 from rkhs._core.sparse import compressed
 from rkhs.kernels import Kernel, MinMax, OperatorKernel, OperatorSum, Precomputed, Separable, Tanimoto, view_weights
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
@@ -46,17 +46,17 @@ def on_rows_of(X: Any, kernel: K) -> K:
 
 def read_items(kernel: Kernel | OperatorKernel, X: Any, name: str = "X") -> Any:
     """Items that are no vectors in the form that a kernel reads, in memory of their own."""
-    return kernel.read(X) if is_sparse(X) else own(kernel.read(check_items(X, name)))
+    return kernel.read(X) if is_sparse(X) else private_copy(kernel.read(check_items(X, name)))
 
 
 def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int = 1) -> scipy.sparse.csr_array:
     """Rows of a sparse matrix, or of an array, checked as those of an array are, in memory of their own."""
     if not is_sparse(X):
         return scipy.sparse.csr_array(read_rows(estimator, X, reset=reset, ensure_min_samples=at_least))
-    made = compressed(X)
-    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": made.dtype, "ensure_min_samples": at_least}
-    with reading(made, "X"):
-        return validate_data(estimator, made, reset=reset, **options)
+    compact = compressed(X)
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": compact.dtype, "ensure_min_samples": at_least}
+    with reading(compact, "X"):
+        return validate_data(estimator, compact, reset=reset, **options)
 
 
 def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:
@@ -70,7 +70,7 @@ def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[
     leaves = _leaves(kernel)
     if not any(isinstance(leaf, (MinMax, Tanimoto)) for leaf in leaves):
         raise InputError(
-            f"X must hold rows of numbers for this kernel; got texts or molecules, the first {shown(molecules[0])}; "
+            f"X must hold rows of numbers for this kernel; got texts or molecules, the first {quote(molecules[0])}; "
             "pass kernel='tanimoto' for SMILES, kernel='spectrum' for sequences"
         )
     counts = not any(isinstance(leaf, Tanimoto) for leaf in leaves)
@@ -94,7 +94,7 @@ def new_matrix(
         return X
     if fingerprint is None:
         raise InputError(
-            f"{name} must hold rows of numbers, as in fit; got texts or molecules, the first {shown(molecules[0])}; "
+            f"{name} must hold rows of numbers, as in fit; got texts or molecules, the first {quote(molecules[0])}; "
             "make fingerprints of them as for the fit: rkhs.data.molecular_fingerprints"
         )
     return _fingerprints(fingerprint, molecules, name)
@@ -204,8 +204,8 @@ def _named(X: Any, total: np.ndarray) -> Any:
         if list(K.columns) != list(X[0].columns):
             other = next((a, b) for a, b in zip(K.columns, X[0].columns, strict=True) if a != b)
             raise InputError(
-                f"views must have the same columns in the same order; got {shown(other[0])} in view {i} where view 0 "
-                f"has {shown(other[1])}; reorder the columns"
+                f"views must have the same columns in the same order; got {quote(other[0])} in view {i} where view 0 "
+                f"has {quote(other[1])}; reorder the columns"
             )
     return type(X[0])(total, columns=X[0].columns)
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, row_count, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_spread, check_squares, real_array
 from rkhs._core.eigen import positive_part
-from rkhs._core.errors import InputError, shown, some_rows
-from rkhs._core.ownership import own
+from rkhs._core.errors import InputError, quote, some_rows
+from rkhs._core.ownership import private_copy
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.regression.base import KernelMachine
@@ -191,7 +191,7 @@ class InputOutputKernelRegressor(KernelMachine):
             check_items_stored(self.output_kernel_, self.train_outputs_, n)
             none = given is None and self.output_kernel_.domain == "gram"
             if not none and (not isinstance(given, (list, np.ndarray)) or len(given) != n):
-                raise InputError(f"a model file must hold {n} outputs; got {shown(given)}")
+                raise InputError(f"a model file must hold {n} outputs; got {quote(given)}")
 
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
         """Bring the outputs of n items, or candidates, to the form that the output kernel reads."""
@@ -200,7 +200,7 @@ class InputOutputKernelRegressor(KernelMachine):
         if n is None:
             self._check_target_grid(y, "candidates")
         if kernel.domain == "objects":
-            items: Any = own(kernel.read(check_items(as_numpy(y, "y"), "y")))
+            items: Any = private_copy(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
             items = self._read_rows(y, gram=kernel.domain == "gram", training=n is not None)
         if n is not None and len(items) != n:
@@ -243,8 +243,8 @@ class InputOutputKernelRegressor(KernelMachine):
                 (pair for pair in zip(names, known, strict=False) if pair[0] != pair[1]), (len(names), len(known))
             )
             raise InputError(
-                f"columns of kernel values must be the training outputs in their order; got {shown(other[0])} in place "
-                f"of {shown(other[1])}; reorder them"
+                f"columns of kernel values must be the training outputs in their order; got {quote(other[0])} in place "
+                f"of {quote(other[1])}; reorder them"
             )
 
     def _output_gram(self, outputs: Items) -> Tensor:
@@ -418,11 +418,11 @@ class InputOutputKernelRegressor(KernelMachine):
         check_is_fitted(self)
         K, diagonal = self._candidate_kernel(candidates, diag)
 
-        def said(items: Items) -> Any:
+        def sentences(items: Items) -> Any:
             U = self._coordinates(items)
             return function(self.output_.squared_distances(U, K, diagonal, paired=False))
 
-        return self._in_tiles(X, said, width=max(self._width, len(K)))
+        return self._in_tiles(X, sentences, width=max(self._width, len(K)))
 
     def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_
@@ -480,10 +480,10 @@ class InputOutputKernelRegressor(KernelMachine):
             return np.asarray(found)
         read = check_items if self.output_kernel_.domain == "objects" else _in_order
         if candidates is None:
-            chosen = [own(self._outputs_given[i]) for i in found]
+            chosen = [private_copy(self._outputs_given[i]) for i in found]
         else:
             sets: Iterable[Any] = map(read, candidates) if per_sample else repeat(read(candidates))
-            chosen = [own(one[i]) for one, i in zip(sets, found, strict=False)]
+            chosen = [private_copy(one[i]) for one, i in zip(sets, found, strict=False)]
         return chosen if self.output_kernel_.domain == "objects" else np.asarray(chosen)
 
     def _labels(self, X: Any) -> np.ndarray:

@@ -164,7 +164,7 @@ class KernelAutoencoder(BaseAutoencoder):
         Coefficients of the kernels at the training items, the maps of the representer theorem (theorem 6 of the paper).
     layer_codes_ : list of ndarray of shape (n, p_l)
         Codes of every hidden layer, as the layers exchange them. With landmarks: those of the anchors (see Notes).
-    code_price_ : {"power", "diagonal"}
+    code_variance_ : {"power", "diagonal"}
         Which ``s^2`` the refining of codes uses (see Notes).
     code_map_ : ndarray of shape (p, p) or None
         ``codes_`` are the codes of the narrowest layer times this matrix. None is the identity.
@@ -403,7 +403,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     def _resolved(self, X: Any, targets: Any = None, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         settings = self._read_settings(X, targets)
-        return settings.said(), settings.equations()
+        return settings.describe(), settings.equations()
 
     def _input_kernel(self) -> Kernel:
         automatic = isinstance(self.kernel, str) and self.kernel == "auto"
@@ -417,12 +417,12 @@ class KernelAutoencoder(BaseAutoencoder):
         gram = output is not None and output.domain == "gram"
         self._keep_grid("target_grid_", targets)
         if targets is not None:
-            goal = self._read_targets(targets, settings, training.n_given)
-            goal = cut(goal, training.kept, training.kept if gram else None)
+            values = self._read_targets(targets, settings, training.n_given)
+            values = cut(values, training.kept, training.kept if gram else None)
             if self.center:
-                refuse_equal(goal, "targets", gram=gram)
-            training = replace(training, goal=goal, own=False, goal_gram=gram)
-        w, columns = training.weights, None if settings.features else training.goal.shape[1]
+                refuse_equal(values, "targets", gram=gram)
+            training = replace(training, targets=values, self_targets=False, target_gram=gram)
+        w, columns = training.weights, None if settings.features else training.targets.shape[1]
         n = len(training) if w is None else int((w > 0.0).sum())
         settings.check_rows(n, columns, weighted=w is not None)
         return training
@@ -457,9 +457,9 @@ def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[
 
 def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int, *, seed: int = 0) -> np.ndarray:
     """The sample of all rows so far."""
-    room = max(0, most - len(sample))
-    found, rest = np.concatenate([sample, rows[:room]]), rows[room:]
-    numbers = seen + len(rows[:room]) + np.arange(1, len(rest) + 1)
+    free_places = max(0, most - len(sample))
+    found, rest = np.concatenate([sample, rows[:free_places]]), rows[free_places:]
+    numbers = seen + len(rows[:free_places]) + np.arange(1, len(rest) + 1)
     places = (np.random.RandomState((seed + seen) % 2**32).random_sample(len(rest)) * numbers).astype(np.int64)
     for row in np.flatnonzero(places < most):
         found[places[row]] = rest[row]

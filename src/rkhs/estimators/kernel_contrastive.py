@@ -17,7 +17,7 @@ from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.storage import announce_points
 from rkhs.models import ContrastiveModel
-from rkhs.spaces import HeldItems
+from rkhs.spaces import InMemoryItems
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -214,21 +214,26 @@ class KernelContrastive(FittedKernel):
             training = self._training(X, kernel)
             builder = PairBuilder(training.items, kernel.domain, int(check_seed(self.random_state).randint(2**31)))
             announce_points(run, self.storage, builder.items, builder.n, None)
-            held = HeldItems.open(run.options, self.storage, kernel, training.items)
-            pairs = self._pairs(builder, held, y, positives, negatives)
+            in_memory = InMemoryItems.open(run.options, self.storage, kernel, training.items)
+            pairs = self._pairs(builder, in_memory, y, positives, negatives)
             if builder.extra:
-                announce_points(run, self.storage, builder.items, builder.n_points, held.map.width)
-                held = held.of(builder.points, run.options)
-        found = fit_contrast(held, pairs, self.get_params(deep=False))
-        fitted = held.values @ found.coefficients
+                announce_points(run, self.storage, builder.items, builder.n_points, in_memory.map.width)
+                in_memory = in_memory.of(builder.points, run.options)
+        found = fit_contrast(in_memory, pairs, self.get_params(deep=False))
+        fitted = in_memory.values @ found.coefficients
         codes = self._to_output(fitted[: builder.n])
-        self.model_ = ContrastiveModel.of(held, found.coefficients, fitted, codes, found.facts)
-        self._warn_of_rounding(float(held.diagonal.max()), self.dual_coef_, fitted)
+        self.model_ = ContrastiveModel.of(in_memory, found.coefficients, fitted, codes, found.facts)
+        self._warn_of_rounding(float(in_memory.diagonal.max()), self.dual_coef_, fitted)
         self._record(found.solution)
         return self
 
     def _pairs(
-        self, builder: PairBuilder, held: HeldItems, y: Any, positives: ArrayLike | None, negatives: ArrayLike | None
+        self,
+        builder: PairBuilder,
+        in_memory: InMemoryItems,
+        y: Any,
+        positives: ArrayLike | None,
+        negatives: ArrayLike | None,
     ) -> Pairs:
         """Pairs of the kind that was asked for, and points of their own where they need such."""
         if positives is not None:
@@ -240,13 +245,13 @@ class KernelContrastive(FittedKernel):
                 raise InputError("augment must be given for pairs='augment': a name, an augmentation or f(X, rng)")
             alike = builder.views(self.augment)
         else:
-            alike = builder.neighbors(held, self.n_neighbors)
+            alike = builder.neighbors(in_memory, self.n_neighbors)
         unlike = None
         if negatives is not None:
             unlike = builder.given(negatives, "negatives")
         elif self.negatives == "permutation":
             unlike = builder.permuted()
-        return builder.pairs(alike, unlike, held.values.device)
+        return builder.pairs(alike, unlike, in_memory.values.device)
 
     def transform(self, X: Any) -> Any:
         """Encode items.

@@ -186,10 +186,10 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> Any:
         """What a function says of new items, tile by tile."""
 
-        def said(items: Any, diagonal: Tensor | None) -> Any:
+        def sentences(items: Any, diagonal: Tensor | None) -> Any:
             return function(self.model_.new(items, diagonal))
 
-        return self._in_tiles(X, said, self._new_diagonal(X, diag), width=8 * self.map_.width)
+        return self._in_tiles(X, sentences, self._new_diagonal(X, diag), width=8 * self.map_.width)
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(x, x)`` of items that are rows of kernel values; without it the mean of the training items."""

@@ -250,11 +250,13 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def _model(self, space: Space, found: Components, robust: RobustFacts | None) -> ComponentsModel:
         """What is kept of a space and its components."""
         diagonal, codes = space.diagonal, self._to_output(found.scores)
-        held = None if diagonal is None else diagonal.cpu().numpy().copy()
+        host_diagonal = None if diagonal is None else diagonal.cpu().numpy().copy()
         regresses = space.kernel.domain == "vectors" and self.preimage == "ridge"
         back, ends = self._way_back(space, found, codes) if regresses else (None, None)
         facts: dict[str, Any] = {"open_ends": ends, "robust": robust}
-        return ComponentsModel.of(space.kernel, space.map, found, codes, space.n, diagonal=held, back=back, **facts)
+        return ComponentsModel.of(
+            space.kernel, space.map, found, codes, space.n, diagonal=host_diagonal, back=back, **facts
+        )
 
     def _way_back(
         self, space: Space, found: Components, codes: np.ndarray
@@ -423,7 +425,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             K = self._cross_gram(self._check_rows(candidates))
             diagonal = self._gram_diagonal(diag, K)
         else:
-            items = self._own_items() if candidates is None else self._read_new(candidates)
+            items = self._training_items() if candidates is None else self._read_new(candidates)
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
         return rank_codes(Z, lambda part: self.model_.distances(part, K, diagonal), len(K), n_best)
 

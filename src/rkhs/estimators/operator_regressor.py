@@ -209,12 +209,12 @@ class OperatorKernelRegressor(DualRegressor):
             raise InputError(f"path needs storage='dense'; got {self.storage!r}. Fit one setting after the other")
         kernel = read_operator_kernel(self.kernel, self.operator, X)
         training, one_output = self._with_targets(X, y, kernel, sample_weight)
-        if bool(training.goal.isnan().any()):
+        if bool(training.targets.isnan().any()):
             raise InputError("y must have no gaps (NaN) for a path; fit one setting, or use OperatorKernelRegressorCV")
         return self._regression(kernel, training, one_output)
 
     def _regression(self, kernel: OperatorKernel, training: Training, one_output: bool) -> Regression:
-        Y, weights = training.goal, training.weights
+        Y, weights = training.targets, training.weights
         resolved = kernel.resolve(training.items, weights, Y.shape[1])
         rotate = as_loss(self.loss).isotropic
         output, U = Euclidean.fit(Y, weights, center=self.center, scale=False, rotate=rotate)

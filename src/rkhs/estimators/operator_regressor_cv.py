@@ -185,7 +185,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         gaps = check_gaps(training, kernels[0], loss)
         if gaps and self.criterion_ != "squared":
             raise InputError("criterion must be 'squared' if y has gaps (NaN): the norm of such a row is not known")
-        self.losses_ = self._losses(training.goal, weights)
+        self.losses_ = self._losses(training.targets, weights)
         grids = [self._grid(kernel, training, weights, regs) for kernel in kernels]
         self.regs_ = np.array([grid.regs for grid in grids])
         closed = self._leaves_out(kernels[0], loss, weights, gaps=gaps)
@@ -236,9 +236,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
         weights = grids[0].weights
         alike = None
         if together is None:
-            alike = copies([K for grid in grids for K in grid.grams], training.goal)
+            alike = copies([K for grid in grids for K in grid.grams], training.targets)
             if isinstance(self.cv, (str, int)):
-                warn_of_repeats(grids[0].grams[0], training.goal, alike)
+                warn_of_repeats(grids[0].grams[0], training.targets, alike)
         if y is None:
             first, _, w = merged_copies(alike, weights)
             rows, w = first[w > 0.0], w[w > 0.0]
@@ -287,12 +287,12 @@ class OperatorKernelRegressorCV(VectorRegressor):
     def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:
         """The bandwidths, and one kernel for each."""
         base = read_operator_kernel(self.kernel, self.operator)
-        own = base.pairs[0].kernel.get_params(deep=False) if len(base.pairs) == 1 else {}
+        parameters = base.pairs[0].kernel.get_params(deep=False) if len(base.pairs) == 1 else {}
         automatic = isinstance(self.gammas, str) and self.gammas == "auto"
-        if self.gammas is None or (automatic and own.get("gamma") != "median"):
+        if self.gammas is None or (automatic and parameters.get("gamma") != "median"):
             return [None], [base]
         many = list(_BANDWIDTHS) if automatic else check_list(self.gammas, "gammas")
-        if "gamma" not in own:
+        if "gamma" not in parameters:
             raise InputError("gammas must stand beside one kernel with a bandwidth, such as 'gaussian'")
         return many, [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
 
@@ -311,10 +311,10 @@ class OperatorKernelRegressorCV(VectorRegressor):
             size = float((weights @ (centred * centred).sum(1) / weights.sum()).sqrt())
             given = [share * size if size > 0.0 else share for share in _SHARES]
         assert isinstance(loss, (EpsilonInsensitive, SquaredEpsilonInsensitive, Huber))
-        made = [type(loss)(value) for value in check_numbers(given, name, at_least=0.0)]
-        for one in made:
+        family = [type(loss)(value) for value in check_numbers(given, name, at_least=0.0)]
+        for one in family:
             assert one.dual_parameters  # refuses numbers that make no loss
-        return list(made)
+        return list(family)
 
     def _numbers_of(self, loss: Loss) -> tuple[str | None, Sequence[float] | None]:
         """The list of numbers that a loss takes, by its name; None where it has none."""
@@ -329,14 +329,14 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _grid(self, kernel: OperatorKernel, training: Training, weights: Tensor, regs: list[float]) -> MachineGrid:
         """The settings to compare with one kernel; its bandwidth is that of all training items."""
-        resolved = kernel.resolve(training.items, weights / weights.sum(), training.goal.shape[1])
+        resolved = kernel.resolve(training.items, weights / weights.sum(), training.targets.shape[1])
         grams = term_grams(self._run, resolved, training.items)
         if self.regs is None:
             regs = [reg * self._variance(grams, weights / weights.sum()) for reg in regs]
         tol = check_number(self.tol, "tol", at_least=0.0)
         tol = max(tol, min(_COARSER * tol, _COARSEST))
         options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, tol, self.max_iter)
-        return MachineGrid(resolved, grams, training.goal, weights, self.losses_, regs, options, self.criterion_)
+        return MachineGrid(resolved, grams, training.targets, weights, self.losses_, regs, options, self.criterion_)
 
     def _variance(self, grams: list[Tensor], weights: Tensor) -> float:
         """Mean squared length of the features, from their mean if targets are centred; one where it is zero."""

@@ -43,13 +43,13 @@ class PreimageMixin(KernelEstimator):
             decoded = np.asarray(self.inverse_transform(codes))
             low, high = _read_bounds(bounds, decoded.shape[1])
             return give_back(np.clip(decoded, low, high).astype(decoded.dtype), codes)
-        kernel, X, goal = self._feature_goal(Z)
+        kernel, X, target = self._feature_target(Z)
         low, high = _read_bounds(bounds, X.shape[1])
         solver = PreimageInBox(
             check_count(n_starts, "n_starts"), check_count(max_iter, "max_iter"), check_number(tol, "tol", at_least=0.0)
         )
         box = [torch.as_tensor(self._scaled(side[None])[0]).to(X) for side in (low, high)]
-        found = self._to_rows(solver.solve(Preimage(kernel, X, goal), *box))
+        found = self._to_rows(solver.solve(Preimage(kernel, X, target), *box))
         return give_back(np.clip(found, low, high).astype(found.dtype), codes)
 
     @abstractmethod
@@ -61,7 +61,7 @@ class PreimageMixin(KernelEstimator):
         """Whether the decoder gives vectors; a kernel PCA gives projections in feature space."""
         return False
 
-    def _feature_goal(self, Z: Tensor) -> tuple[Any, Tensor, Tensor]:
+    def _feature_target(self, Z: Tensor) -> tuple[Any, Tensor, Tensor]:
         """Kernel, training vectors, and the weights of the decoded features on them."""
         kernel = getattr(self, "output_kernel_", None) or self.kernel_
         if kernel.domain != "vectors":
@@ -73,10 +73,10 @@ class PreimageMixin(KernelEstimator):
             raise InputError(
                 "preimages needs all training items, which this storage does not keep; use storage='dense'"
             )
-        X = self._goal_items()
+        X = self._target_items()
         return kernel, X, self._feature_weights(Z).to(X)
 
-    def _goal_items(self) -> Any:
+    def _target_items(self) -> Any:
         """The items whose features are decoded to, in the form that their kernel reads."""
         return self._support()
 

@@ -44,7 +44,7 @@ _MOST, _MOST_OF_CELLS = 0.2, 0.05  # see docs/results/defaults.md
 # in at 4 to 8.
 _FAR_OUT = 5.0
 # A score stands apart if its logarithm is so many robust standard deviations, of its side of the median, from it.
-# The least half number that names at most a fiftieth of the rows of clean development sets (./dev bench stands_apart).
+# The least half number that names at most a fiftieth of the rows of clean development sets (./dev bench outlier_sign).
 _APART = 3.0
 _FEWEST = 20  # rows; fewer do not say how scores spread
 _NORMAL = 1.4826  # standard deviation of a normal law, in median absolute deviations
@@ -71,16 +71,16 @@ class RobustFit(Generic[M]):
         return spread_limits(self.outlier_score)
 
     @property
-    def stands_apart(self) -> np.ndarray:
+    def outlier_sign(self) -> np.ndarray:
         """Of shape (n,): 1 for items whose score is above the upper limit, -1 for those below the lower one, else 0."""
         low, high = self.limits
         return (self.outlier_score > high).astype(int) - (self.outlier_score < low).astype(int)
 
     def __repr__(self) -> str:
-        out, wrong, apart = ~self.inliers, self.outlier_score > 1.0, self.stands_apart
+        out, wrong, outlier_sign = ~self.inliers, self.outlier_score > 1.0, self.outlier_sign
         return (
-            f"RobustFit({len(apart)} items, {out.sum()} left out; {wrong.sum()} with an outlier_score above 1; "
-            f"{(apart > 0).sum()} stand apart above the others and {(apart < 0).sum()} below; "
+            f"RobustFit({len(outlier_sign)} items, {out.sum()} left out; {wrong.sum()} with an outlier_score above 1; "
+            f"{(outlier_sign > 0).sum()} stand apart above the others and {(outlier_sign < 0).sum()} below; "
             f"threshold={self.threshold:.6g}, n_rounds={self.n_rounds}, settled={self.settled})"
         )
 
@@ -165,7 +165,7 @@ def fit_robust(
     >>> found = fit_robust(KernelAutoencoder(2), X)
     >>> bool(found.inliers[:10].any())
     False
-    >>> bool((found.stands_apart[:10] == 1).all())
+    >>> bool((found.outlier_sign[:10] == 1).all())
     True
     """
     trim = check_number(trim, "trim", above=1.0)
@@ -199,12 +199,12 @@ def fit_robust(
         whole, whole_warnings = case.fit(every)
         if too_many or case.errors(whole, every)[inliers].mean() <= HARM * (roots[inliers] ** 2).mean():
             fitted, warned, inliers = whole, whole_warnings, every
-    _say(fitted, warned)
+    _report(fitted, warned)
     score = roots / max(threshold, 1e-300)
     return RobustFit(fitted, inliers, score, threshold, found.rounds, found.settled, too_many)
 
 
-def _say(fitted: Any, warned: list[Warning]) -> None:
+def _report(fitted: Any, warned: list[Warning]) -> None:
     for warning in warned:
         warn(warning)
     if not getattr(fitted, "converged_", True):

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
@@ -55,11 +55,11 @@ class Plan:
     storage: str
     bytes: int  # of memory beside the data
     equations: tuple[str, ...]  # the problem that would be solved
-    said: str  # what the fit itself says of its memory with verbose=1
+    summary: str  # what the fit itself says of its memory with verbose=1
 
     def __repr__(self) -> str:
         options = (f"  {name} = {now}" for name, now in self.options.items())
-        return "\n".join([self.said, *self.equations, *options])
+        return "\n".join([self.summary, *self.equations, *options])
 
 
 @dataclass(eq=False)
@@ -120,14 +120,14 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
         if name in _FLAGS:
             check_flag(value, name)
         elif isinstance(value, (np.ndarray, Tensor)) and (name not in _LISTS or value.ndim == 0):
-            raise InputError(f"{name} must be one value, not an array; got {shown(value)}")
+            raise InputError(f"{name} must be one value, not an array; got {quote(value)}")
         elif name in _CHECKS:
             _CHECKS[name](value)
 
 
 def _check_operators(given: Any) -> None:
     if not (given is None or isinstance(given, (tuple, list))):
-        raise InputError(f"operators must be a list with one a layer, or None; got {shown(given)}")
+        raise InputError(f"operators must be a list with one a layer, or None; got {quote(given)}")
 
 
 def _check_verbose(given: Any) -> None:

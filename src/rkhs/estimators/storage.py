@@ -14,7 +14,7 @@ from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.spaces import BLOCK, Data, MappedSpace, Space, WholeSpace, open_source, training_gram
 from rkhs.spaces.features import Storage
-from rkhs.spaces.features.base import most_features, resolve_thinned
+from rkhs.spaces.features.base import most_features, resolve_subsampled
 from rkhs.spaces.grams import Blocked, Dense
 from rkhs.spaces.rounding import check_row_digits
 
@@ -27,12 +27,12 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
         engine = run.engine_for(source.blocks)
         passes = Data(engine.place(source.rows), source.blocks, engine)
         diagonal = source.kernel._diag(data) if kernel.domain == "gram" else None
-        return MappedSpace(source, passes, source.sweep(run.options), storage.m, diagonal)
+        return MappedSpace(source, passes, source.block_pass(run.options), storage.m, diagonal)
     items, weights = training.items, training.weights
     if storage == "dense":
         resolved = kernel.resolve(items, weights)
         return WholeSpace(Dense(training_gram(resolved, items, run.options)), resolved, items, weights)
-    resolved = resolve_thinned(kernel, items, weights)
+    resolved = resolve_subsampled(kernel, items, weights)
     check_row_digits(resolved, items)
     threads = Threads(count_threads()) if run.options["device"].type == "cpu" else None
     gram = Blocked(resolved, items, engine=run.engine or threads)
@@ -52,7 +52,7 @@ def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
 
 
 def announce_features(
-    run: Run, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int, held: int = 0
+    run: Run, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int, resident: int = 0
 ) -> None:
     """Announce a fit in finite features."""
     size = 8 if run.options["dtype"] == torch.float64 else 4
@@ -66,7 +66,7 @@ def announce_features(
     sample = storage.sample_size(n)
     small = 8 * sample * columns * 3 + 12 * min(n, 3000) ** 2 + 8 * min(n, 16 * BLOCK) * columns * 2
     kept = 8 * n * m
-    n_bytes = tiles + squares + small + n * codes * 24 + 2**25 + (kept if kept <= held else 0)
+    n_bytes = tiles + squares + small + n * codes * 24 + 2**25 + (kept if kept <= resident else 0)
     advice = "Use fewer landmarks or features, or fewer components"
     run.announce(_estimate(run, storage, n, n_bytes, "tiles, m x m matrices and codes"), advice)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, to_tensor
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
 
@@ -20,14 +20,14 @@ class Training:
     """Items of positive weight with their targets."""
 
     items: Any  # (n, d)
-    goal: Any  # the targets; the items themselves if they are their own
-    own: bool  # whether they are
+    targets: Any  # the targets; the items themselves if they are their own
+    self_targets: bool  # whether they are
     weights: Tensor | None  # (n,): sum to one; None: equal
     total: float  # sum of the weights as they were given; without weights the number of items
     kept: np.ndarray | None  # (n,): numbers of these items among those that were given; None: all
     n_given: int  # how many were given
     gram: bool = False  # whether the items, the targets, are a Gram matrix
-    goal_gram: bool = False
+    target_gram: bool = False
 
     def __len__(self) -> int:
         return self.items.shape[0] if isinstance(self.items, Rows) else len(self.items)
@@ -40,7 +40,7 @@ class Training:
     @property
     def groups(self) -> np.ndarray:
         """A number for each item, shape (n,): one for equal items with equal targets, which are one of more weight."""
-        return equal_rows(self.items) if self.own else equal_rows(self.items, self.goal)
+        return equal_rows(self.items) if self.self_targets else equal_rows(self.items, self.targets)
 
     def part(self, rows: np.ndarray) -> Training:
         """Those of some items that have positive weight."""
@@ -50,8 +50,8 @@ class Training:
             rows = rows if kept is None else rows[kept]
             weights = None if w is None else torch.as_tensor(w).to(self.weights)
         items = cut(self.items, rows, rows if self.gram else None)
-        goal = items if self.own else cut(self.goal, rows, rows if self.goal_gram else None)
-        return replace(self, items=items, goal=goal, weights=weights, total=total, kept=rows)
+        targets = items if self.self_targets else cut(self.targets, rows, rows if self.target_gram else None)
+        return replace(self, items=items, targets=targets, weights=weights, total=total, kept=rows)
 
     def weights_of(self, rows: np.ndarray) -> np.ndarray:
         """Weights of held-out rows; they sum to one."""
@@ -69,14 +69,14 @@ class Training:
         stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
         weights = None if self.weights is None else self.weights.repeat(copies) / copies
         items = to_tensor(stacked, self.items.dtype, self.items.device)
-        return replace(self, items=items, goal=self.goal.repeat(copies, 1), weights=weights)
+        return replace(self, items=items, targets=self.targets.repeat(copies, 1), weights=weights)
 
 
 def read_noise(noise: object) -> Augmentation:
     """What items are made noisy with, checked."""
     if not isinstance(noise, Augmentation):
         raise InputError(
-            f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {shown(noise)}"
+            f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {quote(noise)}"
         )
     noise.check()
     return noise

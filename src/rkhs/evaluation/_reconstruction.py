@@ -77,23 +77,23 @@ def reconstruction(
         return _of_kernel_pca(model, X, space, diag)
     if not isinstance(model, KernelAutoencoder):
         raise InputError(f"model must be a KernelAutoencoder or a KernelPCA; got a {type(model).__name__}")
-    own = "input" if isinstance(model.output_, Euclidean) else "feature"
-    if space not in ("auto", own):
-        raise InputError(f"space={space!r}: this autoencoder rebuilds in the {own} space; use 'auto' or {own!r}")
+    native = "input" if isinstance(model.output_, Euclidean) else "feature"
+    if space not in ("auto", native):
+        raise InputError(f"space={space!r}: this autoencoder rebuilds in the {native} space; use 'auto' or {native!r}")
     errors = model.reconstruction_error(X, diag=diag, codes=codes)
-    if not model.model_.rebuilt.own:
+    if not model.model_.rebuilt.self_targets:
         raise InputError("the model rebuilds targets of its own; use its reconstruction_error(X, targets=...)")
-    return Reconstruction(errors, model._target_spread(X, diag=diag), own)
+    return Reconstruction(errors, model._target_spread(X, diag=diag), native)
 
 
 def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstruction:
-    own = "input" if model.kernel_.domain == "vectors" and space != "feature" else "feature"
-    errors = model.reconstruction_error(X, space=own, diag=diag)
+    native = "input" if model.kernel_.domain == "vectors" and space != "feature" else "feature"
+    errors = model.reconstruction_error(X, space=native, diag=diag)
 
     def spread(items: Any, diagonal: Any) -> np.ndarray:
-        if own == "input":
+        if native == "input":
             return np.asarray(((items.cpu().numpy() - np.asarray(model.output_.mean)) ** 2).sum(axis=1))
         known = model.kernel_._diag(items) if diagonal is None else diagonal
         return np.asarray(model.model_.norms(model._cross_gram(items), known).cpu().numpy())
 
-    return Reconstruction(errors, model._in_tiles(X, spread, model._new_diagonal(X, diag)), own)
+    return Reconstruction(errors, model._in_tiles(X, spread, model._new_diagonal(X, diag)), native)

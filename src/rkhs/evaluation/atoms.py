@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import real_array
-from rkhs._core.errors import InputError, optional, shown
+from rkhs._core.errors import InputError, optional, quote
 from rkhs.kernels.objects.molecules import one_molecule
 
 # Rare elements with the bonds of common ones, by number; nitrogen and all others become the unknown atom, 0. All rings
@@ -58,7 +58,7 @@ def atom_contributions(function: Callable[[list[str]], Any], smiles: Any) -> np.
     """
     molecule, Chem = one_molecule(smiles), optional("rdkit.Chem")
     if not callable(function):
-        raise InputError(f"function must take a list of SMILES, as model.predict does; got {shown(function)}")
+        raise InputError(f"function must take a list of SMILES, as model.predict does; got {quote(function)}")
     changed = [Chem.RWMol(molecule) for _ in range(molecule.GetNumAtoms())]
     for number, one in enumerate(changed):
         atom = one.GetAtomWithIdx(number)

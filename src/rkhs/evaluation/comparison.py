@@ -424,11 +424,11 @@ def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str
 
 def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
     tried = {row.method for row in rows}
-    said = _against_raw(rows, measure, p, columns)
+    sentences = _against_raw(rows, measure, p, columns)
     for simpler in ("PCA", "kernel PCA"):
         if simpler in tried and not _outcomes(rows, simpler)[0]["better"]:
-            return f"{said}. {simpler} is as good here and simpler."
-    return f"{said}."
+            return f"{sentences}. {simpler} is as good here and simpler."
+    return f"{sentences}."
 
 
 def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
@@ -451,5 +451,5 @@ def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) 
 
 def _listed(names: Sequence[str]) -> str:
     words = {"neighbours": "nearest neighbours", "smooth": "a smooth learner", "forest": "a random forest"}
-    said = [word for name, word in words.items() if name in names]
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    sentences = [word for name, word in words.items() if name in names]
+    return sentences[0] if len(sentences) == 1 else f"{', '.join(sentences[:-1])} and {sentences[-1]}"

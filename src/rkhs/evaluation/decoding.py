@@ -91,10 +91,15 @@ def decoding_quality(
         candidates, truth = X, np.arange(len(codes))
     ranking = model.decode(codes, candidates, **options)
     m, count = ranking.indices.shape
-    own = read_values(truth, "truth")
-    if own.shape != (m,) or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= count:
+    true_places = read_values(truth, "truth")
+    if (
+        true_places.shape != (m,)
+        or true_places.dtype.kind not in "iu"
+        or true_places.min() < 0
+        or true_places.max() >= count
+    ):
         raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one an item; got {truth!r}")
-    places = np.argmax(ranking.indices == own[:, None], axis=1)
+    places = np.argmax(ranking.indices == true_places[:, None], axis=1)
     reached = np.take_along_axis(ranking.distances, places[:, None], 1)
     ranks = (ranking.distances <= reached).sum(axis=1).astype(float)
     return DecodingQuality(ranks, {k: top_k_accuracy(ranks, k) for k in wanted}, count)

@@ -244,9 +244,9 @@ def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
     counts = indicators.sum(0)
     others = 1.0 / (counts + 2.0)  # what is not given to the class of a row, Platt's targets
     share = (indicators @ others)[:, None] / max(indicators.shape[1] - 1, 1)
-    goal = np.where(indicators > 0.5, 1.0 - (indicators @ others)[:, None], share)
+    target_shares = np.where(indicators > 0.5, 1.0 - (indicators @ others)[:, None], share)
 
     def loss(log: float) -> float:
-        return -float((goal * log_softmax(np.exp(log) * values, axis=1)).sum())
+        return -float((target_shares * log_softmax(np.exp(log) * values, axis=1)).sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))

@@ -76,13 +76,13 @@ class OperatorKernel(Configurable):
 
     def grams(self, X: Any, Y: Any = None) -> list[Tensor]:
         """Gram matrices of the scalar kernels, one of shape (n, m) a term; equal kernels share one."""
-        made: list[tuple[Kernel, Tensor]] = []
+        computed: list[tuple[Kernel, Tensor]] = []
         grams = []
         for term in self.pairs:
-            known = next((K for kernel, K in made if kernel == term.kernel), None)
+            known = next((K for kernel, K in computed if kernel == term.kernel), None)
             if known is None:
                 known = term.kernel._gram(X, Y)
-                made.append((term.kernel, known))
+                computed.append((term.kernel, known))
             grams.append(known)
         return grams
 

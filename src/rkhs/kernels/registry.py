@@ -8,7 +8,7 @@ from typing import Any
 from rkhs import kernels
 from rkhs._core.errors import InputError, nearest
 from rkhs._core.lazy import ByName
-from rkhs._core.ownership import is_process_kernel, own
+from rkhs._core.ownership import is_process_kernel, private_copy
 from rkhs.kernels.base import Kernel
 
 _BY_NAME = ByName(
@@ -109,13 +109,13 @@ def as_kernel(kernel: Any) -> Kernel:
            [0., 1.]])
     """
     if isinstance(kernel, Kernel):
-        return own(kernel)
+        return private_copy(kernel)
     if isinstance(kernel, str):
         return kernel_from_name(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
     if is_process_kernel(kernel):
-        return kernels.FromSklearn(own(kernel))
+        return kernels.FromSklearn(private_copy(kernel))
     if isinstance(kernel, type):
         raise InputError(f"kernel must be a Kernel, a name or a function of two items; got the class {kernel.__name__}")
     if callable(kernel):

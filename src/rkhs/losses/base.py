@@ -71,11 +71,11 @@ class Loss(Configurable, ABC):
         """Whether :meth:`majorizer` has an answer."""
         return False
 
-    def majorizer(self, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+    def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
         """Weights ``w_i`` and centres ``u_i`` of squared losses that lie above the loss and touch it at ``R``.
 
-        ``f(r) <= f(r_i) + w_i / 2 (||r - u_i||^2 - ||r_i - u_i||^2)``, shapes (n,) and (n, q). ``beside`` of shape (n,)
-        are squared norms of parts of the residuals that are not in ``R`` and do not change.
+        ``f(r) <= f(r_i) + w_i / 2 (||r - u_i||^2 - ||r_i - u_i||^2)``, shapes (n,) and (n, q). ``residual`` of
+        shape (n,) are squared norms of parts of the residuals that are not in ``R`` and do not change.
         """
         raise InputError(f"a loss must lie below squared losses that touch it; got {self!r}. Use Huber(1.0)")
 

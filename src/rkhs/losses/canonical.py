@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs._core.ownership import own
+from rkhs._core.ownership import private_copy
 from rkhs.losses.base import Loss
 from rkhs.losses.radial import Radial
 
@@ -53,14 +53,14 @@ class Canonical(Radial):
         """True: of every loss that is finite everywhere."""
         return True
 
-    def majorizer(self, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+    def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
         """``u_i`` is the point of the ball of radius ``epsilon`` next to ``r_i``, ``w_i = g'(|r_i|) / |r_i - u_i|``.
 
         ``g`` is a concave function of the squared distance from the ball. At ``c = 0`` the weight has no bound: from a
         twentieth of the median norm down it stays what it is there, which is the loss with a rounded corner.
         """
         c, epsilon, cap = self.dual_parameters
-        r = ((R * R).sum(1) + beside).sqrt()
+        r = ((R * R).sum(1) + residual).sqrt()
         t = (r - epsilon).clamp_min(0.0)
         floor = max(_ROUND * float(r.median()), torch.finfo(r.dtype).tiny) if c == 0.0 and len(r) else 0.0
         w = cap / t.clamp_min(floor) if c == 0.0 else (cap / t.clamp_min(c * cap) if math.isfinite(cap) else 1.0 / c)
@@ -348,7 +348,7 @@ def as_loss(loss: Any) -> Loss:
     Huber(kappa='auto')
     """
     if isinstance(loss, Loss):
-        return own(loss)
+        return private_copy(loss)
     if isinstance(loss, str) and loss in _NAMES:
         return _NAMES[loss]()
     known = ", ".join(repr(word) for word in _NAMES)

@@ -115,15 +115,15 @@ class Power(Radial):
         """Whether the exponent is at most 2: the loss is then a concave function of the squared norm."""
         return self._parameters()[0] <= 2.0
 
-    def majorizer(self, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+    def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
         """``u_i = 0`` and ``w_i = scale |r_i|^(eta - 2)``, for ``eta <= 2``.
 
         The weight has no bound at zero: from a ten-thousandth of the median norm down it stays what it is there.
         """
         if not self.majorized:
-            return super().majorizer(R, beside)
+            return super().majorizer(R, residual)
         eta, scale = self._parameters()
-        r = ((R * R).sum(1) + beside).sqrt()
+        r = ((R * R).sum(1) + residual).sqrt()
         floor = max(_ROUND * float(r.median()) if len(r) else 0.0, torch.finfo(r.dtype).tiny)
         return scale * r.clamp_min(floor) ** (eta - 2.0), torch.zeros_like(R)
 

@@ -203,5 +203,5 @@ def downstream_bound(unsupervised_loss: float, class_shares: Any, *, loss: str =
     good = rho.ndim == 1 and np.isfinite(rho).all() and (rho >= 0.0).all() and abs(float(rho.sum()) - 1.0) < 1e-8
     if not good or np.count_nonzero(rho) < 2:
         raise InputError(f"class_shares must be a distribution over at least two classes; got {class_shares!r}")
-    tau, apart = float((rho * rho).sum()), float((rho * (1.0 - rho)).sum())
-    return (value if loss == "linear" else value - tau) / apart
+    tau, denominator = float((rho * rho).sum()), float((rho * (1.0 - rho)).sum())
+    return (value if loss == "linear" else value - tau) / denominator

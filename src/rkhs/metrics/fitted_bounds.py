@@ -135,7 +135,7 @@ def _check_theorem(machine: Any, asked: dict[str, Any]) -> None:
         "one hidden layer": len(machine.layers) == 1,
         "linear_part='kernel', since a free one has no norm": machine.linear is None and machine.last.linear is None,
         "rows that are rebuilt, since the identity on features has no trace": machine.rebuilt.vectors,
-        "no targets and no noise": machine.rebuilt.own and asked.get("noise") is None,
+        "no targets and no noise": machine.rebuilt.self_targets and asked.get("noise") is None,
         "the squared loss": machine.is_squared,
         "storage='dense'": machine.map.whole,
         "no operators": asked.get("operators") is None,

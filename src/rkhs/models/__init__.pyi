@@ -5,7 +5,7 @@ from rkhs.models.calibration import (
     NewItems as NewItems,
     PredictionSets as PredictionSets,
 )
-from rkhs.models.code_metric import code_map as code_map, resting_axes as resting_axes
+from rkhs.models.code_metric import code_map as code_map, inactive_axes as inactive_axes
 from rkhs.models.components import ComponentsModel as ComponentsModel, RobustFacts as RobustFacts
 from rkhs.models.contrastive import ContrastFacts as ContrastFacts, ContrastiveModel as ContrastiveModel
 from rkhs.models.deep_rkm import (
@@ -19,12 +19,12 @@ from rkhs.models.functions import (
     LinearPart as LinearPart,
 )
 from rkhs.models.kept import GramModel as GramModel, GramOf as GramOf, KeptItems as KeptItems
-from rkhs.models.layers import Compared as Compared, Pricing as Pricing, rebuilds_rows as rebuilds_rows
+from rkhs.models.layers import CodePenalty as CodePenalty, Compared as Compared, rebuilds_rows as rebuilds_rows
 from rkhs.models.left_out import left_out_facts as left_out_facts
 from rkhs.models.local_layer import LocalLayer as LocalLayer, codes_in_leaves as codes_in_leaves
 from rkhs.models.machine import Certificates as Certificates, MachineModel as MachineModel, path_values as path_values
 from rkhs.models.neighbour_map import MapQuality as MapQuality, NeighbourMapModel as NeighbourMapModel
 from rkhs.models.novelty import NoveltyModel as NoveltyModel
 from rkhs.models.other_starts import lower_start as lower_start
-from rkhs.models.rebuilt import Goal as Goal, Rebuilt as Rebuilt
+from rkhs.models.rebuilt import Rebuilt as Rebuilt, Targets as Targets
 from rkhs.models.stored_autoencoder import with_kept_items as with_kept_items

@@ -43,8 +43,8 @@ class AutoencoderModel(AutoencoderLayers):
         codes = self.encoder.of(raw)
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
-        codes = codes if self.pricing.onto is None else self.pricing.onto.project(codes)
-        codes = codes if self.resting is None else self.read(self.shown(codes))  # the one hidden layer
+        codes = codes if self.penalty.row_constraint is None else self.penalty.row_constraint.project(codes)
+        codes = codes if self.inactive is None else self.read(self.to_user(codes))  # the one hidden layer
         if refine is not None and self.refinable:
             codes = refined_codes(self, items, raw, codes, refine, rough=rough)
         found = [codes]
@@ -77,14 +77,17 @@ def refined_codes(
     """Refine codes ``f(x)`` (m, p) of items with raw features (m, w); without ``steps`` exactly, with derivatives."""
     reach, layers = _power(model, items, raw) / model.reg[0], (*model.layers[:-1], model.last.everywhere)
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
-    goal = whole_goal = model.rebuilt.output.encode(model.own_rows(items, raw)).to(start)
+    targets = all_targets = model.rebuilt.output.encode(model.target_rows(items, raw)).to(start)
     decoded = tensor_like(model.last.at_anchors, start)
-    if model.pricing.directions is not None:
-        leading = tensor_like(model.pricing.directions, start)
-        goal, decoded, layers = goal @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
-    how: dict[str, Any] = {"moves": None if model.resting is None else model.moves(start), "onto": model.pricing.onto}
-    how |= {"n": model.pricing.total}
-    whole, parts = CodeRefinement.of(layers, goal, start, reach.sqrt().to(start), **how), []
+    if model.penalty.directions is not None:
+        leading = tensor_like(model.penalty.directions, start)
+        targets, decoded, layers = targets @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
+    how: dict[str, Any] = {
+        "moves": None if model.inactive is None else model.moves(start),
+        "row_constraint": model.penalty.row_constraint,
+    }
+    how |= {"n": model.penalty.total}
+    whole, parts = CodeRefinement.of(layers, targets, start, reach.sqrt().to(start), **how), []
     for rows in torch.arange(len(start), device=start.device).split(_TILE):
         tile = whole.rows(rows)
         with torch.no_grad():
@@ -93,7 +96,7 @@ def refined_codes(
     near = torch.cat(parts)
     if rough or not isinstance(model.last, LocalLayer):
         return near.to(codes)
-    return codes_in_leaves(model.last, whole_goal, start, reach, near, partial(_solved, steps=steps), **how)
+    return codes_in_leaves(model.last, all_targets, start, reach, near, partial(_solved, steps=steps), **how)
 
 
 def _solved(problem: CodeRefinement, U: Tensor, reach: Tensor, steps: tuple[int, float] | None) -> Tensor:
@@ -106,7 +109,7 @@ def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
     diag = model.new_diagonal(items, raw)
     if not model.map.whole:
         return diag
-    if model.pricing.kind == "diagonal":
+    if model.penalty.kind == "diagonal":
         return torch.where(_known(model, raw, diag), torch.zeros_like(diag), diag)
     linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
     triangle, pivots = model.factor
@@ -125,7 +128,7 @@ def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
 def _settled(problem: CodeRefinement, U: Tensor, reach: Tensor) -> Tensor:
     # Newton's steps settle y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
     square = reach.detach()[:, None]
-    fixed = replace(problem, goal=problem.goal.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
+    fixed = replace(problem, targets=problem.targets.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
     unit = torch.eye(fixed.start.shape[1]).to(fixed.start)
     with torch.no_grad():
         Y = fixed.start + fixed.radius[:, None] * descend(fixed, U, *_FINEST)
@@ -134,6 +137,6 @@ def _settled(problem: CodeRefinement, U: Tensor, reach: Tensor) -> Tensor:
             Y = Y - torch.linalg.solve(unit + square[:, :, None] * bends, Y + square * Q - fixed.start)
         Q, bends, J = fixed.optimality(Y)
     moved = (problem.start - fixed.start) - (reach[:, None] - square) * Q
-    moved = moved + square / fixed.n * ((problem.goal - fixed.goal)[:, None] @ J.mT)[:, 0]
+    moved = moved + square / fixed.n * ((problem.targets - fixed.targets)[:, None] @ J.mT)[:, 0]
     Y = Y + torch.linalg.solve(unit + square[:, :, None] * bends, moved)
     return replace(fixed, start=Y).codes(torch.zeros_like(Y))

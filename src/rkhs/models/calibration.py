@@ -235,9 +235,9 @@ class Calibration:
 
         ``counts`` (n,) says how many items each row stands for.
         """
-        own = 1.0 / self.precision
-        many = torch.full_like(own, len(self.first) / len(own)) if counts is None else counts
-        stranger = (new.variance[:, None] + new.shares**2 * own <= own * _TIE).double()
+        per_row = 1.0 / self.precision
+        many = torch.full_like(per_row, len(self.first) / len(per_row)) if counts is None else counts
+        stranger = (new.variance[:, None] + new.shares**2 * per_row <= per_row * _TIE).double()
         return np.asarray(((1.0 + stranger @ many) / (1.0 + many.sum())).numpy())
 
     def needed(self, coverage: float) -> int:
@@ -260,15 +260,15 @@ class Calibration:
         That is ``c + s <e_i, y - h> + a ||y - h||^2``, which grows with minus the logarithm of the marginal likelihood
         of the others at its best scale of the outputs.
         """
-        b, d, own = new.shares, new.variance[:, None], self.precision
-        with_new = own + b**2 / d
-        rank = len(own) - (self.mean_variance > 0.0)
+        b, d, per_row = new.shares, new.variance[:, None], self.precision
+        with_new = per_row + b**2 / d
+        rank = len(per_row) - (self.mean_variance > 0.0)
         unit = ((d.log() + with_new.log() + self.log_determinant) / rank).exp()
         trace, sizes, last = self.moments.trace(), (self.residuals**2).sum(1), b.new_zeros(len(b), 1)
         of_new = math.exp(self.log_determinant / rank) * trace
         return (
-            torch.cat([unit * (trace - own**2 * sizes / with_new), last + of_new], 1),
-            torch.cat([unit * 2.0 * own * b / (d * with_new), last], 1),
+            torch.cat([unit * (trace - per_row**2 * sizes / with_new), last + of_new], 1),
+            torch.cat([unit * 2.0 * per_row * b / (d * with_new), last], 1),
             torch.cat([unit * (1.0 - b**2 / (d * with_new)) / d, last], 1),
         )
 
@@ -279,13 +279,13 @@ class Calibration:
 
     def ellipsoid(self, new: NewItems, coverage: float) -> np.ndarray:
         """The same in the metric of ``S^-1``: of ellipsoids that hold the exact sets of the lengths in it."""
-        own, b, d = self.precision, new.shares.abs(), new.variance[:, None]
-        dual = self.residuals * own[:, None]
+        per_row, b, d = self.precision, new.shares.abs(), new.variance[:, None]
+        dual = self.residuals * per_row[:, None]
         sizes = (dual * torch.linalg.solve(self.moments, dual.mT).mT).sum(1)
-        along = sizes * ((b + (b * b + own * d).sqrt()) / own) ** 2  # squares of the farthest point of each row
-        beside = (d * sizes + b * b) / (own - sizes).clamp_min(1e-12 * own)
-        off_line = ((d * sizes + 2.0 * b * b) * sizes >= own * b * b) & (len(self.moments) > 1)
-        reach = torch.where(off_line, beside, along)
+        along = sizes * ((b + (b * b + per_row * d).sqrt()) / per_row) ** 2  # squares of the farthest point of each row
+        across = (d * sizes + b * b) / (per_row - sizes).clamp_min(1e-12 * per_row)
+        off_line = ((d * sizes + 2.0 * b * b) * sizes >= per_row * b * b) & (len(self.moments) > 1)
+        reach = torch.where(off_line, across, along)
         return _outermost(reach.sqrt(), self.needed(coverage))
 
     def band(self, residuals: np.ndarray, new: NewItems, coverage: float) -> np.ndarray:
@@ -311,17 +311,17 @@ class Calibration:
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
         """Predictive variances (m, q): a part of the posterior variance and a constant, by left-out likelihood."""
-        own = (1.0 / self.precision - self.ridges[self.place]).numpy()
+        per_row = (1.0 / self.precision - self.ridges[self.place]).numpy()
         new_part = new.variance.numpy() - self.ridge
         found = np.empty((len(new_part), residuals.shape[1]))
         for j, e in enumerate(residuals.T):
             squares = e**2
             mean = max(float(squares.mean()), 1e-300)
-            shapes = 1.0 + _RATIOS[:, None] * own / max(float(own.mean()), 1e-300)
+            shapes = 1.0 + _RATIOS[:, None] * per_row / max(float(per_row.mean()), 1e-300)
             noise = np.maximum((squares / shapes).mean(1), _LEAST_NOISE * mean)
             each = noise[:, None] * shapes
             best = int(np.argmin((np.log(each) + squares / each).sum(1)))
-            found[:, j] = noise[best] * (1.0 + _RATIOS[best] * new_part / max(float(own.mean()), 1e-300))
+            found[:, j] = noise[best] * (1.0 + _RATIOS[best] * new_part / max(float(per_row.mean()), 1e-300))
         return found
 
     def _radii(self, new: NewItems) -> Tensor:

@@ -55,7 +55,7 @@ def code_map(
     return M @ principal_axes(codes @ M, weights) if kernel.rotation_invariant else M
 
 
-def resting_axes(
+def inactive_axes(
     codes: Tensor, weights: Tensor | None, error_of: Callable[[Tensor, Tensor], float], allowed: float
 ) -> Tensor | None:
     """Components that carry nothing, found by what they cost."""

@@ -12,7 +12,7 @@ from rkhs._core.arrays import Items
 from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
-from rkhs.spaces import HeldItems
+from rkhs.spaces import InMemoryItems
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import check_kernel_stored
 
@@ -48,11 +48,19 @@ class ContrastiveModel(Stored):
         return self.encoder.of(self.map.raw(items))
 
     @classmethod
-    def of(cls, held: HeldItems, coefficients: Tensor, fitted: Tensor, codes: np.ndarray, facts: ContrastFacts) -> Self:
+    def of(
+        cls, in_memory: InMemoryItems, coefficients: Tensor, fitted: Tensor, codes: np.ndarray, facts: ContrastFacts
+    ) -> Self:
         """The model of coefficients on points or on their features, of which ``fitted`` are all values."""
-        inner = coefficients if held.factored else fitted
+        inner = coefficients if in_memory.factored else fitted
         norm = float((coefficients * inner).sum().clamp_min(0.0).sqrt())
-        return cls(held.kernel, Expansion(held.map, held.map.whiten(coefficients).cpu().numpy()), codes, norm, facts)
+        return cls(
+            in_memory.kernel,
+            Expansion(in_memory.map, in_memory.map.whiten(coefficients).cpu().numpy()),
+            codes,
+            norm,
+            facts,
+        )
 
     def check_stored(self) -> None:
         """Sizes must agree."""

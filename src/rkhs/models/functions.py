@@ -79,8 +79,8 @@ class Layer(Stored):
     def of(self, Z: Tensor) -> Tensor:
         """Values at codes of shape (m, p), shape (m, r)."""
         A, C, linear = self.tensors(Z)
-        said = self.kernel._gram(Z, A) @ C
-        return said if linear is None else said.add_(linear[-1]).addmm_(Z, linear[:-1])
+        sentences = self.kernel._gram(Z, A) @ C
+        return sentences if linear is None else sentences.add_(linear[-1]).addmm_(Z, linear[:-1])
 
     @property
     def everywhere(self) -> Layer:
@@ -90,8 +90,10 @@ class Layer(Stored):
     def along(self, directions: Tensor) -> Layer:
         """The function ``g(z) D`` for directions ``D`` of shape (r, k)."""
         parts = self.coefficients, self.linear
-        held = [None if part is None else (tensor_like(part, directions) @ directions).cpu().numpy() for part in parts]
-        return replace(self, coefficients=held[0], linear=held[1])
+        coefficients = [
+            None if part is None else (tensor_like(part, directions) @ directions).cpu().numpy() for part in parts
+        ]
+        return replace(self, coefficients=coefficients[0], linear=coefficients[1])
 
     def pull(self, Z: Tensor, G: Tensor) -> Tensor:
         """Gradient of ``sum_i <g_i, layer(z_i)>`` in the codes, shape (m, p)."""

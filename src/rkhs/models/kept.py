@@ -33,16 +33,16 @@ class GramModel(Stored):
 class KeptItems(Stored):
     """Training items, eight zeros and ones a byte where they are such."""
 
-    held: np.ndarray  # (n, d)
+    array: np.ndarray  # (n, d)
     columns: int | None  # ``d`` where bits are packed; None: the items as they are
     dtype: np.dtype  # of the items
 
     def check_stored(self) -> None:
         """Bytes must hold the columns."""
-        columns = self.held.shape[-1] if self.columns is None else (self.columns + 7) // 8
-        check_shape("items", self.held, None, columns, kinds="f" if self.columns is None else "u")
-        if self.columns is not None and (self.held.dtype != np.uint8 or self.columns < 1):
-            raise InputError(f"bits of a model file must be bytes; got {self.held.dtype}")
+        columns = self.array.shape[-1] if self.columns is None else (self.columns + 7) // 8
+        check_shape("items", self.array, None, columns, kinds="f" if self.columns is None else "u")
+        if self.columns is not None and (self.array.dtype != np.uint8 or self.columns < 1):
+            raise InputError(f"bits of a model file must be bytes; got {self.array.dtype}")
 
     @classmethod
     def of(cls, items: np.ndarray) -> KeptItems:
@@ -55,8 +55,8 @@ class KeptItems(Stored):
     def rows(self) -> np.ndarray:
         """The items."""
         if self.columns is None:
-            return self.held
-        return np.unpackbits(self.held, axis=1, count=self.columns).astype(self.dtype)
+            return self.array
+        return np.unpackbits(self.array, axis=1, count=self.columns).astype(self.dtype)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss, Squared
 from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.kept import GramOf, KeptItems, clipped_gram
-from rkhs.models.rebuilt import Goal, Rebuilt
+from rkhs.models.rebuilt import Rebuilt, Targets
 from rkhs.spaces.features import FeatureMap
 
 
@@ -47,7 +47,7 @@ class Compared(Stored):
 
 
 @dataclass(frozen=True, eq=False)
-class Pricing(Stored):
+class CodePenalty(Stored):
     """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
 
     kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
@@ -55,7 +55,7 @@ class Pricing(Stored):
     triangle: np.ndarray | None = None  # (r, r)
     pivots: np.ndarray | None = None  # (r,): numbers of these items
     directions: np.ndarray | None = None  # (q, k): of the targets; None for all
-    onto: CodeSet | None = None
+    row_constraint: CodeSet | None = None
     free: bool = True  # whether codes may be refined
 
     def check_stored(self) -> None:
@@ -81,14 +81,14 @@ class AutoencoderLayers(Stored):
     reg: tuple[float, ...]  # one a layer
     codes: np.ndarray  # (n, p): of the training items at the narrowest layer, as users see them
     code_map: np.ndarray | None  # (p, p): ``codes`` are those of the layer times this matrix
-    pricing: Pricing  # of changes of codes
+    penalty: CodePenalty  # of changes of codes
     loss: Loss | None = None  # with numbers for its parameters
     gap: float | None = 0.0  # duality gap of the last layer; None where nothing bounds it
     support: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
     saturated: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
     row_weights: np.ndarray | None = None  # (n,): of the training items; sum to one
     compared: Compared = field(default_factory=Compared)  # regularisers
-    resting: np.ndarray | None = None  # (p,)
+    inactive: np.ndarray | None = None  # (p,)
     items: KeptItems | None = None
     last_reg: float | None = None  # of the last layer, where it is not that of the descent
 
@@ -132,12 +132,12 @@ class AutoencoderLayers(Stored):
         features = self.rebuilt.kernel is not None and not self.map.whole  # on landmarks, whatever the items are
         if self.kernel.domain == "vectors" and isinstance(items, Tensor) and not features:
             return items
-        return self.own_rows(items, raw) if self.rebuilds_rows else raw
+        return self.target_rows(items, raw) if self.rebuilds_rows else raw
 
     @property
     def rebuilds_rows(self) -> bool:
         """Whether rows of a sparse matrix are rebuilt, as features of a linear kernel."""
-        return rebuilds_rows(self.rebuilt.kernel) and self.map.whole and self.rebuilt.own
+        return rebuilds_rows(self.rebuilt.kernel) and self.map.whole and self.rebuilt.self_targets
 
     def rows_of(self, weights: Tensor) -> Tensor:
         """Rows of the columns of the training matrix with these weights (m, n) on its rows."""
@@ -149,24 +149,24 @@ class AutoencoderLayers(Stored):
             Z = layer.of(Z)
         return Z
 
-    def shown(self, Z: Tensor) -> Tensor:
+    def to_user(self, Z: Tensor) -> Tensor:
         """Codes of the narrowest layer as users see them."""
-        shown = Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
-        if self.resting is None:
-            return shown
-        return torch.where(torch.isnan(tensor_like(self.resting, Z)), shown, 0.0)
+        user_codes = Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
+        if self.inactive is None:
+            return user_codes
+        return torch.where(torch.isnan(tensor_like(self.inactive, Z)), user_codes, 0.0)
 
     def read(self, Z: Tensor) -> Tensor:
         """Codes that a user gives as the layers have them."""
-        if self.resting is not None:
-            means = tensor_like(self.resting, Z)
+        if self.inactive is not None:
+            means = tensor_like(self.inactive, Z)
             Z = torch.where(torch.isnan(means), Z, means)
         return Z if self.code_map is None else torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)
 
     def moves(self, like: Tensor) -> Tensor:
         """Orthogonal projection, shape (p, p), on the changes of codes that leave the components at rest."""
-        assert self.resting is not None
-        dead = torch.from_numpy(~np.isnan(self.resting)).to(like.device)
+        assert self.inactive is not None
+        dead = torch.from_numpy(~np.isnan(self.inactive)).to(like.device)
         M = torch.eye(len(dead)).to(like) if self.code_map is None else tensor_like(self.code_map, like)
         Q = torch.linalg.qr(M[:, dead])[0]
         return torch.eye(len(dead)).to(like) - Q @ Q.mT
@@ -178,13 +178,13 @@ class AutoencoderLayers(Stored):
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )
-        return self.pricing.free and free and known and self.rebuilt.own and self.reg[0] > 0.0
+        return self.penalty.free and free and known and self.rebuilt.self_targets and self.reg[0] > 0.0
 
     @cached_property
     def factor(self) -> tuple[np.ndarray, np.ndarray]:
         """Triangle and pivots of the power function; a model from a file computes them again."""
-        if self.pricing.triangle is not None and self.pricing.pivots is not None:
-            return self.pricing.triangle, self.pricing.pivots
+        if self.penalty.triangle is not None and self.penalty.pivots is not None:
+            return self.penalty.triangle, self.penalty.pivots
         like = as_tensor(self.encoder.coefficients)
         kept = self.map.whole and self.map.kept is not None
         K = clipped_gram(self.kernel, self.map.support(like), like) if kept else self.training_gram(like)
@@ -197,7 +197,7 @@ class AutoencoderLayers(Stored):
         """Gram matrix of the training items, None where it is not known any more."""
         if self.map.whole and self.map.kept is not None:
             return self.kernel._gram(self.map.support(like)).to(like)
-        triangle, pivots = self.pricing.triangle, self.pricing.pivots
+        triangle, pivots = self.penalty.triangle, self.penalty.pivots
         if triangle is None or pivots is None or len(triangle) != len(self.layers[0].anchors):
             return None
         T = tensor_like(triangle, like)
@@ -210,7 +210,7 @@ class AutoencoderLayers(Stored):
     def gram_of_targets(self) -> GramOf | None:
         """Of targets that are features: their Gram matrix; None where the targets are not held."""
         rebuilt = self.rebuilt
-        items = self.map.kept if rebuilt.own and self.map.whole else rebuilt.items
+        items = self.map.kept if rebuilt.self_targets and self.map.whole else rebuilt.items
         if rebuilt.kernel is None or items is None:
             return None
         return GramOf(rebuilt.kernel, items, self.encoder.coefficients)
@@ -223,7 +223,7 @@ class AutoencoderLayers(Stored):
         assert constant is not None
         return raw.new_full((len(raw),), constant)
 
-    def own_rows(self, items: Items, raw: Tensor) -> Tensor:
+    def target_rows(self, items: Items, raw: Tensor) -> Tensor:
         """The items as their own targets: vectors, or kernel values with the training targets."""
         kernel = self.rebuilt.kernel
         if kernel is None:
@@ -231,16 +231,16 @@ class AutoencoderLayers(Stored):
             return items
         return raw if kernel == self.kernel else kernel._gram(items, self.map.support(raw)).to(raw)
 
-    def own_goal(self, items: Items, raw: Tensor, diagonal: Tensor | None = None) -> Goal:
+    def targets_of_items(self, items: Items, raw: Tensor, diagonal: Tensor | None = None) -> Targets:
         """The items as their own targets; ``diagonal`` is ``k(x, x)`` where a Gram matrix is read."""
-        kernel, rows = self.rebuilt.kernel, self.own_rows(items, raw)
+        kernel, rows = self.rebuilt.kernel, self.target_rows(items, raw)
         if kernel is None:
-            return Goal(rows)
-        return Goal(rows, kernel._diag(items).to(raw) if diagonal is None else diagonal)
+            return Targets(rows)
+        return Targets(rows, kernel._diag(items).to(raw) if diagonal is None else diagonal)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again from the training items."""
         state = {name: value for name, value in vars(self).items() if name != "factor"}
         if self.map.kept is not None:
-            state["pricing"] = replace(self.pricing, triangle=None, pivots=None)
+            state["pricing"] = replace(self.penalty, triangle=None, pivots=None)
         return state

@@ -21,7 +21,7 @@ from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.solvers.row_newton import descend
-from rkhs.spaces.features.base import thinned
+from rkhs.spaces.features.base import subsampled
 from rkhs.spaces.source import Options
 
 
@@ -43,19 +43,19 @@ def left_out_facts(
         return facts, None
     a, K1 = tensor_like(model.encoder.coefficients, Z), K
     if K is not None:
-        said = K @ a
+        sentences = K @ a
         if model.linear is not None:
             Q = coordinates(model, K)
-            K1, said = K + Q @ Q.mT, said + Q @ tensor_like(model.linear.coefficients, Z)
-        miss = torch.linalg.vector_norm(said - Z)
+            K1, sentences = K + Q @ Q.mT, sentences + Q @ tensor_like(model.linear.coefficients, Z)
+        miss = torch.linalg.vector_norm(sentences - Z)
         facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(Z)))
     if not (plain and squared and len(model.layers) == 1):
         return facts, None
     codes = None
     if K1 is not None:
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
-        codes = Z - a * power[:, None], K1.diagonal() if model.pricing.kind == "diagonal" else power
-    some = None if at_most is None or len(Z) <= at_most else thinned(torch.arange(len(Z), device=Z.device), at_most)
+        codes = Z - a * power[:, None], K1.diagonal() if model.penalty.kind == "diagonal" else power
+    some = None if at_most is None or len(Z) <= at_most else subsampled(torch.arange(len(Z), device=Z.device), at_most)
     more, errors = _decoder_facts(model, Z, codes, refine if model.refinable else None, some)
     return facts | more, errors
 
@@ -112,7 +112,17 @@ def _decoder_facts(
         steps = Phi / P.diagonal()[:, None]
         radius = (power / model.reg[0]).sqrt() if model.reg[0] > 0.0 else torch.zeros_like(power)
         problem = LeftOutRefinement(
-            layer.kernel, Z, Phi, T, left_out, radius, model.pricing.total, b, own=P, steps=steps, own_linear=moved
+            layer.kernel,
+            Z,
+            Phi,
+            T,
+            left_out,
+            radius,
+            model.penalty.total,
+            b,
+            influence=P,
+            steps=steps,
+            linear_influence=moved,
         )
         U = torch.zeros_like(left_out) if refine is None else problem.nearest(fitted)
         if some is not None:

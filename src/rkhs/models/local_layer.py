@@ -82,7 +82,7 @@ class LocalLayer(Layer):
 
 def codes_in_leaves(
     last: LocalLayer,
-    goal: Tensor,
+    targets: Tensor,
     start: Tensor,
     reach: Tensor,
     near: Tensor,
@@ -92,12 +92,12 @@ def codes_in_leaves(
     **how: Any,
 ) -> Tensor:
     """Codes ``near`` (m, p) refined once more, each in its leaf, or as they are where that has a higher objective."""
-    goals = goal if last.directions is None else goal @ tensor_like(last.directions, goal)
+    leading_targets = targets if last.directions is None else targets @ tensor_like(last.directions, targets)
     chosen, found, order = last.shares(near).argmax(1), [], []
     for number, leaf in enumerate(last.leaves):
         for rows in (chosen == number).nonzero()[:, 0].split(_TILE):
             if len(rows):
-                problem = CodeRefinement.of((leaf,), goals[rows], start[rows], reach[rows].sqrt(), n, **how)
+                problem = CodeRefinement.of((leaf,), leading_targets[rows], start[rows], reach[rows].sqrt(), n, **how)
                 with torch.no_grad():
                     U = problem.nearest(tensor_like(leaf.at_anchors, start))
                 found.append(solve(problem, U, reach[rows]))
@@ -105,7 +105,7 @@ def codes_in_leaves(
     codes = torch.cat(found)[torch.argsort(torch.cat(order))]
 
     def costs(Z: Tensor) -> Tensor:
-        return ((goal - last.of(Z)) ** 2).sum(1) / n + ((Z - start) ** 2).sum(1) / divisor(reach)
+        return ((targets - last.of(Z)) ** 2).sum(1) / n + ((Z - start) ** 2).sum(1) / divisor(reach)
 
     with torch.no_grad():
         better = costs(codes) < costs(near)

@@ -129,8 +129,10 @@ class NeighbourMapModel(Stored):
             targets = self.back.output.encode(tensor_like(items, Z)) @ directions
             problem = replace(problem, decoder=decoder, targets=targets)
         near = diagonal[columns[:, 0]]
-        own = near if self.kernel.domain == "gram" else padded(self.kernel._diag(items).double()[:, None])[:, 0]
-        equal = own + D[:, 0] <= tiny * (own + near)
+        private_copy = (
+            near if self.kernel.domain == "gram" else padded(self.kernel._diag(items).double()[:, None])[:, 0]
+        )
+        equal = private_copy + D[:, 0] <= tiny * (private_copy + near)
         return torch.where(equal[:, None], Z[columns[:, 0]], placed(problem))[:m]
 
 

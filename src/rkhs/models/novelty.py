@@ -79,7 +79,7 @@ class NoveltyModel(GramModel):
 
     def limit(self, alpha: float) -> float:
         """The score above which an item is stranger than all but a share of the training items."""
-        own, (_, _, counts) = 1.0 / self.calibration.precision + self.shift, self._distinct
-        values = torch.repeat_interleave(own, counts.long()).sort(descending=True).values
+        variances, (_, _, counts) = 1.0 / self.calibration.precision + self.shift, self._distinct
+        values = torch.repeat_interleave(variances, counts.long()).sort(descending=True).values
         needed = rows_at_least(1.0 - alpha, len(values))
         return float(values[needed - 1]) if needed > 0 else sys.float_info.max

@@ -13,7 +13,7 @@ from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.models.left_out import coordinates, decoded
 from rkhs.problems.autoencoder import items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.initial_codes import best_start, goals_of_layers
+from rkhs.problems.initial_codes import best_start, targets_of_layers
 from rkhs.problems.semiparametric import semiparametric_decoder
 from rkhs.protocols import Monitor
 from rkhs.solvers.lbfgs import LBFGS
@@ -42,8 +42,8 @@ def lower_start(model: AutoencoderModel, options: Options, value: float, starts:
     rng = np.random.RandomState(_SEED)
     for _ in range(starts):
         noise = torch.as_tensor(rng.standard_normal((factor.dim, Z.shape[1])))
-        goals = goals_of_layers(factor.codes(noise.to(Z)), widths, weights)
-        start = best_start(problem.value, partial(problem.encoder.start, goals))
+        layer_targets = targets_of_layers(factor.codes(noise.to(Z)), widths, weights)
+        start = best_start(problem.value, partial(problem.encoder.start, layer_targets))
         share = 1.0 - LBFGS(200, 1e-4).solve(problem, start, Monitor()).value / value
         if share > _LOWER:
             return float(share)

@@ -15,7 +15,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import RKHS, Euclidean
 
 
-class Goal(NamedTuple):
+class Targets(NamedTuple):
     """Targets of items, as a model reads them."""
 
     rows: Tensor  # (m, q): vectors; for features their kernel values with the training targets
@@ -28,7 +28,7 @@ class Rebuilt(Stored):
 
     output: Euclidean | RKHS  # of vectors, or of features
     kernel: Kernel | None  # whose features are rebuilt, resolved; None: vectors
-    own: bool  # whether items are their own targets
+    self_targets: bool  # whether items are their own targets
     items: Any = None  # (n, q): the training targets, for features of items other than those that the encoder keeps
     diagonal: np.ndarray | None = None  # (n,): ``k(t, t)`` of the training targets, where new ones have none
 

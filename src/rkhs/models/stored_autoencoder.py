@@ -32,7 +32,7 @@ Model = TypeVar("Model", bound=AutoencoderLayers)
 def in_file(model: Model) -> Model:
     """The model without what follows from the rest."""
     if model.map.kept is not None:  # the factor can be computed again
-        model = replace(model, pricing=replace(model.pricing, triangle=None, pivots=None))
+        model = replace(model, penalty=replace(model.penalty, triangle=None, pivots=None))
     return leanest(replace(model, items=None), _lean(model), _parts)
 
 
@@ -40,7 +40,7 @@ def _parts(model: AutoencoderLayers) -> tuple[Any, ...]:
     """What a file may lack."""
     output, layer = model.rebuilt.output, model.last
     span = output.triangle if isinstance(output, RKHS) else output.basis if isinstance(output, Euclidean) else None
-    return span, layer.coefficients, layer.linear, model.pricing.directions
+    return span, layer.coefficients, layer.linear, model.penalty.directions
 
 
 def _lean(model: Model) -> Iterator[Model]:
@@ -59,7 +59,7 @@ def _lean(model: Model) -> Iterator[Model]:
 
 def _on_landmarks(model: AutoencoderLayers) -> bool:
     """Whether the features of the items are the targets, in the span of landmarks or of random features."""
-    return model.rebuilt.own and not model.map.whole
+    return model.rebuilt.self_targets and not model.map.whole
 
 
 def _with_output(model: Model, output: Euclidean | RKHS) -> Model:
@@ -69,8 +69,8 @@ def _with_output(model: Model, output: Euclidean | RKHS) -> Model:
 
 def _without_layer(model: Model) -> Model:
     """The model without coefficients of its last layer."""
-    last, pricing = replace(model.last, coefficients=None), replace(model.pricing, directions=None)
-    return replace(model, layers=(*model.layers[:-1], last), pricing=pricing)
+    last, penalty = replace(model.last, coefficients=None), replace(model.penalty, directions=None)
+    return replace(model, layers=(*model.layers[:-1], last), penalty=penalty)
 
 
 def from_file(model: Model) -> Model:
@@ -88,7 +88,7 @@ def from_file(model: Model) -> Model:
 
 def _gram_of_targets(model: AutoencoderLayers) -> Tensor:
     """Gram matrix of targets that are features, or of the landmarks that span them."""
-    if isinstance(model.map, LandmarkMap) and model.rebuilt.own:
+    if isinstance(model.map, LandmarkMap) and model.rebuilt.self_targets:
         return model.map.kept_raw()
     gram = None if _on_landmarks(model) else model.gram_of_targets
     if gram is None:
@@ -117,8 +117,8 @@ def _with_layer(model: Model, U: Tensor | None) -> Model:
 def _rebuilt_items(model: AutoencoderLayers) -> np.ndarray | None:
     """Vectors that are kept and rebuilt; None where the targets are not the items that the model keeps."""
     items = model.map.kept
-    whole = model.map.whole and model.rebuilt.own and isinstance(items, np.ndarray) and items.ndim == 2
-    if not whole or model.pricing.directions is not None or len(items) != len(model.last.anchors):
+    whole = model.map.whole and model.rebuilt.self_targets and isinstance(items, np.ndarray) and items.ndim == 2
+    if not whole or model.penalty.directions is not None or len(items) != len(model.last.anchors):
         return None
     return np.asarray(items)
 
@@ -126,13 +126,13 @@ def _rebuilt_items(model: AutoencoderLayers) -> np.ndarray | None:
 def with_kept_items(model: Model, items: Any) -> Model:
     """A model that was just fitted, with its training items where its file needs them and they take little room."""
     layer, n = model.last, len(items)
-    spread = model.kernel.domain == "vectors" and model.rebuilt.own and isinstance(model.rebuilt.output, RKHS)
+    spread = model.kernel.domain == "vectors" and model.rebuilt.self_targets and isinstance(model.rebuilt.output, RKHS)
     if not spread or not isinstance(model.loss, Squared) or len(layer.anchors) != n or isinstance(layer, LocalLayer):
         return model
-    directions = model.pricing.directions
+    directions = model.penalty.directions
     kept = KeptItems.of(items.cpu().numpy())
-    room = layer.coefficients.nbytes + (0 if directions is None else directions.nbytes)
-    return replace(model, items=kept) if kept.held.nbytes < room else model
+    size = layer.coefficients.nbytes + (0 if directions is None else directions.nbytes)
+    return replace(model, items=kept) if kept.array.nbytes < size else model
 
 
 def _with_layer_on_landmarks(model: Model) -> Model:
@@ -160,7 +160,7 @@ def _with_layer_on_landmarks(model: Model) -> Model:
             last_reg=model.last_reg,
         )
     last = replace(layer, coefficients=C, linear=linear)
-    return replace(model, layers=(*model.layers[:-1], last), pricing=replace(model.pricing, directions=directions))
+    return replace(model, layers=(*model.layers[:-1], last), penalty=replace(model.penalty, directions=directions))
 
 
 def check(model: AutoencoderLayers) -> None:
@@ -174,8 +174,8 @@ def check(model: AutoencoderLayers) -> None:
     _check_layers(model, [*sizes[1:], model.rebuilt.output.dim])
     if model.linear is not None:
         _check_linear(model, model.linear)
-    check_places("pivots", model.pricing.pivots, model.map.width)
-    check_shape("directions", model.pricing.directions, model.rebuilt.output.dim, None)
+    check_places("pivots", model.penalty.pivots, model.map.width)
+    check_shape("directions", model.penalty.directions, model.rebuilt.output.dim, None)
     check_shape("weights", model.row_weights, None)
     check_places("support", model.support, 2**31)
     check_places("saturated", model.saturated, 2**31)
@@ -207,7 +207,7 @@ def _check_codes(model: AutoencoderLayers, p: int) -> None:
     n = len(model.codes)
     if model.map.whole and (n == 0 or model.map.width % n):  # noisy copies of an item share its code
         raise InputError(f"codes in a model file must be of the {model.map.width} items; got {n}")
-    check_shape("resting", model.resting, p)
+    check_shape("inactive", model.inactive, p)
     check_shape("code map", model.code_map, p, p)
     if model.code_map is not None and np.linalg.matrix_rank(model.code_map) < p:
         raise InputError("the code map of a model file must be invertible")
@@ -218,13 +218,15 @@ def _check_targets(model: AutoencoderLayers) -> None:
     if isinstance(rebuilt.output, Euclidean):
         if rebuilt.kernel is not None and not model.rebuilds_rows:
             raise InputError("features of a model file must be rebuilt as features")
-        check_shape("mean", rebuilt.output.mean, features.reads if rebuilt.own and rebuilt.kernel is None else None)
+        check_shape(
+            "mean", rebuilt.output.mean, features.reads if rebuilt.self_targets and rebuilt.kernel is None else None
+        )
         return
     if not isinstance(rebuilt.output, RKHS) or rebuilt.kernel is None:
         raise InputError("an autoencoder of a model file must rebuild vectors or features of a kernel")
     n = len(rebuilt.output.gram_mean)
     check_shape("diagonal", rebuilt.diagonal, n if features.whole else len(model.codes))
-    if rebuilt.own:
+    if rebuilt.self_targets:
         check_shape("gram mean", rebuilt.output.gram_mean, features.width)
         check_kernel_stored(rebuilt.kernel, features)
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_choice, check_count
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.plots.display import COLORS, Display, matrix, new_grid, vector
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ class ReconstructionDisplay(Display):
         count = min(check_count(n_items, "n_items"), len(items))
         drawn = np.linspace(0, len(items) - 1, count).round().astype(int) if rows is None else np.asarray(rows)
         if drawn.ndim != 1 or drawn.dtype.kind not in "iu" or not len(drawn):
-            raise InputError(f"rows must be a list of whole numbers, not empty; got {shown(rows)}")
+            raise InputError(f"rows must be a list of whole numbers, not empty; got {quote(rows)}")
         if not 0 <= drawn.min() <= drawn.max() < len(items):
-            raise InputError(f"rows must be from 0 to {len(items) - 1}; got {shown(rows)}")
+            raise InputError(f"rows must be from 0 to {len(items) - 1}; got {quote(rows)}")
         options.setdefault("titles", [f"row {i}" for i in drawn.tolist()])
         chosen = items[drawn]
         rebuilt = np.asarray(model.inverse_transform(model.transform(_safe_indexing(X, drawn))))  # frames stay frames

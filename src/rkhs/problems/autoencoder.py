@@ -36,7 +36,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.problems.coordinates import Coordinates, MixedCoordinates
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.encoders import CoefficientCodes, DeepCodes, Encoder, encoder_of
-from rkhs.problems.last_layers import HeldLayer, ItemsLayer, LastLayer
+from rkhs.problems.last_layers import FrozenLayer, ItemsLayer, LastLayer
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Autoencoder:
     def value(self, point: Tensor) -> float:
         """Reduced objective alone."""
         coded = self.encoder.forward(point)
-        return self.last_layer.solve(coded.codes).value + coded.price
+        return self.last_layer.solve(coded.codes).value + coded.encoder_penalty
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Reduced objective and its gradient, shape of ``point``."""
@@ -64,13 +64,13 @@ class Autoencoder:
             value, G = self.last_layer.value_and_gradient(coded.codes)
         except InputError:  # a system that is singular: too long a step of a line search
             return float("inf"), torch.zeros_like(point), torch.zeros_like(point)
-        return value + coded.price, *coded.back(G)
+        return value + coded.encoder_penalty, *coded.back(G)
 
     def freeze_last(self, first: Tensor) -> Autoencoder:
         """The same with the best last layer at ``first`` held: one step of algorithm 1."""
         layer: Any = self.last_layer
-        held: Any = HeldLayer(layer, layer.solve(self.encoder.layers(first)[-1]).parameters)
-        return replace(self, last_layer=held)
+        frozen: Any = FrozenLayer(layer, layer.solve(self.encoder.layers(first)[-1]).parameters)
+        return replace(self, last_layer=frozen)
 
 
 def items_autoencoder(
@@ -98,7 +98,7 @@ def items_autoencoder(
     layer: Any = ItemsLayer(target, kernels[-1].radial or kernels[-1], reg[-1], last, weights, rule)
     hidden = kernels[:-1], widths, reg[1:-1], tuple(between)
     if moving:
-        layer = HeldLayer(layer)
+        layer = FrozenLayer(layer)
         hidden = kernels, (*widths, target.shape[1]), reg[1:], (*between, last)
     if hidden[0]:
         kernels, widths, reg, operators = hidden

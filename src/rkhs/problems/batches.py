@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.problems.coordinates import OwnCodes
+from rkhs.problems.coordinates import PerRowCodes
 from rkhs.problems.encoders import FreeCodes
 from rkhs.problems.last_layers import AnchorsLayer
 
@@ -44,7 +44,7 @@ class BatchedAutoencoder:
     def axes(self) -> tuple[Tensor, Tensor]:
         """Principal axes of the coordinates, as columns, and their scales, bounded from below."""
         factor = self.encoder.factor
-        assert isinstance(factor, OwnCodes)
+        assert isinstance(factor, PerRowCodes)
         F = torch.cat([factor.linear[:_SAMPLE], factor.features[:_SAMPLE]], 1)
         F = F - F.mean(0)
         variances, axes = torch.linalg.eigh(F.mT @ F / len(F))
@@ -56,7 +56,7 @@ class BatchedAutoencoder:
         n, a = len(layer.target), layer.anchors
         if self.size >= n:
             return self.encoder, layer
-        assert isinstance(factor, OwnCodes)
+        assert isinstance(factor, PerRowCodes)
         generator = np.random.Generator(np.random.Philox(key=[self.seed, step]))
         drawn = torch.from_numpy(np.sort(generator.choice(n, self.size, replace=False)))
         rows = torch.cat([torch.arange(a), drawn]).to(layer.target.device)
@@ -87,7 +87,7 @@ class BatchedAutoencoder:
         solved = layer.solve(coded.codes, tuple(self._means))
         (axes, scales), rows = self.axes, self.drawn(step)
         grad = axes[:, rows].mT @ coded.back(layer.gradient(coded.codes, solved))[0] / scales[rows, None]
-        return solved.value + coded.price, grad, rows
+        return solved.value + coded.encoder_penalty, grad, rows
 
     def point(self, V: Tensor) -> Tensor:
         """The point of parameters."""

@@ -91,7 +91,7 @@ class MixedCoordinates:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnCodes:
+class PerRowCodes:
     """Coordinates of an encoder in finite features with a code of its own for every row."""
 
     linear: Tensor  # (n, k): ``Q``, principal coordinates in units of their price

@@ -45,7 +45,7 @@ class Coded(NamedTuple):
     """What an encoder says at a point."""
 
     codes: Tensor  # (n, p): that the last layer reads
-    price: float  # penalty of the encoder
+    encoder_penalty: float  # penalty of the encoder
     # From the gradient in the codes, which it may change, to that in the point, plain and in the function spaces.
     back: Callable[[Tensor], tuple[Tensor, Tensor]]
 
@@ -72,7 +72,7 @@ class Encoder(Protocol):
     def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
         """A point of its parts."""
 
-    def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
+    def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """A point whose codes come near to ``scale`` times these; ``known`` are parameters of the first ones."""
 
 
@@ -114,12 +114,14 @@ class FreeCodes(_ItsParameters):
 
     def forward(self, point: Tensor) -> Coded:
         """``F V`` at its price."""
-        price, Z = 0.5 * self.reg * float((point * point).sum()), self.factor.codes(point)
+        encoder_penalty, Z = 0.5 * self.reg * float((point * point).sum()), self.factor.codes(point)
         if self.soft is None:
-            return Coded(Z, price, lambda G: (self.factor.pull(G).add_(point, alpha=self.reg),) * 2)
+            return Coded(Z, encoder_penalty, lambda G: (self.factor.pull(G).add_(point, alpha=self.reg),) * 2)
         w = Z.new_full((len(Z),), 1.0 / len(Z)) if self.weights is None else self.weights
         penalty, slope = self.soft.penalty(Z, w)
-        return Coded(Z, price + penalty, lambda G: (self.factor.pull(G.add_(slope)).add_(point, alpha=self.reg),) * 2)
+        return Coded(
+            Z, encoder_penalty + penalty, lambda G: (self.factor.pull(G.add_(slope)).add_(point, alpha=self.reg),) * 2
+        )
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """The codes."""
@@ -129,9 +131,9 @@ class FreeCodes(_ItsParameters):
         """The point of least norm whose codes are these."""
         return self.factor.solve(codes)
 
-    def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
+    def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """The parameters at this scale."""
-        return scale * known if known is not None else self.factor.solve(scale * goals[0])
+        return scale * known if known is not None else self.factor.solve(scale * targets[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +196,14 @@ class CodesOnASet:
         """A point whose codes are these, which lie on the set."""
         return self.factor.solve(self.image.lift(codes) if isinstance(self.image, SmoothBall) else codes)
 
-    def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
+    def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """Codes on the set, or well inside of a ball whatever the scale."""
         if isinstance(self.image, SmoothBall):
-            return self.resume(INSIDE * goals[0] / divisor(goals[0].norm(dim=1).max()), [])
-        return self.resume(self.image.project(scale * goals[0]), [])
+            return self.resume(INSIDE * targets[0] / divisor(targets[0].norm(dim=1).max()), [])
+        return self.resume(self.image.project(scale * targets[0]), [])
 
 
-def carried(Z: Tensor, p: int) -> Tensor:
+def pad_or_truncate(Z: Tensor, p: int) -> Tensor:
     """The first ``p`` columns, and zeros where there are fewer: the identity between layers, and its transpose."""
     return Z[:, :p] if p <= Z.shape[1] else torch.nn.functional.pad(Z, (0, p - Z.shape[1]))
 
@@ -247,18 +249,18 @@ class DeepCodes:
         plain = [P if A is None else apply_inverse(P, A) for P, A in zip(hidden, operators, strict=True)]
         return self.pack(self.first.parts(self.first.resume(codes, []))[0], plain)
 
-    def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
+    def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """Ridge fits on the anchors in every layer."""
-        W, hidden = self.first.start(goals[:1], scale), []
+        W, hidden = self.first.start(targets[:1], scale), []
         below = self.first.layers(W)[0]
-        for layer, (kernel, goal) in enumerate(zip(self.kernels, goals[1:], strict=True)):
+        for layer, (kernel, target) in enumerate(zip(self.kernels, targets[1:], strict=True)):
             K = kernel._gram(below[: self.anchors])
             K.diagonal().add_(self._ridge(K.diagonal()))
             L, _ = cholesky(K, name="the Gram matrix of a hidden layer")
-            A, goal = self._operator(layer), scale * goal[: self.anchors]
+            A, target = self._operator(layer), scale * target[: self.anchors]
             if self.shortcut:
-                goal = goal - carried(below[: self.anchors], goal.shape[1])
-            hidden.append(torch.cholesky_solve(goal if A is None else apply_inverse(goal, A), L))
+                target = target - pad_or_truncate(below[: self.anchors], target.shape[1])
+            hidden.append(torch.cholesky_solve(target if A is None else apply_inverse(target, A), L))
             below = self._next(kernel, below, self._mixed(hidden[-1], layer))[0]
         return self.pack(W, hidden)
 
@@ -309,16 +311,16 @@ class DeepCodes:
         else:
             blocks, seen = row_blocks(len(below), self.strip), (self.anchors, below, kernel, C)
             part = torch.cat(list((self.engine or Serial()).map(_layer, blocks, None, seen)))
-        return (part + carried(below, part.shape[1]) if self.shortcut else part), part, K
+        return (part + pad_or_truncate(below, part.shape[1]) if self.shortcut else part), part, K
 
     def forward(self, point: Tensor) -> Coded:
         """Codes of the last hidden layer at their price. O(n a (p + p')) a layer."""
         W, hidden = self._split(point)
         first = self.first.forward(W)
         layers, added, grams = self._through(first.codes, hidden)
-        price = first.price
+        encoder_penalty = first.encoder_penalty
         for reg, Phi, part in zip(self.reg, hidden, added, strict=True):
-            price += 0.5 * reg * float((Phi * part[: self.anchors]).sum())
+            encoder_penalty += 0.5 * reg * float((Phi * part[: self.anchors]).sum())
 
         def back(G: Tensor) -> tuple[Tensor, Tensor]:
             grads: list[Tensor] = []
@@ -334,13 +336,13 @@ class DeepCodes:
                     slope = K @ natural
                     S = Outer(torch.add(G, Phi, alpha=0.5 * reg), self._mixed(Phi, layer))
                     G = kernel.pullback(below, S, K)
-                G = G + carried(above, below.shape[1]) if self.shortcut else G
+                G = G + pad_or_truncate(above, below.shape[1]) if self.shortcut else G
                 naturals.append(natural / self.unit)
                 grads.append(slope * self.unit)
             plain, rest = first.back(G)
             return _joined(plain, *grads[::-1]), _joined(rest, *naturals[::-1])
 
-        return Coded(layers[-1], price, back)
+        return Coded(layers[-1], encoder_penalty, back)
 
     def _pulled(
         self, below: Tensor, kernel: Kernel, Phi: Tensor, G: Tensor, added: Tensor, reg: float

@@ -33,7 +33,7 @@ class GappedCurves:
     """A ridge regression of curves with gaps."""
 
     K: Tensor  # (n, n): gram matrix
-    goal: Tensor  # (n, T): curves; NaN where a value is not known
+    curves: Tensor  # (n, T): curves; NaN where a value is not known
     functions: Tensor  # (m, T): ``psi_j`` on the grid
     eigenvalues: Tensor  # (m,): ``Lambda``
     quadrature: Tensor  # (T,): ``q_t``, not negative
@@ -78,7 +78,7 @@ class GappedCurves:
         n = len(self.K)
         w = self.K.new_full((n,), 1.0 / n) if self.weights is None else self.weights
         rows = w > 0.0
-        there = ~torch.isnan(self.goal[rows])
+        there = ~torch.isnan(self.curves[rows])
         return rows, w[rows], there, torch.where(there, self.quadrature, 0.0)
 
     @cached_property
@@ -105,7 +105,7 @@ class GappedCurves:
     def _right(self, mean: Tensor) -> tuple[Tensor, float]:
         """``b'`` of shape (k, m) around a mean curve, and the loss of what no function can say."""
         rows, w, there, q = self._known
-        Y = torch.where(there, self.goal[rows] - mean, 0.0)
+        Y = torch.where(there, self.curves[rows] - mean, 0.0)
         b = (self._roots[1] @ ((q * Y) @ self.functions.mT)[:, :, None])[:, :, 0]
         return b, max(float(w @ (q * Y * Y).sum(1) - b.square().sum()), 0.0)
 
@@ -119,7 +119,7 @@ class GappedCurves:
         if not self.center:
             return torch.zeros_like(self.quadrature)
         shares = w[:, None] * there
-        return (shares * torch.nan_to_num(self.goal[rows])).sum(0) / shares.sum(0)
+        return (shares * torch.nan_to_num(self.curves[rows])).sum(0) / shares.sum(0)
 
     def _mean(self, solve: Solve) -> Tensor:
         """The mean of the curves with the values of the machine in their gaps, which has this mean itself."""
@@ -127,7 +127,7 @@ class GappedCurves:
         mean = self._known_mean
         if not self.center:
             return mean
-        K, Y = self.K[rows][:, rows], self.goal[rows]
+        K, Y = self.K[rows][:, rows], self.curves[rows]
         for _ in range(_ROUNDS):
             C = self._coefficients(solve(self._right(mean)[0].reshape(-1, 1)))
             filled = torch.where(there, Y, mean + (K @ C * self.eigenvalues) @ self.functions)

@@ -22,20 +22,20 @@ class GappedRidge:
     """A ridge regression with gaps in its targets."""
 
     K: Tensor  # (n, n): gram matrix
-    goal: Tensor  # (n, q): targets; NaN where one is not known
+    values: Tensor  # (n, q): targets; NaN where one is not known
     weights: Tensor | None = None  # (n,): not negative; default: ones
     center: bool = True  # around the mean of the known targets of each output
 
     @property
     def known(self) -> Tensor:
         """Which targets are known and count, shape (n, q)."""
-        found = ~torch.isnan(self.goal)
+        found = ~torch.isnan(self.values)
         return found if self.weights is None else found & (self.weights > 0.0)[:, None]
 
     @property
     def shares(self) -> Tensor:
         """``w_ij``, shape (n, q): every column sums to one, and a gap has none."""
-        w = self.known.to(self.goal)
+        w = self.known.to(self.values)
         if self.weights is not None:
             w = w * self.weights[:, None]
         return w / w.sum(0)
@@ -43,17 +43,17 @@ class GappedRidge:
     @property
     def mean(self) -> Tensor:
         """What is subtracted from the targets, shape (q,)."""
-        found = (self.shares * torch.nan_to_num(self.goal)).sum(0)
+        found = (self.shares * torch.nan_to_num(self.values)).sum(0)
         return found if self.center else torch.zeros_like(found)
 
     @property
     def targets(self) -> Tensor:
         """Targets less their mean, shape (n, q), zero at a gap."""
-        return torch.where(self.known, self.goal - self.mean, torch.zeros_like(self.goal))
+        return torch.where(self.known, self.values - self.mean, torch.zeros_like(self.values))
 
     def solve(self, reg: float) -> tuple[Tensor, float]:
         """Coefficients of shape (n, q), zero at a gap, and the objective."""
-        C, shares, T = torch.zeros_like(self.goal), self.shares, self.targets
+        C, shares, T = torch.zeros_like(self.values), self.shares, self.targets
         for rows, columns in self._alike():
             A = self.K[rows[:, None], rows]
             A.diagonal().add_(reg / shares[rows, columns[0]])
@@ -74,11 +74,11 @@ class GappedRidge:
         both = self.known[train].any(0) & self.known[test].any(0)
         w = self.weights
         part = GappedRidge(
-            self.K[train[:, None], train], self.goal[train][:, both], None if w is None else w[train], self.center
+            self.K[train[:, None], train], self.values[train][:, both], None if w is None else w[train], self.center
         )
-        rest = GappedRidge(self.K[:0], self.goal[test][:, both], None if w is None else w[test])
+        rest = GappedRidge(self.K[:0], self.values[test][:, both], None if w is None else w[test])
         cross, found = self.K[test[:, None], train], []
         for reg in regs:
-            missed = cross @ part.solve(reg)[0] + part.mean - torch.nan_to_num(rest.goal)
-            found.append((rest.shares * missed**2).sum() * (self.goal.shape[1] / max(int(both.sum()), 1)))
+            missed = cross @ part.solve(reg)[0] + part.mean - torch.nan_to_num(rest.values)
+            found.append((rest.shares * missed**2).sum() * (self.values.shape[1] / max(int(both.sum()), 1)))
         return torch.stack(found)

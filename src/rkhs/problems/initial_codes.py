@@ -35,7 +35,7 @@ def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
     return Z / median**0.5 if median > 0.0 else Z
 
 
-def goals_of_layers(scores: Tensor, widths: tuple[int, ...], weights: Tensor | None = None) -> list[Tensor]:
+def targets_of_layers(scores: Tensor, widths: tuple[int, ...], weights: Tensor | None = None) -> list[Tensor]:
     """Leading columns of ``scores`` for every layer, at one scale; zeros where there are too few."""
     padded = torch.nn.functional.pad(scores, (0, max(0, max(widths) - scores.shape[1])))
     return [normalise_scale(padded[:, :p], weights) for p in widths]
@@ -45,8 +45,8 @@ def widened(codes: Tensor, scores: Tensor, widths: tuple[int, ...], weights: Ten
     """Goals of layers that are wider than codes: what the codes lack comes from further scores, at their scale."""
     p, w = codes.shape[1], 1.0 if weights is None else weights[:, None].sqrt()
     scale = float((w * codes).norm() / divisor((w * scores[:, :p]).norm()))
-    goal = torch.cat([codes, scale * scores[:, p:]], 1)
-    return [goal[:, :width] for width in widths]
+    target = torch.cat([codes, scale * scores[:, p:]], 1)
+    return [target[:, :width] for width in widths]
 
 
 def even_columns(Z: Tensor) -> Tensor:

@@ -84,7 +84,7 @@ class ItemsLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldLayer:
+class FrozenLayer:
     """A last layer that is held, as the alternating scheme does; without parameters codes are reconstructions."""
 
     layer: ItemsLayer
@@ -96,10 +96,10 @@ class HeldLayer:
         if Phi is None:
             return layer.loss(Z)
         C, K = Phi if layer.operator is None else Phi @ layer.operator, layer.kernel._gram(Z)
-        said = K @ C
-        value, G = layer.loss(said)
+        predicted = K @ C
+        value, G = layer.loss(predicted)
         S = Outer(torch.add(G, Phi, alpha=0.5 * layer.reg), C)
-        return value + 0.5 * layer.reg * float((Phi * said).sum()), layer.kernel.pullback(Z, S, K)
+        return value + 0.5 * layer.reg * float((Phi * predicted).sum()), layer.kernel.pullback(Z, S, K)
 
 
 # Penalty of the coefficients of the decoder, for targets of variance one: beside a linear part, and of kernel parts
@@ -120,8 +120,8 @@ class AnchoredDecoder:
 
     def of(self, Z: Tensor, K: Tensor) -> Tensor:
         """``g`` at codes of shape (m, p) with kernel values ``K`` at the anchors, shape (m, r)."""
-        said = K @ self.coefficients
-        return said if self.linear is None else said.addmm_(Z, self.linear[:-1]).add_(self.linear[-1])
+        predicted = K @ self.coefficients
+        return predicted if self.linear is None else predicted.addmm_(Z, self.linear[:-1]).add_(self.linear[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,27 +201,27 @@ class AnchorsLayer:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
         return torch.cat(list((self.engine or Serial()).map(_residual, self.blocks, None, _Pass(self, Z, layer))))
 
-    def touching(self, loss: Loss, Z: Tensor, layer: AnchoredDecoder, beside: Tensor) -> AnchorsLayer:
+    def majorise(self, loss: Loss, Z: Tensor, layer: AnchoredDecoder, residual: Tensor) -> AnchorsLayer:
         """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``."""
         R = self.residuals(Z, layer)
-        weights, centres = _majorizer(loss, R, beside)
+        weights, centres = _majorizer(loss, R, residual)
         w = torch.full_like(weights, 1.0 / len(R)) if self.weights is None else self.weights
-        lost = loss.value(torch.cat([R, beside.sqrt()[:, None]], 1))
+        lost = loss.value(torch.cat([R, residual.sqrt()[:, None]], 1))
         offset = float(w @ lost.sub_(0.5 * weights * ((R - centres) ** 2).sum(1)))
         return replace(self, target=self.target - centres, weights=w * weights, offset=offset)
 
     def robust(
-        self, loss: Loss, Z: Tensor, beside: Tensor, turns: int, *, tol: float = 1e-4
+        self, loss: Loss, Z: Tensor, residual: Tensor, turns: int, *, tol: float = 1e-4
     ) -> tuple[AnchorsLayer, AnchoredDecoder]:
         """The best layer under a loss that has a majorizer, and the squared losses whose layer it is."""
-        layer, last, touched = self.solve(Z), torch.inf, self
+        layer, last, surrogate = self.solve(Z), torch.inf, self
         for _ in range(turns):
-            touched = self.touching(loss, Z, layer, beside)
-            layer = touched.solve(Z)
+            surrogate = self.majorise(loss, Z, layer, residual)
+            layer = surrogate.solve(Z)
             if last - layer.value <= tol * abs(layer.value):
                 break
             last = layer.value
-        return touched, layer
+        return surrogate, layer
 
     def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
         """Value of the best layer, and its derivative in the codes; two passes. O(n a (a + r + p) + a^3)."""
@@ -232,8 +232,10 @@ class AnchorsLayer:
         """Derivative of the value of a solved layer in the codes, shape (n, p); one more pass."""
         kernel, C = self.kernel.radial or self.kernel, layer.coefficients
         dZ, dA = [], torch.zeros_like(layer.anchors)
-        for own, anchors in (self.engine or Serial()).map(_gradient, self.blocks, None, _Pass(self, Z, layer)):
-            dZ.append(own)
+        for block_gradient, anchors in (self.engine or Serial()).map(
+            _gradient, self.blocks, None, _Pass(self, Z, layer)
+        ):
+            dZ.append(block_gradient)
             dA += anchors
         G = torch.cat([Z.new_zeros(self.fitted, Z.shape[1]), *dZ]) if self.fitted else torch.cat(dZ)
         dA += kernel._pullback(layer.anchors, Outer(C, C), layer.gram).mul_(0.5 * self.reg)
@@ -241,9 +243,9 @@ class AnchorsLayer:
         return G
 
 
-def _majorizer(loss: Loss, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+def _majorizer(loss: Loss, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
     """Weights and centres of squared losses that touch a loss, which may be a user's: checked."""
-    found = loss.majorizer(R, beside)
+    found = loss.majorizer(R, residual)
     if isinstance(found, tuple) and len(found) == 2 and all(isinstance(part, Tensor) for part in found):
         weights, centres = found
         if bool(((weights >= 0.0) & torch.isfinite(weights)).all() & torch.isfinite(centres).all()):

@@ -26,7 +26,7 @@ from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
 from rkhs.problems.semiparametric import semiparametric_decoder
-from rkhs.spaces.features.base import thinned
+from rkhs.spaces.features.base import subsampled
 
 MOST_IN_LEAVES = 32_768
 """Rows that leaves have at most: the first ones, a random sample."""
@@ -131,6 +131,6 @@ class LeavesLayer:
 
 def _with_nearest(Z: Tensor, part: Tensor, count: int) -> Tensor:
     """Rows of a leaf, and so many of the others that are nearest to a sample of them. O(n p)."""
-    apart = squared_distances(Z, thinned(Z[part], _SAMPLED)).min(1).values
-    apart[part] = -1.0
-    return torch.argsort(apart, stable=True)[: len(part) + count]
+    isolation = squared_distances(Z, subsampled(Z[part], _SAMPLED)).min(1).values
+    isolation[part] = -1.0
+    return torch.argsort(isolation, stable=True)[: len(part) + count]

@@ -35,21 +35,21 @@ class CodeRefinement:
     kernel: Kernel  # of the decoder, differentiable and resolved
     supports: Tensor  # (n, p): training codes
     coefficients: Tensor  # (n, r): of the decoder: it says ``k(z, supports) coefficients``
-    goal: Tensor  # (m, r): coordinates of the items
+    targets: Tensor  # (m, r): coordinates of the items
     start: Tensor  # (m, p): codes ``f(x)`` of the encoder
     radius: Tensor  # (m,): ``s(x) / sqrt(reg_1)``, with the power function or ``k(x, x)`` as ``s^2``
     n: float  # number of training items, or the sum of their weights
     linear: Tensor | None = None  # (p + 1, r)
     moves: Tensor | None = None  # (p, p): orthogonal projection that changes of codes go through; None: all changes
-    onto: CodeSet | None = None  # set that codes are put on, or drawn to; None: they are free
+    row_constraint: CodeSet | None = None  # set that codes are put on, or drawn to; None: they are free
     above: tuple[Any, ...] = ()  # further layers of the decoder: ``of``, ``pull`` and ``jacobian``
 
     @classmethod
-    def of(cls, layers: Sequence[Any], goal: Tensor, start: Tensor, radius: Tensor, n: float, **how: Any) -> Self:
+    def of(cls, layers: Sequence[Any], targets: Tensor, start: Tensor, radius: Tensor, n: float, **how: Any) -> Self:
         """Codes that the first of these layers reads."""
         layer, *above = layers
         A, C, linear = layer.tensors(start)
-        return cls(layer.kernel, A, C, goal, start, radius, n, linear, above=tuple(above), **how)
+        return cls(layer.kernel, A, C, targets, start, radius, n, linear, above=tuple(above), **how)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", self.kernel.radial or self.kernel)  # which computes distances once
@@ -57,27 +57,29 @@ class CodeRefinement:
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
         Z = self.start + self.radius[:, None] * U
-        return Z if self.onto is None else self.onto.project(Z)
+        return Z if self.row_constraint is None else self.row_constraint.project(Z)
 
     def _free(self, U: Tensor) -> Tensor:
         return self.start + self.radius[:, None] * U
 
     def rows(self, index: Tensor) -> CodeRefinement:
         """The problems of some rows."""
-        return replace(self, goal=self.goal[index], start=self.start[index], radius=self.radius[index])
+        return replace(self, targets=self.targets[index], start=self.start[index], radius=self.radius[index])
 
     def errors(self, codes: Tensor, K: Tensor) -> Tensor:
         """Squared distance of items to what ``K = k(codes, supports)`` decodes to, and to a soft sphere, shape (m,)."""
-        lost = ((self.goal - self._decoded(codes, K)) ** 2).sum(1)
-        return lost + self.onto.misfit(codes)[:, 0] ** 2 if isinstance(self.onto, SoftSphere) else lost
+        lost = ((self.targets - self._decoded(codes, K)) ** 2).sum(1)
+        return (
+            lost + self.row_constraint.misfit(codes)[:, 0] ** 2 if isinstance(self.row_constraint, SoftSphere) else lost
+        )
 
     def nearest(self, decoded: Tensor | None = None) -> Tensor:
         """Steps to start from (m, p): to the best support, where it is better than the encoder's code."""
         if decoded is None:
             decoded = CodeRefinement._decoded(self, self.supports, self.kernel._gram(self.supports))
         missed = self._missed(decoded)
-        if isinstance(self.onto, SoftSphere):
-            missed += self.onto.misfit(self.supports)[:, 0] ** 2
+        if isinstance(self.row_constraint, SoftSphere):
+            missed += self.row_constraint.misfit(self.supports)[:, 0] ** 2
         cost = missed.div_(2.0 * self.n)
         cost += squared_distances(self.start, self.supports).div_(2.0 * divisor(self.radius**2)[:, None])
         least, chosen = cost.min(1)
@@ -89,7 +91,7 @@ class CodeRefinement:
 
     def _missed(self, decoded: Tensor) -> Tensor:
         """Squared distance of each item to what each support decodes to, shape (m, n)."""
-        return squared_distances(self.goal, decoded)
+        return squared_distances(self.targets, decoded)
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Objective and gradient of each row, and slopes of a radial kernel for the curvature: O(m n (p + r))."""
@@ -98,29 +100,29 @@ class CodeRefinement:
             K, slopes = self.kernel.gram_and_slopes(codes, self.supports)
         else:
             K, slopes = self.kernel._gram(codes, self.supports), None
-        R = self.goal - self._decoded(codes, K)
+        R = self.targets - self._decoded(codes, K)
         pulled = self._pulled(codes, R, slopes).mul_(-1.0 / self.n)
         pulled = pulled if self.moves is None else pulled @ self.moves
-        pulled = pulled if self.onto is None else self.onto.pullback(self._free(U), pulled)
+        pulled = pulled if self.row_constraint is None else self.row_constraint.pullback(self._free(U), pulled)
         lost = (R * R).sum(1)
-        if isinstance(self.onto, SoftSphere):
-            misfit = self.onto.misfit(codes)
+        if isinstance(self.row_constraint, SoftSphere):
+            misfit = self.row_constraint.misfit(codes)
             lost += misfit[:, 0] ** 2
-            pulled = pulled.addcmul_(self.onto.misfit_slopes(codes), misfit, value=1.0 / self.n)
+            pulled = pulled.addcmul_(self.row_constraint.misfit_slopes(codes), misfit, value=1.0 / self.n)
         values = lost / (2.0 * self.n) + 0.5 * (U * U).sum(1)
         return values, self.radius[:, None] * pulled + U, slopes
 
     def with_curvature(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Objective, gradient and inverse of the Gauss-Newton matrix of each row: O(m n p r + m p^2 r)."""
         found: list[tuple[Tensor, Tensor, Tensor]] = []
-        rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))
+        rows = max(1, _ENTRIES // max(1, self.targets.shape[1] * U.shape[1]))
         for part in torch.arange(len(U), device=U.device).split(rows):
             problem = self.rows(part)
             values, grads, slopes = problem.values_and_grads(U[part])
             codes = problem.codes(U[part])
             J = problem._jacobian(codes, slopes)
-            if isinstance(self.onto, SoftSphere):
-                J = torch.cat([J, self.onto.misfit_slopes(codes)[:, :, None]], 2)
+            if isinstance(self.row_constraint, SoftSphere):
+                J = torch.cat([J, self.row_constraint.misfit_slopes(codes)[:, :, None]], 2)
             J = problem._before_the_set(J, problem._free(U[part]))
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
             H = J @ J.mT
@@ -148,18 +150,18 @@ class CodeRefinement:
 
     def _before_the_set(self, J: Tensor, Y: Tensor) -> Tensor:
         J = J if self.moves is None else self.moves @ J
-        return J if self.onto is None else _through(self.onto, Y, J)
+        return J if self.row_constraint is None else _through(self.row_constraint, Y, J)
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
-        said = self._first(codes, K)
+        predicted = self._first(codes, K)
         for layer in self.above:
-            said = layer.of(said)
-        return said
+            predicted = layer.of(predicted)
+        return predicted
 
     def _first(self, codes: Tensor, K: Tensor) -> Tensor:
         """What the layer that reads the codes says."""
-        said = K @ self.coefficients
-        return said if self.linear is None else said.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
+        predicted = K @ self.coefficients
+        return predicted if self.linear is None else predicted.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
 
     def _further(self, codes: Tensor) -> list[tuple[Any, Tensor]]:
         """Further layers, each with the codes that it reads."""
@@ -194,10 +196,10 @@ class CodeRefinement:
         return J
 
 
-def _through(onto: CodeSet, Y: Tensor, J: Tensor) -> Tensor:
+def _through(row_constraint: CodeSet, Y: Tensor, J: Tensor) -> Tensor:
     """Derivatives (m, p, r) in codes on a set as those in the codes ``Y`` before."""
     unit = torch.eye(Y.shape[1]).to(Y)
-    D = torch.stack([onto.pullback(Y, unit[j].expand_as(Y)) for j in range(len(unit))], 2)
+    D = torch.stack([row_constraint.pullback(Y, unit[j].expand_as(Y)) for j in range(len(unit))], 2)
     return D @ J
 
 
@@ -209,47 +211,49 @@ class LeftOutRefinement(CodeRefinement):
     # ``share_i(z) = k(z, supports) p_i + [z, 1] m_i`` is what it would say if the targets were one at item i and zero
     # elsewhere.
 
-    own: Tensor = field(kw_only=True)  # (n, n): the rows ``p_i`` of ``P``
+    influence: Tensor = field(kw_only=True)  # (n, n): the rows ``p_i`` of ``P``
     steps: Tensor = field(kw_only=True)  # (n, r): ``phi_i / P_ii``
-    own_linear: Tensor | None = field(kw_only=True, default=None)  # (n, p + 1): the rows ``m_i``, with a linear part
+    linear_influence: Tensor | None = field(
+        kw_only=True, default=None
+    )  # (n, p + 1): the rows ``m_i``, with a linear part
 
     def rows(self, index: Tensor) -> LeftOutRefinement:
         """The problems of some rows."""
-        beside = None if self.own_linear is None else self.own_linear[index]
+        linear_rows = None if self.linear_influence is None else self.linear_influence[index]
         return replace(
             self,
-            goal=self.goal[index],
+            targets=self.targets[index],
             start=self.start[index],
             radius=self.radius[index],
-            own=self.own[index],
+            influence=self.influence[index],
             steps=self.steps[index],
-            own_linear=beside,
+            linear_influence=linear_rows,
         )
 
     def _missed(self, decoded: Tensor) -> Tensor:
         """As with all items, but less the share of each item in what the supports say; its own support is left out."""
-        share = self.own @ self.kernel._gram(self.supports)
-        if self.own_linear is not None:
-            share.addmm_(self.own_linear[:, :-1], self.supports.mT).add_(self.own_linear[:, -1:])
-        beside = (self.goal * self.steps).sum(1, keepdim=True) - self.steps @ decoded.mT
-        missed = super()._missed(decoded).add_(2.0 * share * beside)
+        share = self.influence @ self.kernel._gram(self.supports)
+        if self.linear_influence is not None:
+            share.addmm_(self.linear_influence[:, :-1], self.supports.mT).add_(self.linear_influence[:, -1:])
+        along = (self.targets * self.steps).sum(1, keepdim=True) - self.steps @ decoded.mT
+        missed = super()._missed(decoded).add_(2.0 * share * along)
         missed.addcmul_(share * share, (self.steps * self.steps).sum(1, keepdim=True)).clamp_min_(0.0)
         return missed.fill_diagonal_(torch.inf)
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
-        share = (K * self.own).sum(1)
-        if self.own_linear is not None:
-            share = share + (codes * self.own_linear[:, :-1]).sum(1) + self.own_linear[:, -1]
+        share = (K * self.influence).sum(1)
+        if self.linear_influence is not None:
+            share = share + (codes * self.linear_influence[:, :-1]).sum(1) + self.linear_influence[:, -1]
         return super()._decoded(codes, K) - share[:, None] * self.steps
 
     def _shares(self, codes: Tensor, slopes: Tensor | None) -> Tensor:
         """Derivatives of ``share_i`` at each code, shape (m, p)."""
-        pulled = self._pull(codes, self.own.clone(), slopes)
-        return pulled if self.own_linear is None else pulled + self.own_linear[:, :-1]
+        pulled = self._pull(codes, self.influence.clone(), slopes)
+        return pulled if self.linear_influence is None else pulled + self.linear_influence[:, :-1]
 
     def _pulled(self, codes: Tensor, R: Tensor, slopes: Tensor | None) -> Tensor:
-        beside = (R * self.steps).sum(1, keepdim=True) * self._shares(codes, slopes)
-        return super()._pulled(codes, R, slopes) - beside
+        along = (R * self.steps).sum(1, keepdim=True) * self._shares(codes, slopes)
+        return super()._pulled(codes, R, slopes) - along
 
     def _jacobian(self, codes: Tensor, slopes: Tensor | None) -> Tensor:
         return super()._jacobian(codes, slopes) - self._shares(codes, slopes)[:, :, None] * self.steps[:, None, :]

@@ -94,8 +94,8 @@ class PrincipalCoordinates:
         """The first ``k`` of them."""
         return PrincipalCoordinates(self.directions[:, :k], self.offset[:k], self.center, self.scale[:k])
 
-    def priced(self, reg: float) -> PrincipalCoordinates:
-        """In units in which the penalty ``price`` becomes ``reg``."""
+    def with_penalty(self, reg: float) -> PrincipalCoordinates:
+        """In units in which the penalty ``encoder_penalty`` becomes ``reg``."""
         unit = linear_unit(reg)
         return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.center, self.scale / unit)
 

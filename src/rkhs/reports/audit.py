@@ -18,18 +18,18 @@ _FEW = 20  # more different numbers are a number, not classes
 
 def audit(items: Items) -> list[str]:
     """Say what the items are, and what in them may do harm."""
-    said = [_size(items)]
+    sentences = [_size(items)]
     if items.columns is not None and items.kind in ("vectors", "table"):
-        said += _columns(items)
+        sentences += _columns(items)
     if items.smiles is not None:
-        said += _molecules(items)
-    said += _lengths(items)
-    said += _duplicates(items)
-    said += _gaps(items)
+        sentences += _molecules(items)
+    sentences += _lengths(items)
+    sentences += _duplicates(items)
+    sentences += _gaps(items)
     repeated = len(items) - len(set(items.names))
     if items.named and repeated:
-        said.append(f"{many(repeated, 'item has', 'items have')} a name that another item has too.")
-    return said
+        sentences.append(f"{many(repeated, 'item has', 'items have')} a name that another item has too.")
+    return sentences
 
 
 def _size(items: Items) -> str:
@@ -142,16 +142,16 @@ def target_sentence(name: str, values: np.ndarray) -> str:
     if values.dtype.kind == "f" and not is_class(values):
         known = values[np.isfinite(values)]
         gaps = len(values) - len(known)
-        said = f"{name} has numbers from {known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
+        sentences = f"{name} has numbers from {known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
     else:
         texts = [class_name(value) for value in values.tolist()]
         counts = Counter(text for text in texts if text)
         gaps = len(texts) - sum(counts.values())
         common = ", ".join(f"{listed([text])} ({count})" for text, count in counts.most_common(_FEW // 2))
-        said = f"{name} has {many(len(counts), 'class', 'classes')}: {common}"
-        said += ", and others" if len(counts) > _FEW // 2 else ""
+        sentences = f"{name} has {many(len(counts), 'class', 'classes')}: {common}"
+        sentences += ", and others" if len(counts) > _FEW // 2 else ""
     missing = many(gaps, "value is", "values are") if gaps else "No value is"
-    return f"{said}. {missing} missing."
+    return f"{sentences}. {missing} missing."
 
 
 def class_name(value: Any) -> str:

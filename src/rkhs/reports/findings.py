@@ -40,9 +40,9 @@ class Rebuilt:
     vectors: np.ndarray | None  # (n, d)
 
     @property
-    def apart(self) -> np.ndarray:
+    def far_above(self) -> np.ndarray:
         """Items to look at, the largest error first."""
-        return apart(self.errors)
+        return far_above(self.errors)
 
 
 def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
@@ -60,7 +60,7 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
 
 
-def apart(errors: np.ndarray) -> np.ndarray:
+def far_above(errors: np.ndarray) -> np.ndarray:
     """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`."""
     roots = np.sqrt(errors.clip(0.0))
     score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
@@ -110,8 +110,8 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
     """What is wrong with the model, what new items lose, and its numbers in words."""
     n = len(model.codes_) if hasattr(model, "codes_") else 0
     if n == 0 or n > MOST_DIAGNOSED:
-        said = f"it takes minutes beyond {MOST_DIAGNOSED} training items. Call rkhs.diagnose(model)"
-        return [], "", [f"No diagnosis was made: {said}."]
+        sentences = f"it takes minutes beyond {MOST_DIAGNOSED} training items. Call rkhs.diagnose(model)"
+        return [], "", [f"No diagnosis was made: {sentences}."]
     try:
         found = diagnose(model, at_most=_LEFT_OUT)
     except (AttributeError, RkhsError) as error:
@@ -144,12 +144,12 @@ def _expected(estimates: list[float | None], width: int) -> str:
     most = max((share for share in estimates if share is not None), default=None)
     if most is None:
         return ""
-    said = f"Expect new items to lose about {percent(most)} of the variance."
+    sentences = f"Expect new items to lose about {percent(most)} of the variance."
     if most > _MUCH:
         short = "one number" if width == 1 else f"{width} numbers"
-        said += f" So much is lost because a code has only {short}, or because the items have little in common."
-        said += " It is no fault of the fit. Codes of more components usually lose less."
-    return said
+        sentences += f" So much is lost because a code has only {short}, or because the items have little in common."
+        sentences += " It is no fault of the fit. Codes of more components usually lose less."
+    return sentences
 
 
 def percent(share: float) -> str:

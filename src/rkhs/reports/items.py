@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.data import Dataset, SkippedRow
 from rkhs.data.columns import as_numbers
 
@@ -111,7 +111,7 @@ def _count(items: Any) -> int:
     try:
         n = len(inner)
     except TypeError as error:
-        raise InputError(f"X must be items as the model takes them; got {shown(items)}") from error
+        raise InputError(f"X must be items as the model takes them; got {quote(items)}") from error
     if n < 2:
         raise InputError(f"X must hold at least two items, so that there is a map to draw; got {n}")
     return n
@@ -150,7 +150,7 @@ def _image_shape(numbers: np.ndarray | None, kind: str, wanted: Any) -> tuple[in
     if not isinstance(wanted, str):
         return _given_shape(wanted, d)
     if wanted != "auto":
-        raise InputError(f"image_shape must be (height, width), 'auto' or None; got {shown(wanted)}")
+        raise InputError(f"image_shape must be (height, width), 'auto' or None; got {quote(wanted)}")
     side = round(d**0.5)
     square = kind == "vectors" and side * side == d >= _SMALLEST_IMAGE
     return (side, side) if square and _are_images(numbers, side) else None

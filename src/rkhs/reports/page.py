@@ -101,7 +101,7 @@ def _paragraph(text: str) -> str:
 
 
 def _listed(sentences: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(said)}</li>" for said in sentences) + "</ul>"
+    return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -116,22 +116,22 @@ def summary(content: Content) -> list[str]:
     warnings, expected, _ = content.diagnosis
     name, (n, p) = type(content.model).__name__, content.codes.shape
     numbers = "one number" if p == 1 else f"{p} numbers"
-    said = [expected] if expected else []
-    said.append(f"{name} turns each of {content.total} items into {numbers}, its code.")
+    sentences = [expected] if expected else []
+    sentences.append(f"{name} turns each of {content.total} items into {numbers}, its code.")
     if n < content.total:
-        said.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
+        sentences.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
     if isinstance(content.rebuilt, Rebuilt):
         where = "" if content.rebuilt.space == "input" else " of the features"
-        said.append(
+        sentences.append(
             f"These items lose {percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % is "
             "perfect, 100 % as bad as the mean item."
         )
-        if many := len(content.rebuilt.apart):
+        if many := len(content.rebuilt.far_above):
             items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
-            said.append(f"Look at {items} far above the others: wrong or rare. The share above counts them.")
+            sentences.append(f"Look at {items} far above the others: wrong or rare. The share above counts them.")
     if warnings:
-        said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
-    return said
+        sentences.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
+    return sentences
 
 
 def _map(content: Content) -> str:
@@ -159,12 +159,12 @@ def _rebuilt(content: Content) -> str:
     if isinstance(found, str):
         return _paragraph(found)
     space = "vectors" if found.space == "input" else "features"
-    said = _paragraph(
+    sentences = _paragraph(
         f"The error of an item is the squared distance from what its code is decoded to, between {space}. "
         f"The median is {np.median(found.errors):.4g}, the largest {found.errors.max():.4g}."
     )
     order = np.argsort(found.errors, kind="stable")
-    count, above = min(_ROWS, len(order) // 2), found.apart
+    count, above = min(_ROWS, len(order) // 2), found.far_above
     worst = order[::-1][len(above) :][:count]
     groups = [("Worst", worst), ("Best", order[:count])]
     if len(above):
@@ -174,13 +174,15 @@ def _rebuilt(content: Content) -> str:
         drawn = np.concatenate([chosen for _, chosen in groups])
         values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
         scale = colour_ends(values)[:2]
-        said += _paragraph(
+        sentences += _paragraph(
             f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}; more is cut off."
         )
     for name, chosen in groups:
-        said += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
-        said += _table(["item", "error", *_HEADS[look]], [_row(items, found, i, look, scale) for i in chosen.tolist()])
-    return said
+        sentences += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
+        sentences += _table(
+            ["item", "error", *_HEADS[look]], [_row(items, found, i, look, scale) for i in chosen.tolist()]
+        )
+    return sentences
 
 
 def _names(items: Items, chosen: np.ndarray) -> str:
@@ -259,10 +261,10 @@ def _selection(content: Content) -> str:
 
 
 def _diagnosis(warnings: Sequence[str], facts: Sequence[str]) -> str:
-    told = "".join(f'<li class="warning">{escape(said)}</li>' for said in warnings)
+    warning_items = "".join(f'<li class="warning">{escape(sentences)}</li>' for sentences in warnings)
     first = (
-        f"<ul>{told}</ul>"
-        if told
+        f"<ul>{warning_items}</ul>"
+        if warning_items
         else _paragraph("No warning: nothing went wrong in the fit. What codes lose is said above and below.")
     )
     return first + _listed(facts)

@@ -147,15 +147,17 @@ def bars(shares: np.ndarray) -> str:
         f'height="{200 * share / top:.1f}"><title>component {j + 1}: {share:.1%}</title></rect>'
         for j, share in enumerate(shares.tolist())
     )
-    said = f"Share of the variance by component: {shares[0]:.0%} for component 1; {total[-1]:.0%} together"
-    return _chart(said, rects + _line(x, 220.0 - 200.0 * total / top), len(shares), "component", (0.0, top, "{:.0%}"))
+    sentences = f"Share of the variance by component: {shares[0]:.0%} for component 1; {total[-1]:.0%} together"
+    return _chart(
+        sentences, rects + _line(x, 220.0 - 200.0 * total / top), len(shares), "component", (0.0, top, "{:.0%}")
+    )
 
 
 def curve(values: np.ndarray, labels: Sequence[str], chosen: int | None) -> str:
     """Errors by setting as a line; the chosen setting is marked."""
     low, high = float(values.min()), float(values.max())
-    room = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
-    low, high = low - room, high + room
+    margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
+    low, high = low - margin, high + margin
     x, y = _across(len(values)), 220.0 - 200.0 * (values - low) / (high - low)
     marks = "".join(
         f'<circle class="{"mark chosen" if i == chosen else "mark"}" cx="{x[i]:.1f}" cy="{y[i]:.1f}" '
@@ -181,13 +183,13 @@ def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float,
     low, high, form = ticks
     x, step = _across(n), 1 if n <= 16 else -(-n // 12)
     below = "".join(f'<text x="{x[j]:.1f}" y="238" text-anchor="middle">{j + 1}</text>' for j in range(0, n, step))
-    beside = "".join(
+    extra = "".join(
         f'<text x="54" y="{224 - 200 * (value - low) / (high - low):.1f}" text-anchor="end">{form.format(value)}</text>'
         for value in np.linspace(low, high, 5)
     )
     return (
         f'<svg class="chart" viewBox="0 0 640 264" role="img" aria-label="{escape(label)}">'
-        f'<path class="axis" d="M60 20V220H620"/>{drawn}{below}{beside}'
+        f'<path class="axis" d="M60 20V220H620"/>{drawn}{below}{extra}'
         f'<text x="340" y="258" text-anchor="middle">{what}</text></svg>'
     )
 

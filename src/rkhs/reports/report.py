@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
 from rkhs.reports.audit import audit, target_sentence
@@ -137,33 +137,33 @@ def make_report(
     >>> report.save("iris.html")  # doctest: +SKIP
     """
     if not hasattr(model, "transform"):
-        raise InputError(f"model must be a fitted estimator with codes (transform); got {shown(model)}")
+        raise InputError(f"model must be a fitted estimator with codes (transform); got {quote(model)}")
     check_is_fitted(model)
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
     everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
     n = len(everything)
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
-    said, coloured = audit(everything), None
+    sentences, coloured = audit(everything), None
     if target is not None:
         values = _target(target, len(everything))
-        said.append(target_sentence(target_name, values))
+        sentences.append(target_sentence(target_name, values))
         coloured = target_name, values[kept]
     if getattr(model, "columns", "raw") == "scaled":
-        said.append("The model standardises the columns; its errors count standard deviations.")
+        sentences.append("The model standardises the columns; its errors count standard deviations.")
     items = everything if len(kept) == len(everything) else everything.rows(kept)
-    say = progress or (lambda _: None)
-    say(f"codes of {len(items)} items")
+    progress_line = progress or (lambda _: None)
+    progress_line(f"codes of {len(items)} items")
     codes = np.asarray(model.transform(items.X), dtype=np.float64)
     if codes.ndim != 2 or not codes.shape[1]:
         raise InputError(f"model must give codes of shape (n, p); got {codes.shape}")
-    say("reconstructions")
+    progress_line("reconstructions")
     rebuilt = rebuild(model, items, codes)
-    say("diagnosis")
+    progress_line("diagnosis")
     content = Content(
         model=model,
         items=items,
         total=len(everything),
-        audit=tuple(said),
+        audit=tuple(sentences),
         codes=codes,
         rebuilt=rebuilt,
         diagnosis=diagnosis(model),

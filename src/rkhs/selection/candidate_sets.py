@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from scipy.stats import ks_2samp
 
-from rkhs._core.errors import InputError, shown, warn
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.models.calibration import conformal_rank
 
 _UNLIKE = 1e-3  # p-value below which lists of candidates are made otherwise
@@ -22,7 +22,7 @@ def check_places_of(places: Any, lengths: list[int]) -> np.ndarray:
     if not fits or ((found < 0) | (found >= np.array(lengths))).any():
         raise InputError(
             f"places of held_out must be {len(lengths)} whole numbers, from 0: where the true candidate of each item "
-            f"stands in its list; got {shown(places)}"
+            f"stands in its list; got {quote(places)}"
         )
     return found
 

@@ -74,11 +74,11 @@ def refit_residuals(
     # ``together`` (n,) have their block of ``G_i^-1`` in place of one entry.
     values, V = (Y.new_ones(1), None) if operator is None else torch.linalg.eigh(operator)
     T = Y if V is None else Y @ V
-    root, own = w.sqrt()[:, None], torch.cat([w[:, None] * T, w[:, None]], 1)
+    root, sums = w.sqrt()[:, None], torch.cat([w[:, None] * T, w[:, None]], 1)
     if together is not None:
-        own = torch.zeros_like(own).index_add_(0, together, own)[together]
-    rest = 1.0 - own[:, -1:]
-    means = (w @ T - own[:, :-1]) / rest if center else torch.zeros_like(T)
+        sums = torch.zeros_like(sums).index_add_(0, together, sums)[together]
+    rest = 1.0 - sums[:, -1:]
+    means = (w @ T - sums[:, :-1]) / rest if center else torch.zeros_like(T)
     s, Q = torch.linalg.eigh(root * K * root.mT)
     s, turned, ones, squares = s.clamp_min(0.0), Q.mT @ (root * T), Q.mT @ root, Q * Q
     for reg in regs:

@@ -77,7 +77,7 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
 
 
-def told(name: str, verbose: int, parts: int = 1) -> Callable[..., None]:
+def progress_reporter(name: str, verbose: int, parts: int = 1) -> Callable[..., None]:
     """What shows how many candidates of a path are fitted, the final fit counted as one more."""
     begun = time.perf_counter()
 
@@ -204,5 +204,5 @@ def open_end(errors: Sequence[float] | np.ndarray, margin: float = _MARGIN, leas
     if len(known) < 3 or 0 < place < len(known) - 1:
         return None
     neighbour = known[1] if place == 0 else known[-2]
-    end, beside = float(values[known[place]]), float(values[neighbour])
-    return int(known[place]) if end < (1.0 - margin) * beside and beside - end > least else None
+    end, neighbour_error = float(values[known[place]]), float(values[neighbour])
+    return int(known[place]) if end < (1.0 - margin) * neighbour_error and neighbour_error - end > least else None

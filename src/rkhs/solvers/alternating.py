@@ -69,8 +69,8 @@ class Alternating(Solver):
             if not float(x.norm()) <= farthest:
                 reason = Reason.DIVERGED
                 break
-            held = problem.freeze_last(x)
-            at = gradients(held, x, self.metric)
+            frozen = problem.freeze_last(x)
+            at = gradients(frozen, x, self.metric)
             evaluations += 1
             bound = DIVERGED * (1.0 + abs(at.value)) if iteration == 0 else bound
             if not at.finite or at.value > bound:
@@ -86,7 +86,7 @@ class Alternating(Solver):
             if reason is not None:
                 break
             last_value = at.value
-            step = self._encode(held, Step(length, x, at, 0))
+            step = self._encode(frozen, Step(length, x, at, 0))
             evaluations += step.trials
             if step.length == 0.0:
                 reason = Reason.LINE_SEARCH
@@ -95,7 +95,7 @@ class Alternating(Solver):
             length = 2.0 * step.length if self.learning_rate is None else self.learning_rate
         return Solution(best, best_value, reason, max(1, iteration), evaluations, history=monitor.finish())
 
-    def _encode(self, held: Any, first: Step) -> Step:
+    def _encode(self, frozen: Any, first: Step) -> Step:
         """Make the gradient steps of one round with the last block held."""
         step, trials = first, 0
         for index in range(self.encoder_steps):
@@ -103,11 +103,11 @@ class Alternating(Solver):
                 point = step.point - self.learning_rate * step.at.direction
                 if index == self.encoder_steps - 1:  # the next round evaluates there, with a new last block
                     return Step(self.learning_rate, point, step.at, trials)
-                at = gradients(held, point, self.metric)
+                at = gradients(frozen, point, self.metric)
                 step, trials = Step(self.learning_rate, point, at, 1), trials + 1
                 continue
             length = step.length if index == 0 else 2.0 * step.length
-            tried = backtrack(lambda point: gradients(held, point, self.metric), step.point, step.at, length)
+            tried = backtrack(lambda point: gradients(frozen, point, self.metric), step.point, step.at, length)
             trials += tried.trials
             if tried.length == 0.0:
                 return Step(0.0 if index == 0 else step.length, step.point, step.at, trials)

@@ -107,12 +107,12 @@ class Solver(Configurable):
         Solver
             The same object where nothing changes.
         """
-        own, asked = self.get_params(deep=False), {"max_iter": max_iter, "tol": tol}
-        new = {name: limit for name, limit in asked.items() if limit is not None and name in own}
-        new = {name: limit for name, limit in new.items() if force or own[name] is None}
+        current, asked = self.get_params(deep=False), {"max_iter": max_iter, "tol": tol}
+        new = {name: limit for name, limit in asked.items() if limit is not None and name in current}
+        new = {name: limit for name, limit in new.items() if force or current[name] is None}
         if not new:
             return self
-        found = type(self)(**{**own, **new})
+        found = type(self)(**{**current, **new})
         found._known = self._known
         return found
 
@@ -165,7 +165,7 @@ class Solver(Configurable):
         **facts: Any,
     ) -> Reason | None:
         """Why to end at a point: time, a gradient that is small beside ``size``, no decrease, or the last iteration."""
-        monitor.goal, monitor.max_iter = self.tol * size, self.max_iter
+        monitor.tolerance, monitor.max_iter = self.tol * size, self.max_iter
         if monitor.row(iteration, value, measure, **facts):
             return Reason.TIME
         if measure <= self.tol * size:

@@ -109,8 +109,8 @@ def preimages(problem: Any, start: Tensor) -> Tensor:
     if len(lost):
         part = problem.rows(lost)
         first = problem.X[part.nearest()]
-        again = solver.solve(part, first)
-        found[lost] = torch.where(away(again)[:, None], first, again)
+        retried = solver.solve(part, first)
+        found[lost] = torch.where(away(retried)[:, None], first, retried)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from rkhs import solvers
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.lazy import ByName
 from rkhs.solvers.base import Solver, check_options
 
@@ -63,7 +63,7 @@ def as_solver(
     example = next(iter(names.values()))()
     raise InputError(
         f"solver must be one of {', '.join(map(repr, names))}, or an object of rkhs.solvers such as {example!r}; "
-        f"got {shown(solver)}"
+        f"got {quote(solver)}"
     )
 
 

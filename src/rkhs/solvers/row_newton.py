@@ -58,8 +58,8 @@ def _lowered(problem: Any, U: Tensor, step: Tensor, values: Tensor, grads: Tenso
 def _updated(B: Tensor, s: Tensor, y: Tensor) -> Tensor:
     """Inverses of the curvature after the steps ``s`` changed the gradients by ``y``; as before where none is shown."""
     sy = (s * y).sum(1)
-    shown = sy > 1e-8 * s.norm(dim=1) * y.norm(dim=1)
-    rho = torch.where(shown, 1.0 / torch.where(shown, sy, torch.ones_like(sy)), torch.zeros_like(sy))
+    curved = sy > 1e-8 * s.norm(dim=1) * y.norm(dim=1)
+    rho = torch.where(curved, 1.0 / torch.where(curved, sy, torch.ones_like(sy)), torch.zeros_like(sy))
     By = (B @ y[:, :, None])[:, :, 0]
     sB = s[:, :, None] * By[:, None, :] * rho[:, None, None]
     scale = rho * (1.0 + rho * (y * By).sum(1))

@@ -17,7 +17,7 @@ def maximise_traces(
     images = _images(matrices, start, spans)
     target = tol * float(np.linalg.norm(_tangent(start, images)))
     best, value = start, float((images * start).sum())
-    swept = _sweep(matrices, start, spans)
+    swept = _pass_over_blocks(matrices, start, spans)
     swept_value = float((_images(matrices, swept, spans) * swept).sum())
     if swept_value > value:
         best = swept
@@ -38,14 +38,14 @@ def _retract(Y: Array) -> Array:
     return Q * np.where(R.diagonal() < 0.0, -1.0, 1.0)
 
 
-def _sweep(matrices: list[Array], Y: Array, spans: tuple[slice, ...]) -> Array:
+def _pass_over_blocks(matrices: list[Array], Y: Array, spans: tuple[slice, ...]) -> Array:
     """Each block in turn becomes the top eigenvectors of its matrix in the complement of the other blocks."""
     Y = Y.copy()
     for A, span in zip(matrices, spans, strict=True):
         others = np.concatenate([Y[:, : span.start], Y[:, span.stop :]], 1)
-        room = np.linalg.qr(others, mode="complete")[0][:, others.shape[1] :]
-        vectors = np.linalg.eigh(room.T @ A @ room)[1][:, ::-1][:, : span.stop - span.start]
-        Y[:, span] = room @ vectors
+        complement = np.linalg.qr(others, mode="complete")[0][:, others.shape[1] :]
+        vectors = np.linalg.eigh(complement.T @ A @ complement)[1][:, ::-1][:, : span.stop - span.start]
+        Y[:, span] = complement @ vectors
     return Y
 
 

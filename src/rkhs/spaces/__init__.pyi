@@ -1,5 +1,5 @@
 from rkhs.spaces.base import Components as Components, Space as Space, Targets as Targets
-from rkhs.spaces.held_items import HeldItems as HeldItems
+from rkhs.spaces.in_memory import InMemoryItems as InMemoryItems
 from rkhs.spaces.mapped import MappedSpace as MappedSpace, fit_euclidean as fit_euclidean
 from rkhs.spaces.source import (
     BLOCK as BLOCK,

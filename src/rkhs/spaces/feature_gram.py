@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs.spaces.features import FeatureMap
-from rkhs.spaces.sums import STRIP, Data, Sweep, block_adjoint, block_features, block_lengths
+from rkhs.spaces.sums import STRIP, BlockPass, Data, block_adjoint, block_features, block_lengths
 
 
 class RowFeatures(Protocol):
@@ -32,10 +32,10 @@ class PassedFeatures:
     """Features that every product computes again, block by block."""
 
     passes: Data  # the rows
-    sweep: Sweep  # with the features, in double precision where the device knows it
+    block_pass: BlockPass  # with the features, in double precision where the device knows it
 
-    def _maps(self, V: Tensor) -> Sweep:
-        return self.sweep.cast(maps=self.sweep.features.whiten(V))
+    def _maps(self, V: Tensor) -> BlockPass:
+        return self.block_pass.cast(maps=self.block_pass.features.whiten(V))
 
     def values(self, V: Tensor) -> Tensor:
         """One pass. O(n m p) and the kernel."""
@@ -43,8 +43,8 @@ class PassedFeatures:
 
     def adjoint(self, T: Tensor) -> Tensor:
         """One pass. O(n m p) and the kernel."""
-        (raw,) = self.passes.sum(block_adjoint, replace(self.sweep, side=T))
-        return self.sweep.features.whiten_adjoint(torch.as_tensor(raw))
+        (raw,) = self.passes.sum(block_adjoint, replace(self.block_pass, side=T))
+        return self.block_pass.features.whiten_adjoint(torch.as_tensor(raw))
 
     def lengths(self, V: Tensor) -> Tensor:
         """One pass. O(n m p) and the kernel."""
@@ -52,18 +52,18 @@ class PassedFeatures:
         parts = passes.engine.map(block_lengths, passes.blocks, passes.rows, self._maps(V))
         return torch.from_numpy(np.concatenate(list(parts))).to(V)
 
-    def held(self) -> HeldFeatures:
+    def in_memory(self) -> InMemoryFeatures:
         """The same, computed once."""
         passes = self.passes
-        raw = torch.empty(passes.blocks[-1].stop, self.sweep.features.width, dtype=torch.float64)
-        parts = passes.engine.map(block_features, passes.blocks, passes.rows, self.sweep)
+        raw = torch.empty(passes.blocks[-1].stop, self.block_pass.features.width, dtype=torch.float64)
+        parts = passes.engine.map(block_features, passes.blocks, passes.rows, self.block_pass)
         for block, part in zip(passes.blocks, parts, strict=True):
             raw[block.start : block.stop] = torch.from_numpy(part)
-        return HeldFeatures(raw, self.sweep.features)
+        return InMemoryFeatures(raw, self.block_pass.features)
 
 
 @dataclass(frozen=True, eq=False)
-class HeldFeatures:
+class InMemoryFeatures:
     """Features whose raw part is in memory."""
 
     raw: Tensor  # (n, width)

@@ -19,16 +19,16 @@ from rkhs.spaces.base import Components, Space, Targets, enough
 from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import RESOLVE, pick, sample_rows
 from rkhs.spaces.source import Source
-from rkhs.spaces.sums import Data, FeatureMoments, Sweep, block_moments, block_normal, feature_moments
+from rkhs.spaces.sums import BlockPass, Data, FeatureMoments, block_moments, block_normal, feature_moments
 
 
 class MappedSpace(Space):
     """Functions ``raw(x) B`` of finite features, in passes over the rows."""
 
     def __init__(
-        self, source: Source, passes: Data, sweep: Sweep, anchors: int, diagonal: Tensor | None = None
+        self, source: Source, passes: Data, block_pass: BlockPass, anchors: int, diagonal: Tensor | None = None
     ) -> None:
-        self.source, self.passes, self.sweep = source, passes, sweep  # what every block needs to know
+        self.source, self.passes, self.block_pass = source, passes, block_pass  # what every block needs to know
         self.anchors = anchors  # rows that a regression is spread over, if the features keep no items
         self.map, self.kernel, self.n, self.size = source.features, source.kernel, source.n, source.diag
         self.weights = None if source.weights is None else torch.from_numpy(source.weights)
@@ -36,9 +36,9 @@ class MappedSpace(Space):
 
     def principal(self, count: int | float | None, *, center: bool) -> Components:
         """Eigenvectors of the covariance of the features; see :meth:`Space.principal`. Two passes over the rows."""
-        moments = feature_moments(self.map, *self.passes.sum(block_moments, self.sweep), center=center)
+        moments = feature_moments(self.map, *self.passes.sum(block_moments, self.block_pass), center=center)
         found = feature_components(self.map, moments, self.size, self.n, count, center=center)
-        scores = self.passes.codes(self.sweep.cast(maps=found.coefficients, shift=found.shift))
+        scores = self.passes.codes(self.block_pass.cast(maps=found.coefficients, shift=found.shift))
         return with_signs(found, scores)
 
     def targets(self) -> Targets:
@@ -58,11 +58,11 @@ class MappedSpace(Space):
     def regress(self, kernel: Kernel, found: Components, targets: Targets, reg: float) -> tuple[Tensor, Tensor]:
         """Normal equations on the scores of the kept items, or of some rows; see :meth:`Space.regress`. One pass."""
         anchors = self._anchors(found)
-        sweep = self.sweep.in_double().cast(maps=found.coefficients, shift=found.shift, anchors=anchors)
-        sums = self.passes.sum(block_normal, replace(sweep, kernel=kernel, space=targets.output))
+        block_pass = self.block_pass.in_double().cast(maps=found.coefficients, shift=found.shift, anchors=anchors)
+        sums = self.passes.sum(block_normal, replace(block_pass, kernel=kernel, space=targets.output))
         N, c, _ = (torch.as_tensor(part) for part in sums)
         G = kernel._gram(anchors)
-        ridge = max(1e-12, 4.0 * torch.finfo(sweep.dtype).eps * len(anchors) ** 0.5)  # what rounding needs
+        ridge = max(1e-12, 4.0 * torch.finfo(block_pass.dtype).eps * len(anchors) ** 0.5)  # what rounding needs
         N.add_(G, alpha=reg).diagonal().add_(ridge * float(G.diagonal().max()))
         L, info = torch.linalg.cholesky_ex(N)
         if int(info) != 0:
@@ -117,20 +117,20 @@ def feature_components(
     )
 
 
-def block_spread(items: Any, block: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Weighted sums of the targets and of their squared distances from the first mean, ``sweep.shift``."""
-    rows = sweep.read(items).to(torch.float64)
-    given = rows if rows.shape[1] == sweep.columns else rows[:, sweep.columns :]
-    root = sweep.root_weights(block)
-    w = rows.new_full((len(rows), 1), 1.0 / sweep.n) if root is None else root * root
-    if sweep.shift is None:
+def block_spread(items: Any, block: Any, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
+    """Weighted sums of the targets and of their squared distances from the first mean, ``block_pass.shift``."""
+    rows = block_pass.read(items).to(torch.float64)
+    given = rows if rows.shape[1] == block_pass.columns else rows[:, block_pass.columns :]
+    root = block_pass.root_weights(block)
+    w = rows.new_full((len(rows), 1), 1.0 / block_pass.n) if root is None else root * root
+    if block_pass.shift is None:
         return ((w * given).sum(0).cpu().numpy(),)
-    return (np.asarray(float((w * (given - sweep.shift.to(given)) ** 2).sum())),)
+    return (np.asarray(float((w * (given - block_pass.shift.to(given)) ** 2).sum())),)
 
 
 def fit_euclidean(passes: Data, source: Source, *, center: bool, scale: bool) -> Euclidean:
     """Mean and scale of vector targets, in two passes over the rows."""
-    plain = Sweep(source.features, torch.float64, "cpu", source.columns, source.weights, source.n)
+    plain = BlockPass(source.features, torch.float64, "cpu", source.columns, source.weights, source.n)
     mean = torch.as_tensor(passes.sum(block_spread, plain)[0])
     if not center:
         mean = torch.zeros_like(mean)

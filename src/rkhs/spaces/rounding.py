@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs.engines import Rows
 from rkhs.kernels.base import Kernel, not_finite
-from rkhs.spaces.features.base import thinned
+from rkhs.spaces.features.base import subsampled
 
 _FEW = 1e-6  # share of a result that rounding may be without a word, in double precision
 _NONE = 1e-2  # share of what tells items apart above which nothing is left to work with
@@ -39,12 +39,12 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
     if lost < (max(_FEW, 1e3 * eps) if squared else _NONE) or _all_same(kernel, K, items):
         return
     whose = "X (kernel='precomputed')" if kernel.domain == "gram" else f"the kernel {kernel!r}"
-    said = f"the values of {whose} on different items differ by a share of {ratio:.0e} only"
+    message = f"the values of {whose} on different items differ by a share of {ratio:.0e} only"
     wider = "" if K.dtype == torch.float64 else ", or use dtype='float64'"
     advice = f"{_ADVICE[kernel.domain]}{wider}"
     if lost >= _NONE:
-        raise InputError(f"{said}, which rounding hides{' in moments of features' if squared else ''}. {advice}")
-    warn(f"{said}: moments of features keep some {-math.log10(lost):.0f} digits. {advice}", RoundingWarning)
+        raise InputError(f"{message}, which rounding hides{' in moments of features' if squared else ''}. {advice}")
+    warn(f"{message}: moments of features keep some {-math.log10(lost):.0f} digits. {advice}", RoundingWarning)
 
 
 def warn_of_rounding(
@@ -59,19 +59,19 @@ def warn_of_rounding(
     lost = eps * largest * norm
     if size <= 0.0 or lost <= max(_FEW, 1e3 * eps) * size:
         return
-    said = (
+    message = (
         f"results of size {size:.1e} are sums of terms as large as {largest * norm:.1e}, so that rounding leaves them"
     )
     if lost >= size and isinstance(results, float):
-        raise InputError(f"{said} no digit. {_CENTER}")
+        raise InputError(f"{message} no digit. {_CENTER}")
     digits = max(0.0, -math.log10(lost / size))
-    warn(f"{name}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning)
+    warn(f"{name}: {message} some {digits:.0f} digits. {_CENTER}", RoundingWarning)
 
 
 def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> None:
     """The same on a part of the rows, where no Gram matrix of all is formed; kernels on vectors only."""
     if kernel.domain == "vectors":
-        part = thinned(items, _CHECKED)
+        part = subsampled(items, _CHECKED)
         K = kernel._gram(part)
         if not bool(torch.isfinite(K).all()):
             raise not_finite(kernel, K, whole=False)

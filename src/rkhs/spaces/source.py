@@ -14,9 +14,9 @@ from rkhs._core.checks import check_seed
 from rkhs.engines import ArrayRows, Block, Rows, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.features import FeatureMap, Storage
-from rkhs.spaces.features.base import EvaluatedMap, pick, resolve_thinned, sample_rows
+from rkhs.spaces.features.base import EvaluatedMap, pick, resolve_subsampled, sample_rows
 from rkhs.spaces.rounding import check_row_digits
-from rkhs.spaces.sums import Sweep
+from rkhs.spaces.sums import BlockPass
 
 BLOCK = 4096
 """Rows of a block: part of the result as a seed is."""
@@ -39,13 +39,18 @@ class Source:
     diag: float  # mean of ``k(x, x)`` over (a sample of) the rows
     blocks: tuple[Block, ...]
 
-    def sweep(self, options: Options) -> Sweep:
+    def block_pass(self, options: Options) -> BlockPass:
         """What blocks need to know of these data."""
-        return Sweep(self.evaluated, options["dtype"], str(options["device"]), self.columns, self.weights, self.n)
+        return BlockPass(self.evaluated, options["dtype"], str(options["device"]), self.columns, self.weights, self.n)
 
 
 def open_source(
-    options: Options, storage: Storage, kernel: Kernel, X: Any, weights: np.ndarray | None, goal: Tensor | None = None
+    options: Options,
+    storage: Storage,
+    kernel: Kernel,
+    X: Any,
+    weights: np.ndarray | None,
+    targets: Tensor | None = None,
 ) -> Source:
     """Choose the features of a storage and arrange the data in blocks."""
     rng = check_seed(storage.random_state)
@@ -56,7 +61,7 @@ def open_source(
         sampled = positive_rows(n, storage.sample_size(n), weights, rng)
         sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
-    resolved = resolve_thinned(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
+    resolved = resolve_subsampled(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
     check_row_digits(resolved, sample, squared=True)
     features = storage.build(resolved, sample, rng)
     diag = resolved._diag(sample).to(torch.float64)
@@ -70,7 +75,7 @@ def open_source(
             tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
             inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
         columns = inputs.shape[1]
-        joined = inputs if goal is None else torch.cat([inputs, goal.to(inputs)], 1)
+        joined = inputs if targets is None else torch.cat([inputs, targets.to(inputs)], 1)
         rows = ArrayRows(joined.cpu().numpy())
     return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, row_blocks(n, BLOCK))
 

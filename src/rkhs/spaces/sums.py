@@ -1,9 +1,9 @@
 """Passes over rows in blocks, and the sums that models in finite features are made of: moments, normal equations.
 
-Each function has the form that engines map over blocks; what all blocks share is a :class:`Sweep`. Blocks are computed
-in the dtype of the sweep and summed in float64: sums of a million products in float32 are not positive definite.
-Moments and the normal equations of one layer, which a fit needs once and then divides by small numbers, are products in
-float64 too.
+Each function has the form that engines map over blocks; what all blocks share is a :class:`BlockPass`. Blocks are
+computed in the dtype of the pass and summed in float64: sums of a million products in float32 are not positive
+definite. Moments and the normal equations of one layer, which a fit needs once and then divides by small numbers, are
+products in float64 too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STRIP = 1024  # rows of a block computed at once: their features stay in the cac
 
 
 @dataclass(frozen=True)
-class Sweep:
+class BlockPass:
     """What every block of a pass needs to know."""
 
     features: FeatureMap  # ``F = raw W`` of the inputs
@@ -42,12 +42,12 @@ class Sweep:
     space: OutputSpace | None = None  # puts targets in coordinates
     side: Tensor | None = None  # (n, p): A row beside every row
 
-    def cast(self, **parts: Tensor | None) -> Sweep:
+    def cast(self, **parts: Tensor | None) -> BlockPass:
         """The sweep with other parameters, in its dtype and on its device."""
         moved = {k: None if v is None else v.to(dtype=self.dtype, device=self.device) for k, v in parts.items()}
         return replace(self, **moved)  # type: ignore[arg-type]
 
-    def in_double(self) -> Sweep:
+    def in_double(self) -> BlockPass:
         """The sweep, before it has parameters, in float64 where the device knows it."""
         return replace(self, dtype=torch.float64) if self.wide == torch.float64 else self
 
@@ -95,19 +95,22 @@ def upper_product(A: Tensor) -> Tensor:
 
 
 def _by_strips(
-    function: Callable[[Tensor, Tensor | None, Sweep], tuple[Tensor, ...]], items: Any, block: Block, sweep: Sweep
+    function: Callable[[Tensor, Tensor | None, BlockPass], tuple[Tensor, ...]],
+    items: Any,
+    block: Block,
+    block_pass: BlockPass,
 ) -> tuple[np.ndarray, ...]:
     """Sums over strips of a block, in float64 at the end; the first is given by its upper triangle."""
-    rows, root = sweep.read(items), sweep.root_weights(block)
+    rows, root = block_pass.read(items), block_pass.root_weights(block)
     height = STRIP if rows.device.type == "cpu" else len(rows)
     totals: tuple[Tensor, ...] = ()
     for start in range(0, len(rows), height):
         strip = slice(start, start + height)
-        parts = function(rows[strip], None if root is None else root[strip], sweep)
+        parts = function(rows[strip], None if root is None else root[strip], block_pass)
         for total, part in zip(totals, parts, strict=False):
             total.add_(part)
         totals = totals or parts
-    scale = 1.0 / sweep.n if root is None else 1.0
+    scale = 1.0 / block_pass.n if root is None else 1.0
     upper, *others = (total.to("cpu", torch.float64).numpy() * scale for total in totals)
     return upper + np.triu(upper, 1).T, *others
 
@@ -116,27 +119,30 @@ def _times(A: Tensor, root: Tensor | None) -> Tensor:
     return A if root is None else A * root
 
 
-def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
+def block_moments(items: Any, block: Block, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
     """Sums of ``w raw`` and ``w raw raw^T`` over a block."""
-    return _by_strips(_moments, items, block, sweep)[::-1]
+    return _by_strips(_moments, items, block, block_pass)[::-1]
 
 
-def _moments(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
-    raw, root = sweep.features.raw(sweep.inputs(rows)).to(sweep.wide), None if root is None else root.to(sweep.wide)
+def _moments(rows: Tensor, root: Tensor | None, block_pass: BlockPass) -> tuple[Tensor, ...]:
+    raw, root = (
+        block_pass.features.raw(block_pass.inputs(rows)).to(block_pass.wide),
+        None if root is None else root.to(block_pass.wide),
+    )
     raw = _times(raw, root)
     return upper_product(raw), _times(raw, root).sum(0)
 
 
-def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
+def block_ridge(items: Any, block: Block, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
     """Sums of ``w F F^T``, ``w F t^T`` and ``w |t|^2`` over a block, ``F`` the features."""
-    return _by_strips(_ridge, items, block, sweep)
+    return _by_strips(_ridge, items, block, block_pass)
 
 
-def _ridge(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
-    raw = sweep.features.raw(sweep.inputs(rows))
-    wide = None if root is None else root.to(sweep.wide)
-    features = sweep.features.whiten_adjoint(raw.to(sweep.wide).mT).mT
-    return _normal(features, sweep.targets(rows).to(sweep.wide), wide)
+def _ridge(rows: Tensor, root: Tensor | None, block_pass: BlockPass) -> tuple[Tensor, ...]:
+    raw = block_pass.features.raw(block_pass.inputs(rows))
+    wide = None if root is None else root.to(block_pass.wide)
+    features = block_pass.features.whiten_adjoint(raw.to(block_pass.wide).mT).mT
+    return _normal(features, block_pass.targets(rows).to(block_pass.wide), wide)
 
 
 def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:
@@ -145,41 +151,41 @@ def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:
     return upper_product(psi), psi.mT @ T, _square(T)
 
 
-def block_adjoint(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
+def block_adjoint(items: Any, block: Block, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
     """Sum of ``raw g^T`` over a block, ``g`` the rows of ``side``: the adjoint of :func:`block_codes`."""
-    assert sweep.side is not None
-    raw = sweep.features.raw(sweep.inputs(sweep.read(items)))
-    return ((raw.mT @ sweep.side[block.start : block.stop].to(raw)).cpu().to(torch.float64).numpy(),)
+    assert block_pass.side is not None
+    raw = block_pass.features.raw(block_pass.inputs(block_pass.read(items)))
+    return ((raw.mT @ block_pass.side[block.start : block.stop].to(raw)).cpu().to(torch.float64).numpy(),)
 
 
-def block_codes(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
+def block_codes(items: Any, block: Block, block_pass: BlockPass) -> np.ndarray:
     """Codes of a block, shape (b, p)."""
-    return sweep.codes(sweep.features.raw(sweep.inputs(sweep.read(items)))).cpu().numpy()
+    return block_pass.codes(block_pass.features.raw(block_pass.inputs(block_pass.read(items)))).cpu().numpy()
 
 
-def block_features(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
+def block_features(items: Any, block: Block, block_pass: BlockPass) -> np.ndarray:
     """Raw features of a block, shape (b, width)."""
-    return sweep.features.raw(sweep.inputs(sweep.read(items))).cpu().numpy()
+    return block_pass.features.raw(block_pass.inputs(block_pass.read(items))).cpu().numpy()
 
 
-def block_lengths(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
+def block_lengths(items: Any, block: Block, block_pass: BlockPass) -> np.ndarray:
     """Squared norms of the codes of a block, shape (b,)."""
-    rows, found = sweep.read(items), np.empty(block.stop - block.start)
+    rows, found = block_pass.read(items), np.empty(block.stop - block.start)
     for start in range(0, len(rows), STRIP):
-        Z = sweep.codes(sweep.features.raw(sweep.inputs(rows[start : start + STRIP])))
+        Z = block_pass.codes(block_pass.features.raw(block_pass.inputs(rows[start : start + STRIP])))
         found[start : start + STRIP] = torch.linalg.vecdot(Z, Z).cpu().numpy()
     return found
 
 
-def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
+def block_normal(items: Any, block: Block, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
     """Normal equations of the last layer: ``w psi psi^T``, ``w psi t^T`` and ``w |t|^2`` of a block."""
-    return _by_strips(_last_layer, items, block, sweep)
+    return _by_strips(_last_layer, items, block, block_pass)
 
 
-def _last_layer(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
-    assert sweep.kernel is not None
-    raw = sweep.features.raw(sweep.inputs(rows))
-    return _normal(sweep.kernel._gram(sweep.codes(raw), sweep.anchors), sweep.targets(rows), root)
+def _last_layer(rows: Tensor, root: Tensor | None, block_pass: BlockPass) -> tuple[Tensor, ...]:
+    assert block_pass.kernel is not None
+    raw = block_pass.features.raw(block_pass.inputs(rows))
+    return _normal(block_pass.kernel._gram(block_pass.codes(raw), block_pass.anchors), block_pass.targets(rows), root)
 
 
 def _square(T: Tensor) -> Tensor:
@@ -195,13 +201,13 @@ class Data:
     blocks: tuple[Block, ...]
     engine: Engine
 
-    def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
+    def sum(self, function: Any, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
         """Sum of a block function."""
-        return self.engine.sum(function, self.blocks, self.rows, sweep)
+        return self.engine.sum(function, self.blocks, self.rows, block_pass)
 
-    def codes(self, sweep: Sweep) -> Tensor:
+    def codes(self, block_pass: BlockPass) -> Tensor:
         """Codes of all rows, shape (n, p)."""
-        return torch.from_numpy(np.concatenate(list(self.engine.map(block_codes, self.blocks, self.rows, sweep))))
+        return torch.from_numpy(np.concatenate(list(self.engine.map(block_codes, self.blocks, self.rows, block_pass))))
 
 
 @dataclass(frozen=True)

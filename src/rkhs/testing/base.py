@@ -47,10 +47,10 @@ def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]])
     return tuple(kept)
 
 
-def require(condition: bool, said: str) -> None:
+def require(condition: bool, message: str) -> None:
     """Raise :class:`BrokenPromise` with the sentence unless the condition holds."""
     if not condition:
-        raise BrokenPromise(said)
+        raise BrokenPromise(message)
 
 
 def close(found: Tensor, expected: Tensor, tolerance: float, what: str) -> None:

@@ -159,17 +159,17 @@ def _rotations_change_nothing(loss: Loss, rows: Any) -> None:
 
 def _majorizer_lies_above_and_touches(loss: Loss, rows: Any) -> None:
     R, zero = rows(10), torch.zeros(len(rows(10)), dtype=torch.float64)
-    beside = rows(11)[:, 0].abs()
-    for part in (zero, beside):
+    residual = rows(11)[:, 0].abs()
+    for part in (zero, residual):
         weights, centres = loss.majorizer(R, part)
         require(weights.shape == part.shape, f"majorizer must give one weight a row; got {tuple(weights.shape)}")
         require(bool((weights >= 0.0).all()), "majorizer must give weights that are not negative")
-        touched = loss.value(torch.cat([R, part.sqrt()[:, None]], 1))
+        surrogate = loss.value(torch.cat([R, part.sqrt()[:, None]], 1))
         for seed in range(12, 24):
             other = R + rows(seed, 0.3)
             rise = 0.5 * weights * (((other - centres) ** 2).sum(1) - ((R - centres) ** 2).sum(1))
-            above = float((loss.value(torch.cat([other, part.sqrt()[:, None]], 1)) - touched - rise).max())
-            size = 1e-9 * float(1 + touched.abs().max())
+            above = float((loss.value(torch.cat([other, part.sqrt()[:, None]], 1)) - surrogate - rise).max())
+            size = 1e-9 * float(1 + surrogate.abs().max())
             require(above <= size, f"majorizer is no bound: the loss is {above:.1e} above it")
 
 

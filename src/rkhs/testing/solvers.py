@@ -129,7 +129,7 @@ def check_solver(
         _the_start_stays_and_the_answer_is_the_same_twice: (solver, problem, start),
         _the_value_is_that_of_the_point: (solver, problem, start),
         _the_objective_falls: (solver, problem, start, minimum, share),
-        _the_history_says_what_happened: (solver, problem, start),
+        _history_is_consistent: (solver, problem, start),
         _it_stops_when_asked: (solver, problem, start),
     }
     return keep(solver, checks)
@@ -188,7 +188,7 @@ def _the_objective_falls(solver: Solver, problem: Any, start: Tensor, minimum: f
         require(found.value >= minimum - 1e-6 * max(1.0, abs(minimum)), "the value is below the minimum of the problem")
 
 
-def _the_history_says_what_happened(solver: Solver, problem: Any, start: Tensor) -> None:
+def _history_is_consistent(solver: Solver, problem: Any, start: Tensor) -> None:
     monitor = Monitor()
     found = solver.solve(problem, start, monitor)
     require(isinstance(found.reason, Reason), f"reason must be a Reason; got {found.reason!r}")

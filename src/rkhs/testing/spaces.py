@@ -147,5 +147,5 @@ def _rows_do_not_depend_on_their_neighbours(case: Case) -> None:
 
 
 def _the_same_seed_gives_the_same_features(case: Case) -> None:
-    again: Any = _build(case.storage, case.kernel, case.items)
-    close(again.features(case.new), case.map.features(case.new), 1e-12, "features of two builds with one seed")
+    rebuilt: Any = _build(case.storage, case.kernel, case.items)
+    close(rebuilt.features(case.new), case.map.features(case.new), 1e-12, "features of two builds with one seed")

@@ -19,7 +19,7 @@ from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models import FINE, AutoencoderModel, Goal, MemberSets, left_out_facts
+from rkhs.models import FINE, AutoencoderModel, MemberSets, Targets, left_out_facts
 from rkhs.outputs import RKHS, Euclidean
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     support_ = Fitted[np.ndarray]("support")
     saturated_ = Fitted[np.ndarray]("saturated")
     code_map_ = Fitted[np.ndarray | None]("code_map", optional=True)
-    code_price_ = Fitted[str]("pricing.kind")
+    code_variance_ = Fitted[str]("penalty.kind")
     candidates_ = Fitted[np.ndarray | None]("compared.candidates", optional=True)
     candidate_errors_ = Fitted[np.ndarray | None]("compared.errors", optional=True)
     held_out_error_ = Fitted[float | None]("compared.held_out", optional=True)
@@ -113,13 +113,13 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         check_is_fitted(self)
         model = self.model_
         index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
-        shown = model.shown if index == model.narrowest else Tensor.clone
+        to_user = model.to_user if index == model.narrowest else Tensor.clone
         encode = partial(model.encode, refine=self._refinement)
-        return give_back(self._in_tiles(X, lambda items: shown(encode(items, self._cross_gram(items))[index])), X)
+        return give_back(self._in_tiles(X, lambda items: to_user(encode(items, self._cross_gram(items))[index])), X)
 
-    def _shown_codes(self, items: Items) -> Tensor:
+    def _user_codes(self, items: Items) -> Tensor:
         """Codes as users see them, of items in the form that the kernel reads."""
-        return self.model_.shown(self._encode(items, self._cross_gram(items))[self.model_.narrowest])
+        return self.model_.to_user(self._encode(items, self._cross_gram(items))[self.model_.narrowest])
 
     def _encode(self, items: Items, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
@@ -157,15 +157,15 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         check_is_fitted(self)
         rebuilt = self.model_.rebuilt
         domain = "vectors" if rebuilt.kernel is None else rebuilt.kernel.domain
-        encodes = rebuilt.own and domain == self.kernel_.domain
+        encodes = rebuilt.self_targets and domain == self.kernel_.domain
         if ranks_by_codes(by, diag, encodes=encodes, features=not self._rebuilds_vectors):
-            return rank_by_codes(self, codes, candidates, n_best, self._shown_codes)
-        Z, goal = self._read_codes(codes), self._read_goal(candidates, "candidates", diag)
+            return rank_by_codes(self, codes, candidates, n_best, self._user_codes)
+        Z, reference = self._read_codes(codes), self._read_reference(candidates, "candidates", diag)
 
         def distances(part: Tensor) -> Tensor:
-            return rebuilt.output.squared_distances(self.model_.decode(part), *goal, paired=False)
+            return rebuilt.output.squared_distances(self.model_.decode(part), *reference, paired=False)
 
-        return rank_codes(Z, distances, max(len(goal.rows), len(self.codes_)), n_best)
+        return rank_codes(Z, distances, max(len(reference.rows), len(self.codes_)), n_best)
 
     def decode_set(
         self, codes: ArrayLike, candidates: Items | None, held_out: Any, *, coverage: float = 0.9, diag: Any = None
@@ -185,25 +185,25 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     ) -> np.ndarray:
         """Squared reconstruction error of each item; its mean is the MSRE."""
         Z = None if codes is None else self._read_codes(codes)
-        goal = None if targets is None else self._read_goal(targets, "targets", diag)
-        for name, rows in (("codes", Z), ("targets", None if goal is None else goal.rows)):
+        reference = None if targets is None else self._read_reference(targets, "targets", diag)
+        for name, rows in (("codes", Z), ("targets", None if reference is None else reference.rows)):
             if rows is not None and len(rows) != self._count_new(X):
                 raise InputError(f"{name} must have one row a row of X, {self._count_new(X)}; got {len(rows)}")
-        return self._errors_of(X, diag, Z, goal)
+        return self._errors_of(X, diag, Z, reference)
 
     def _errors_of(
-        self, X: Any, diag: ArrayLike | None, codes: Tensor | None, goal: Goal | None, *, refined: bool = True
+        self, X: Any, diag: ArrayLike | None, codes: Tensor | None, reference: Targets | None, *, refined: bool = True
     ) -> np.ndarray:
         """Squared errors of items, shape (m,), whose codes and targets may be known."""
 
-        def errors(items: Items, own: Tensor | None, known: Tensor | None, *given: Any) -> np.ndarray:
+        def errors(items: Items, self_targets: Tensor | None, known: Tensor | None, *given: Any) -> np.ndarray:
             raw = self._cross_gram(items)
             Z = self._encode(items, raw, refined=refined)[self.model_.narrowest] if known is None else known
-            there: Any = self._own_goal(items, raw, own) if goal is None else given
+            there: Any = self._targets_of_items(items, raw, self_targets) if reference is None else given
             return self._finite(self.output_.squared_distances(self.model_.decode(Z), *there, paired=True))
 
-        diagonal = self._own_diagonal(X, diag) if goal is None else None
-        return self._in_tiles(X, errors, diagonal, codes, *(goal or ()))
+        diagonal = self._diagonal_of_items(X, diag) if reference is None else None
+        return self._in_tiles(X, errors, diagonal, codes, *(reference or ()))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
@@ -216,55 +216,62 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     def _target_spread(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Squared distance of each item to the mean of the training items, shape (m,); see :meth:`decode`."""
 
-        def spread(items: Items, own: Tensor | None) -> np.ndarray:
-            return self._finite(self.output_.squared_norms(*self._own_goal(items, self._cross_gram(items), own)))
+        def spread(items: Items, self_targets: Tensor | None) -> np.ndarray:
+            return self._finite(
+                self.output_.squared_norms(*self._targets_of_items(items, self._cross_gram(items), self_targets))
+            )
 
-        return self._in_tiles(X, spread, self._own_diagonal(X, diag))
+        return self._in_tiles(X, spread, self._diagonal_of_items(X, diag))
 
-    def _own_goal(self, items: Items, raw: Tensor, diagonal: Tensor | None) -> Goal:
-        if not self.model_.rebuilt.own:
+    def _targets_of_items(self, items: Items, raw: Tensor, diagonal: Tensor | None) -> Targets:
+        if not self.model_.rebuilt.self_targets:
             raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
-        return self.model_.own_goal(items, raw, diagonal)
+        return self.model_.targets_of_items(items, raw, diagonal)
 
-    def _own_diagonal(self, X: Any, diag: ArrayLike | None) -> Tensor | None:
+    def _diagonal_of_items(self, X: Any, diag: ArrayLike | None) -> Tensor | None:
         """``k(x, x)`` of items that are rows of kernel values and their own targets."""
         check_is_fitted(self)
         kernel = self.model_.rebuilt.kernel
-        gram = self.model_.rebuilt.own and kernel is not None and kernel.domain == "gram"
+        gram = self.model_.rebuilt.self_targets and kernel is not None and kernel.domain == "gram"
         return self._new_diagonal(X, diag) if gram else None
 
-    def _read_goal(self, given: Items | None, name: str, diag: ArrayLike | None) -> Goal:
+    def _read_reference(self, given: Items | None, name: str, diag: ArrayLike | None) -> Targets:
         """Targets or candidates that a user gives; None: the training targets."""
         rebuilt, kernel = self.model_.rebuilt, self.model_.rebuilt.kernel
         if kernel is None:
             if given is not None:
-                return Goal(self._read_beside(given, name, rebuilt.columns, targets=not rebuilt.own))
-            if not self.model_.map.whole or self.model_.map.kept is None or not rebuilt.own or self.noise is not None:
+                return Targets(self._read_like(given, name, rebuilt.columns, targets=not rebuilt.self_targets))
+            if (
+                not self.model_.map.whole
+                or self.model_.map.kept is None
+                or not rebuilt.self_targets
+                or self.noise is not None
+            ):
                 raise InputError("candidates must be given: this model keeps no training targets to choose from")
-            return Goal(self._support())
+            return Targets(self._support())
         if kernel.domain == "gram":
             if given is None:
                 raise InputError(
                     "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
                 )
             raw = self._cross_gram(self._check_rows(given))
-            return Goal(raw, self._gram_diagonal(diag, raw))
-        kept = self._goal_items()
+            return Targets(raw, self._gram_diagonal(diag, raw))
+        kept = self._target_items()
         if given is None:
-            self._own_items()
+            self._training_items()
             items = kept
         elif kernel.domain == "objects":
             items = read_items(kernel, given, name)
         else:
-            items = self._read_beside(given, name, kept.shape[1], targets=not rebuilt.own)
-        return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
+            items = self._read_like(given, name, kept.shape[1], targets=not rebuilt.self_targets)
+        return Targets(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
 
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
         """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""
         how: dict[str, Any] = {"plain": self.operators is None, "refine": self._refinement, "at_most": at_most}
         return left_out_facts(self.model_, self._options, gram, **how)
 
-    def _goal_items(self) -> Any:
+    def _target_items(self) -> Any:
         items = self.model_.rebuilt.items
         if items is None:
             return self._support()

@@ -36,5 +36,7 @@ def stepped(stages: RowStages, size: int, rngs: list[np.random.RandomState | Non
         W = seen.parameters(solution.point)
         coded = encoder.forward(W)
         last = layer.solve(coded.codes)
-        found.append(Stage(reg, W, [], [coded.codes], last, replace(solution, value=last.value + coded.price)))
+        found.append(
+            Stage(reg, W, [], [coded.codes], last, replace(solution, value=last.value + coded.encoder_penalty))
+        )
     return min(found, key=lambda stage: stage.solution.value)

@@ -35,13 +35,23 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
 from rkhs.estimators.autoencoder.fit import Choice
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
+from rkhs.estimators.choice_report import BOUNDED, MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
-from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
+from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Targets, left_out_facts
 from rkhs.selection import held_out_parts
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, gain, good_enough, measured, tied, told, weighted_sum
+from rkhs.selection.path import (
+    FEW_COMPONENTS,
+    FEWEST,
+    Path,
+    gain,
+    good_enough,
+    measured,
+    progress_reporter,
+    tied,
+    weighted_sum,
+)
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
@@ -116,7 +126,7 @@ def _compared(opened: OpenedItems, settings: Settings, run: Run) -> _Comparison 
         settings = replace(settings, candidates=settings.candidates + settings.weaker)
     if gram is not None:
         settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
-        training = replace(training, items=gram, goal=gram, gram=True, goal_gram=True)
+        training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
     pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
     parts = [(np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test))) for train, test in pairs]
     return _Comparison(settings, training, run, count, parts)
@@ -155,14 +165,14 @@ class _Comparison:
         """Whether each row is left out in turn: of few vectors rebuilt with free linear parts and refined codes."""
         settings, training = self.settings, self.training
         free = settings.linear_part == "free" and (settings.rows or not settings.features)
-        plain = free and training.weights is None and settings.refine is not None and training.own
+        plain = free and training.weights is None and settings.refine is not None and training.self_targets
         return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
     @property
     def heavy_tailed(self) -> bool:
         """Whether other kinds of kernel are compared too."""
-        told = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.unsure
-        return told and heavy_tailed(self.training.items)
+        progress_reporter = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
+        return progress_reporter and heavy_tailed(self.training.items)
 
     @property
     def backwards(self) -> bool:
@@ -178,7 +188,7 @@ class _Comparison:
         """Errors of all rows, each left out in turn, a line a candidate; the models are kept."""
         compared, run = _compared_settings(self.settings, rough=True), self.run.quiet()
         equal = np.full(self.count, 1.0 / self.count)
-        progress = told(self.run.name, self.run.verbose)
+        progress = progress_reporter(self.run.name, self.run.verbose)
         path = Path(equal, len(models), backwards=self.many, progress=progress)
         measure = partial(_left_out_errors, settings=compared, run=run)
         _walk(path, opened, compared, self.candidates, run, measure, models)
@@ -193,16 +203,16 @@ class _Comparison:
 
     def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:
         """The choice with radial kernels, or clearly better growing ones with the best of its neighbours."""
-        near, other = self.candidates[max(at - 1, 0) : at + 2], replace(self, settings=self.settings.growing)
+        near, other = self.candidates[max(at - 1, 0) : at + 2], replace(self, settings=self.settings.unbounded)
         errors = path_errors(*other.asked, near, self.parts[:1], backwards=self.many, rough=self.rough)
         means = errors.mean(1)
         best = int(np.nanargmin(means))
-        kinds = told_apart(errors[best], radial, self.run)
-        if next(iter(kinds)) == RADIAL:
+        kinds = compare_kinds(errors[best], radial, self.run)
+        if next(iter(kinds)) == BOUNDED:
             assert choice.compared is not None
             return opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
         settings = replace(other.settings, reg=near[best])
-        compared = Compared(np.array(near), means, kinds[GROWING], kinds=kinds)
+        compared = Compared(np.array(near), means, kinds[UNBOUNDED], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
 
@@ -227,7 +237,7 @@ def path_errors(
     rough: bool = False,
 ) -> np.ndarray:
     """Errors of the rows held out of each part, a line a candidate; infinite without a fit, NaN beyond a path's end."""
-    progress = told(run.name, run.verbose, len(parts))
+    progress = progress_reporter(run.name, run.verbose, len(parts))
     compared, run, found = _compared_settings(settings, rough=rough), run.quiet(), []
     for number, (train, test) in enumerate(parts):
         part, weights = training.part(train), training.weights_of(test)
@@ -283,17 +293,17 @@ def _errors_of(
     items = cut(training.items, test, train if training.gram else None)
     raw = model.map.raw(items).to(**run.options)
     codes = model.encode(items, raw, refine=settings.refine)
-    kernel, goal = model.rebuilt.kernel, cut(training.goal, test, train if training.goal_gram else None)
-    if training.own:
+    kernel, targets = model.rebuilt.kernel, cut(training.targets, test, train if training.target_gram else None)
+    if training.self_targets:
         known = training.items.diagonal()[torch.as_tensor(test)] if training.gram else None
-        asked = model.own_goal(items, raw, known)
+        asked = model.targets_of_items(items, raw, known)
     elif kernel is None:
-        asked = Goal(goal)
-    elif training.goal_gram:
-        asked = Goal(goal, training.goal.diagonal()[torch.as_tensor(test)])
+        asked = Targets(targets)
+    elif training.target_gram:
+        asked = Targets(targets, training.targets.diagonal()[torch.as_tensor(test)])
     else:
-        kept = cut(training.goal, train)
-        asked = Goal(kernel._gram(goal, kept).to(raw), kernel._diag(goal).to(raw))
+        kept = cut(training.targets, train)
+        asked = Targets(kernel._gram(targets, kept).to(raw), kernel._diag(targets).to(raw))
     U = model.decode(codes[model.narrowest])
     errors = model.rebuilt.output.squared_distances(U, *asked, paired=True).cpu().numpy().astype(np.float64)
     if not np.isfinite(errors).all():

@@ -17,7 +17,15 @@ from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.copies import copies
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning, some_rows
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
-from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layers_of, with_codes
+from rkhs.estimators.autoencoder.fit import (
+    Choice,
+    Fit,
+    as_array,
+    collapse_warnings,
+    layers_of,
+    recomputed_codes,
+    with_codes,
+)
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.run import Run
@@ -25,13 +33,13 @@ from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
-from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, Rebuilt, resting_axes
+from rkhs.models import AutoencoderModel, CodePenalty, Compared, Expansion, LinearPart, Rebuilt, inactive_axes
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import Coordinates, JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, RobustDecoder, optimal_decoder
-from rkhs.problems.encoders import carried
-from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores, widened
+from rkhs.problems.encoders import pad_or_truncate
+from rkhs.problems.initial_codes import best_start, even_columns, kernel_pca_scores, targets_of_layers, widened
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.problems.semiparametric import (
     LinearFactor,
@@ -66,7 +74,7 @@ class OpenedItems:
     factor: Factor  # ``F F^T = K``
     axes: PrincipalCoordinates | None  # what a free linear part reads
     linear: Tensor | None  # (n, k): these coordinates
-    goals: list[Tensor] | None  # codes of the layers to start near to, from kernel PCA scores
+    layer_targets: list[Tensor] | None  # codes of the layers to start near to, from kernel PCA scores
     gram: Tensor | None  # (n, n): ``K``, for the solvers of the joint problem only
     cut: Tensor | None  # (n, n): ``K``, for choices on parts of it where items rebuild their own features
     largest: float  # of ``k(x, x)``
@@ -78,17 +86,17 @@ class OpenedItems:
         F = self.factor.matrix
         return copies([F @ F.mT if gram is None else gram], self.target)
 
-    def priced(self, reg: float) -> Factor | LinearFactor:
+    def with_penalty(self, reg: float) -> Factor | LinearFactor:
         """Coordinates of the codes, with columns for a free linear part in units of its price."""
         return self.factor if self.linear is None else LinearFactor(self.factor, self.linear * linear_unit(reg))
 
     def shallow(self, settings: Settings) -> OpenedItems:
         """The same for one hidden layer with as many dimensions as the narrowest of these settings."""
-        goals = self.goals and [min(self.goals, key=lambda goal: goal.shape[1])]
+        layer_targets = self.layer_targets and [min(self.layer_targets, key=lambda targets: targets.shape[1])]
         if self.axes is None or self.linear is None:
-            return replace(self, goals=goals)
+            return replace(self, layer_targets=layer_targets)
         p = min(settings.widths)
-        return replace(self, axes=self.axes.leading(p), linear=self.linear[:, :p], goals=goals)
+        return replace(self, axes=self.axes.leading(p), linear=self.linear[:, :p], layer_targets=layer_targets)
 
     def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
         """Fit all layers, from a previous model of these items or that of the choice."""
@@ -103,7 +111,7 @@ class OpenedItems:
             opened, found = self, _solve_layers(settings, self, start, run)
         model = _model(settings, opened, found)
         if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
-            model = replace(model, codes=codes_again(settings, run, model, self.given.items))
+            model = replace(model, codes=recomputed_codes(settings, run, model, self.given.items))
         fit = Fit(model, found.solution, found.codes[0], self.largest)
         return fit if choice.compared is None else self._judged(fit, settings, run, found, choice.compared)
 
@@ -123,18 +131,18 @@ class OpenedItems:
             warned.append(OverfitWarning(f"{run.name}: {overfit}"))
         model = replace(model, compared=compared)
         if compared.held_out is not None and len(settings.widths) == 1 and settings.noise is None:
-            model, said = _rested(model, U, weights, compared.held_out)
-            warned += said
+            model, notes = _without_inactive(model, U, weights, compared.held_out)
+            warned += notes
         return replace(fit, model=model, warnings=tuple(warned))
 
 
 def _deepened(settings: Settings, found: _Solved) -> _Solved:
     """One hidden layer that was solved, with others that are the identity."""
     (first, *others), Z, free, A = settings.widths, found.codes[0], found.decoder.linear, found.linear
-    free = None if free is None else torch.cat([carried(free[:-1].mT, others[-1]).mT, free[-1:]])
-    coefs = [carried(found.encoder_coefs[0], first), *(Z.new_zeros(len(Z), width) for width in others)]
-    codes = [carried(Z, width) for width in settings.widths]
-    decoder, A = replace(found.decoder, linear=free), None if A is None else carried(A, first)
+    free = None if free is None else torch.cat([pad_or_truncate(free[:-1].mT, others[-1]).mT, free[-1:]])
+    coefs = [pad_or_truncate(found.encoder_coefs[0], first), *(Z.new_zeros(len(Z), width) for width in others)]
+    codes = [pad_or_truncate(Z, width) for width in settings.widths]
+    decoder, A = replace(found.decoder, linear=free), None if A is None else pad_or_truncate(A, first)
     return _Solved(codes, coefs, decoder, found.solution, A)
 
 
@@ -148,7 +156,7 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     kernel = settings.kernel.resolve(items, weights)
     K = training_gram(kernel, items, run.options)
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
-    axes, linear, scores, goals = None, None, None, None
+    axes, linear, scores, layer_targets = None, None, None, None
     if settings.linear_part == "free":
         axes, linear = _principal_coordinates(settings, items, weights, K)
         scores = linear * axes.scale if settings.init == "kpca" else None
@@ -157,12 +165,12 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
         scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
     if scores is not None:
         codes = scores if settings.code_set is None else even_columns(scores)
-        goals = goals_of_layers(codes, widths, weights)
+        layer_targets = targets_of_layers(codes, widths, weights)
     factor = factorize(K) if settings.code_set is None else jittered_factor(K)
     gram = K if isinstance(settings.solver, _JOINT) else None
-    alone = given.own and settings.output_kernel is settings.kernel and settings.noise is None
+    alone = given.self_targets and settings.output_kernel is settings.kernel and settings.noise is None
     cut, largest = K if alone and settings.candidates else None, float(K.diagonal().max())
-    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, goals, gram, cut, largest)
+    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, layer_targets, gram, cut, largest)
 
 
 def _principal_coordinates(
@@ -177,13 +185,13 @@ def _principal_coordinates(
     return axes, axes.of(products)
 
 
-def _rested(
+def _without_inactive(
     model: AutoencoderModel, U: Tensor, weights: Tensor | None, held_out: float
 ) -> tuple[AutoencoderModel, list[Warning]]:
     """The model with components that carry nothing at rest, and what to say of them; errors are shares of variance."""
     w = U.new_full((len(U),), 1.0 / len(U)) if weights is None else weights
     total = float(w @ (U * U).sum(1))
-    resting = resting_axes(
+    inactive = inactive_axes(
         to_tensor(model.codes, U.dtype, U.device),
         weights,
         lambda rows, Z: float(
@@ -191,14 +199,14 @@ def _rested(
         ),
         _NOTHING * held_out,
     )
-    if resting is None:
+    if inactive is None:
         return model, []
-    model = replace(model, resting=as_array(resting))
-    codes = model.shown(model.read(to_tensor(model.codes, U.dtype, U.device)))
-    numbers = torch.nonzero(~torch.isnan(resting))[:, 0].tolist()
+    model = replace(model, inactive=as_array(inactive))
+    codes = model.to_user(model.read(to_tensor(model.codes, U.dtype, U.device)))
+    numbers = torch.nonzero(~torch.isnan(inactive))[:, 0].tolist()
     count = f"{len(numbers)} components of the codes ({some_rows(numbers)})"
-    said = f"{count} carry nothing and are zero for all items: n_components can be lower"
-    return replace(model, codes=codes.cpu().numpy()), [CollapseWarning(said)]
+    message = f"{count} carry nothing and are zero for all items: n_components can be lower"
+    return replace(model, codes=codes.cpu().numpy()), [CollapseWarning(message)]
 
 
 def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: int) -> list[Tensor] | None:
@@ -214,26 +222,31 @@ def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: 
 def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
     """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
     options = {"center": bool(settings.center), "scale": bool(settings.scale)}
-    goal, weights, own, resolved = training.goal, training.weights, training.own, settings.output_kernel
+    targets, weights, self_targets, resolved = (
+        training.targets,
+        training.weights,
+        training.self_targets,
+        settings.output_kernel,
+    )
     items, diagonal = None, None
     space: Euclidean | RKHS
     if resolved is None:
-        columns = grid_weights(kernel, goal.shape[1]) if own else None
-        space, U = Euclidean.fit(goal, weights, **options, column_weights=columns, rotate=settings.loss.isotropic)
+        columns = grid_weights(kernel, targets.shape[1]) if self_targets else None
+        space, U = Euclidean.fit(targets, weights, **options, column_weights=columns, rotate=settings.loss.isotropic)
     else:
         settings.loss.check_isotropic()
-        resolved = resolved.resolve(goal, weights)
-        shared = own and resolved == kernel  # other targets have another Gram matrix
-        G = K if shared else training_gram(resolved, goal, run.options)
+        resolved = resolved.resolve(targets, weights)
+        shared = self_targets and resolved == kernel  # other targets have another Gram matrix
+        G = K if shared else training_gram(resolved, targets, run.options)
         space, U = RKHS.fit(G, weights, **options)
         if resolved.domain == "gram":
-            diagonal = as_array((K.diagonal() if shared else resolved._diag(goal)).clone())
-        elif not own:
-            items = as_numpy(goal)
+            diagonal = as_array((K.diagonal() if shared else resolved._diag(targets)).clone())
+        elif not self_targets:
+            items = as_numpy(targets)
     if settings.linear_part == "free" and settings.scale:  # the unit is what free linear parts leave
         unit = kernel_unit(U, min(settings.widths), weights)
         space, U = (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
-    return Rebuilt(space, resolved, own, items, diagonal), U
+    return Rebuilt(space, resolved, self_targets, items, diagonal), U
 
 
 @dataclass(frozen=True)
@@ -263,12 +276,12 @@ def _with_loss_parameter(
 
 
 def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> AutoencoderModel:
-    training, kernel, factor = opened.training, opened.kernel, opened.priced(settings.reg[0])
+    training, kernel, factor = opened.training, opened.kernel, opened.with_penalty(settings.reg[0])
     decoder, weights, linear = found.decoder, training.weights, None
     if not bool(torch.isfinite(decoder.coefficients).all()):
         raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
     if opened.axes is not None and found.linear is not None and isinstance(factor, LinearFactor):
-        linear = LinearPart.along(opened.axes.priced(settings.reg[0]), found.linear, factor.mixed)
+        linear = LinearPart.along(opened.axes.with_penalty(settings.reg[0]), found.linear, factor.mixed)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     first, *others = found.encoder_coefs
     model = AutoencoderModel(
@@ -280,7 +293,7 @@ def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> Autoencod
         settings.reg,
         np.empty(0),
         None,
-        _pricing(settings, factor, training.total),
+        _penalty(settings, factor, training.total),
         settings.loss,
         decoder.gap,
         as_array((decoder.parameters != 0.0).any(1).nonzero()[:, 0]),
@@ -290,15 +303,15 @@ def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> Autoencod
     return with_codes(model, settings, found.codes, weights)
 
 
-def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) -> Pricing:
+def _penalty(settings: Settings, factor: Factor | LinearFactor, total: float) -> CodePenalty:
     """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
     kind: Literal["power", "diagonal"] = "diagonal"
     if isinstance(factor, LinearFactor):
         kind, factor = "power", factor.kernel
-    pricing = Pricing(kind, total, free=settings.refinable)
+    penalty = CodePenalty(kind, total, free=settings.refinable)
     if settings.code_set is not None or not settings.refine:
-        return pricing
-    return replace(pricing, triangle=as_array(factor.triangle), pivots=as_array(factor.pivots))
+        return penalty
+    return replace(penalty, triangle=as_array(factor.triangle), pivots=as_array(factor.pivots))
 
 
 def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor] | None, run: Run) -> _Solved:
@@ -325,9 +338,19 @@ def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
     operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
-    made = (opened.priced(settings.reg[0]), U, kernels, settings.widths, reg, tuple(operators), weights, rule)
     # Codes on a set: Esser et al. (2024), theorem 5.
-    return items_autoencoder(*made, code_set=settings.code_set, shortcut=settings.shortcut)
+    return items_autoencoder(
+        opened.with_penalty(settings.reg[0]),
+        U,
+        kernels,
+        settings.widths,
+        reg,
+        tuple(operators),
+        weights,
+        rule,
+        code_set=settings.code_set,
+        shortcut=settings.shortcut,
+    )
 
 
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
@@ -375,20 +398,20 @@ def _start(
     encoder, widths, weights = problem.encoder, settings.widths, opened.training.weights
     if attempt == 0 and previous is not None and any(bool(Phi.any()) for Phi in previous[1:]) == (len(widths) > 1):
         return encoder.resume(previous[0], previous[1:])
-    goals = opened.goals
+    layer_targets = opened.layer_targets
     if attempt == 0 and settings.init in ("uniform", "codes"):
         return encoder.start([_first_codes(settings, encoder.factor, opened.target, rng)], 1.0)
-    if attempt > 0 or goals is None:
+    if attempt > 0 or layer_targets is None:
         rows = encoder.factor.dim if settings.code_set is None else len(opened.target)
         codes = torch.as_tensor(rng().standard_normal((rows, max(widths)))).to(opened.target)
         codes = encoder.factor.codes(codes) if settings.code_set is None else codes
-        goals = goals_of_layers(codes, widths, weights)
+        layer_targets = targets_of_layers(codes, widths, weights)
     if attempt == 0 and previous is not None:  # one hidden layer: what it lacks comes from the goals, at its scale
-        scores = max(goals, key=lambda goal: goal.shape[1])
-        return encoder.start(widened(carried(previous[0], min(widths)), scores, widths, weights), 1.0)
+        scores = max(layer_targets, key=lambda targets: targets.shape[1])
+        return encoder.start(widened(pad_or_truncate(previous[0], min(widths)), scores, widths, weights), 1.0)
     if settings.code_set is not None:
-        return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
-    return best_start(problem.value, partial(encoder.start, goals))
+        return encoder.start(layer_targets, 1.0 / float(divisor(layer_targets[0].norm(dim=1).mean())))
+    return best_start(problem.value, partial(encoder.start, layer_targets))
 
 
 def _first_codes(

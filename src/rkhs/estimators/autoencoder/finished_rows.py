@@ -16,7 +16,7 @@ from torch import Tensor
 from rkhs.estimators.autoencoder.fit import Fit, as_array, collapse_warnings, layers_of, with_codes
 from rkhs.estimators.autoencoder.opened_rows import Opened
 from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, Stage
-from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing
+from rkhs.models import AutoencoderModel, CodePenalty, Compared, Expansion, LinearPart
 from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
 from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -40,13 +40,15 @@ def finished(stages: RowStages, stage: Stage, opened: Opened, compared: Compared
     model = AutoencoderModel(
         opened.kernel,
         Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
-        None if rows.axes is None else LinearPart.along(rows.axes.priced(stage.reg[0]).leading(k), W[:k]),
+        None if rows.axes is None else LinearPart.along(rows.axes.with_penalty(stage.reg[0]).leading(k), W[:k]),
         layers_of(settings, layers, stage.hidden, last.layer),
         opened.rebuilt,
         settings.reg,
         np.empty(0),
         None,
-        Pricing("diagonal", rows.share(descended), None, None, leading, settings.of_a_row, settings.refinable),
+        CodePenalty(
+            "diagonal", rows.share(descended), None, None, leading, settings.row_constraint, settings.refinable
+        ),
         loss=settings.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(last.layer.anchors)]),
@@ -73,7 +75,7 @@ def _last_decoder(stages: RowStages, stage: Stage) -> _LastDecoder:
     """Solve the decoder at codes of all rows, with more anchors than in the descent."""
     rows, loss, codes = stages.rows, stages.loss, stage.codes
     decoder = stages.decoder(rows.target, stage.reg, rows.weights, MORE * stages.settings.feature_storage.m)
-    outside = torch.zeros_like(rows.room) if rows.outside is None else rows.outside
+    outside = torch.zeros_like(rows.prior_variance) if rows.outside is None else rows.outside
     saturated, reg = torch.zeros(len(codes), dtype=torch.bool), None
     if loss is None:
         missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
@@ -105,9 +107,9 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> Le
     last = LeavesLayer.of(decoder, decoder.reg, n, stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
     left_out, Z, count = slice(part, n), stage.codes[:part], rows.share(part)
-    few = stages.decoder(rows.goal(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
+    few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
     near = stages.code(replace(stage, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
-    goal, (start, radius) = rows.goal(left_out), stages.starts(stage, left_out)
+    targets, (start, radius) = rows.targets(left_out), stages.starts(stage, left_out)
     w = torch.ones_like(radius) if rows.weights is None else rows.weights[left_out]
     compared, regs = replace(last, whole=few), [decoder.reg * share for share in _SHARES]
     halves, systems = compared.systems(Z)
@@ -115,8 +117,8 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> Le
     for number in range(0, len(systems), max(1, len(systems) // _LEAVES)):
         A, mine = Z[systems[number]], leaf == number
         for k, found in enumerate(compared.path(Z, systems[number], few.target, regs)):
-            where = goal[mine], start[mine], radius[mine], count, found.linear
-            problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, onto=stages.onto)
+            where = targets[mine], start[mine], radius[mine], count, found.linear
+            problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, row_constraint=stages.row_constraint)
             codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
             errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
     return replace(last, reg=regs[int(errors.argmin())])

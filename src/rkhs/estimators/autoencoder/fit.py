@@ -14,7 +14,7 @@ from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
 from rkhs.models import AutoencoderModel, Compared, Layer, LocalLayer, code_map
-from rkhs.problems.encoders import carried
+from rkhs.problems.encoders import pad_or_truncate
 from rkhs.problems.leaves import LocalDecoder
 from rkhs.protocols import Solution
 
@@ -58,7 +58,9 @@ def layers_of(settings: Settings, codes: list[Tensor], hidden: list[Tensor], las
     for kernel, Z, C in zip(kernels, codes, [*hidden, last.coefficients], strict=True):
         linear = last.linear
         if len(found) < len(hidden):
-            linear = carried(torch.eye(Z.shape[1] + 1, Z.shape[1]).to(Z), C.shape[1]) if settings.shortcut else None
+            linear = (
+                pad_or_truncate(torch.eye(Z.shape[1] + 1, Z.shape[1]).to(Z), C.shape[1]) if settings.shortcut else None
+            )
         found.append(Layer(kernel, as_array(Z[: len(C)]), as_array(C), None if linear is None else as_array(linear)))
     if isinstance(last, LocalDecoder):
         found[-1] = _local_layer(found[-1], last)
@@ -93,15 +95,15 @@ def with_codes(
         anchors, coefficients, linear = last.tensors(Z)
         M = code_map(Z, anchors, last.kernel, coefficients, linear, settings.code_power, weights)
         model = replace(model, code_map=None if M is None else as_array(M))
-    return replace(model, codes=as_array(model.shown(codes[model.narrowest])))
+    return replace(model, codes=as_array(model.to_user(codes[model.narrowest])))
 
 
-def codes_again(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:
+def recomputed_codes(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:
     """Codes of clean items, of a model that was fitted to noisy copies."""
     found = []
     for tile in tiles(len(items), tile_rows(model.map.width)):
         raw = model.map.raw(items[tile]).to(**run.options)
-        found.append(model.shown(model.encode(items[tile], raw)[model.narrowest]))
+        found.append(model.to_user(model.encode(items[tile], raw)[model.narrowest]))
     return torch.cat(found).cpu().numpy()
 
 

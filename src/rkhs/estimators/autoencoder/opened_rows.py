@@ -19,10 +19,10 @@ from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.training import Training
 from rkhs.models import Rebuilt
 from rkhs.outputs import RKHS, Euclidean
-from rkhs.problems.coordinates import STRIP, Coordinates, OwnCodes
+from rkhs.problems.coordinates import STRIP, Coordinates, PerRowCodes
 from rkhs.problems.encoders import MOST
 from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
-from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, thinned
+from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, subsampled
 from rkhs.spaces.features.sampling import different_first
 from rkhs.spaces.source import Options, open_source
 
@@ -46,12 +46,12 @@ class OrderedRows:
     linear: Tensor  # (n, k): principal coordinates of unit variance; no columns without free linear parts
     axes: PrincipalCoordinates | None  # of these coordinates; None: linear parts are those of the kernels
     features: Tensor  # (f, m): of the rows that are descended on
-    room: Tensor  # (n,): ``s^2 = k(x, x)``
+    prior_variance: Tensor  # (n,): ``s^2 = k(x, x)``
     target: Tensor  # (n, q)
     leading: Tensor | None  # (q, r): directions of the targets that are descended on, orthonormal columns; None: all
     weights: Tensor | None  # (n,)
     total: float  # sum of the weights as they were given
-    own: bool  # whether rows have codes of their own
+    per_row_codes: bool  # whether rows have codes of their own
     items: Tensor  # (n, d): as they were given
     map: FeatureMap
     outside: Tensor | None = None  # (n,): squared norms of what no coordinate of the targets says; None: nothing
@@ -67,14 +67,14 @@ class OrderedRows:
         """Weights of the first rows, which sum to one."""
         return None if self.weights is None else self.weights[:size] / self.weights[:size].sum()
 
-    def goal(self, rows: slice) -> Tensor:
+    def targets(self, rows: slice) -> Tensor:
         """Targets of some rows, in the directions that are descended on."""
         return self.target[rows] if self.leading is None else self.target[rows] @ self.leading
 
-    def beside(self, rows: slice) -> Tensor:
+    def residual(self, rows: slice) -> Tensor:
         """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
-        goal = self.goal(rows)
-        return (self.norms(rows) - (goal * goal).sum(1)).clamp_min(0.0)
+        targets = self.targets(rows)
+        return (self.norms(rows) - (targets * targets).sum(1)).clamp_min(0.0)
 
     def norms(self, rows: slice = slice(None)) -> Tensor:
         """Squared norms of the targets of some rows, shape (m,), with what lies outside of their coordinates."""
@@ -82,16 +82,16 @@ class OrderedRows:
         inside = (target * target).sum(1)
         return inside if self.outside is None else inside + self.outside[rows]
 
-    def coordinates(self, size: int, reg: float, p: int) -> OwnCodes:
+    def coordinates(self, size: int, reg: float, p: int) -> PerRowCodes:
         """Of codes of the first rows in ``p`` dimensions, with as many linear parts, in units of their price."""
         w, spread = self.part(size), None
-        if self.own:
-            spread = (self.room[:size] / (self.share(size) * (1.0 / size if w is None else w))).sqrt()
-        return OwnCodes(self.linear[:size, :p] * linear_unit(reg), self.features[:size], spread)
+        if self.per_row_codes:
+            spread = (self.prior_variance[:size] / (self.share(size) * (1.0 / size if w is None else w))).sqrt()
+        return PerRowCodes(self.linear[:size, :p] * linear_unit(reg), self.features[:size], spread)
 
     def principal(self, factor: Coordinates, p: int) -> Tensor:
         """Parameters (dim, p) of principal component scores: of the rows, or without free linear parts of features."""
-        assert isinstance(factor, OwnCodes)
+        assert isinstance(factor, PerRowCodes)
         W, F = self.linear.new_zeros(factor.dim, p), factor.features
         if self.axes is not None:
             k = min(p, factor.linear.shape[1])
@@ -113,14 +113,14 @@ class OrderedRows:
 def ordered_rows(
     X: Tensor,
     target: Tensor,
-    room: Tensor,
+    prior_variance: Tensor,
     features: FeatureMap,
     axes: PrincipalCoordinates | None,
     p: int,
     weights: Tensor | None,
     total: float,
     *,
-    own: bool,
+    per_row_codes: bool,
     fitted: int,
     copies: int = 1,
     outside: Tensor | None = None,
@@ -138,20 +138,34 @@ def ordered_rows(
     target, w = target[order], None if weights is None else weights[order]
     leading = None if axes is None else leading_directions(target, w, p)
     linear = X.new_empty(len(X), 0) if axes is None else axes.of(X)[order]
-    beside = None if outside is None else outside[order]
-    return OrderedRows(order, linear, axes, kept, room[order], target, leading, w, total, own, X, features, beside)
+    residual = None if outside is None else outside[order]
+    return OrderedRows(
+        order,
+        linear,
+        axes,
+        kept,
+        prior_variance[order],
+        target,
+        leading,
+        w,
+        total,
+        per_row_codes,
+        X,
+        features,
+        residual,
+    )
 
 
 def row_outputs(
-    goal: Tensor, p: int, weights: Tensor | None, center: bool, scale: bool, *, finer: bool = True
+    targets: Tensor, p: int, weights: Tensor | None, center: bool, scale: bool, *, finer: bool = True
 ) -> tuple[Euclidean, Tensor]:
     """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
-    w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
-    space, T = Euclidean.fit(goal, w, center=center, scale=scale, rotate=False)
+    w = targets.new_full((len(targets),), 1.0 / len(targets)) if weights is None else weights
+    space, T = Euclidean.fit(targets, w, center=center, scale=scale, rotate=False)
     if not (scale and finer):
         return space, T
-    some = thinned(w, SAMPLE)
-    unit = kernel_unit(thinned(T, SAMPLE), p, some / some.sum())
+    some = subsampled(w, SAMPLE)
+    unit = kernel_unit(subsampled(T, SAMPLE), p, some / some.sum())
     return space.in_units(unit), T / unit
 
 
@@ -190,7 +204,7 @@ def open_vectors(
     options: Options,
     w: Tensor | None,
     *,
-    own: bool,
+    per_row_codes: bool,
     part: Tensor | None = None,
 ) -> Opened:
     """Rows of vectors that are rebuilt."""
@@ -200,15 +214,19 @@ def open_vectors(
     source = open_source(options, settings.feature_storage, settings.kernel, X, training.row_weights)
     kernel, features, p = source.kernel, source.features, max(settings.widths)
     X = X.to(torch.float64)
-    room = torch.cat([kernel._diag(tile) for tile in X.split(TILE)])
+    prior_variance = torch.cat([kernel._diag(tile) for tile in X.split(TILE)])
     axes = PrincipalCoordinates.of_vectors(X, p, w) if settings.linear_part == "free" else None
     n_copies = settings.n_copies
     few = min(settings.widths)
-    rows = ordered_rows(X, T, room, features, axes, few, w, total, own=own, fitted=MOST, copies=n_copies)
-    return Opened(rows, Rebuilt(output, None, training.own), kernel, features, source.diag)
+    rows = ordered_rows(
+        X, T, prior_variance, features, axes, few, w, total, per_row_codes=per_row_codes, fitted=MOST, copies=n_copies
+    )
+    return Opened(rows, Rebuilt(output, None, training.self_targets), kernel, features, source.diag)
 
 
-def open_features(settings: Settings, training: Training, options: Options, w: Tensor | None, *, own: bool) -> Opened:
+def open_features(
+    settings: Settings, training: Training, options: Options, w: Tensor | None, *, per_row_codes: bool
+) -> Opened:
     """Items whose features are rebuilt; the kernel is evaluated once. Parameters as of :func:`open_vectors`."""
     items, p, center, axes = training.items, max(settings.widths), bool(settings.center), None
     source = open_source(options, settings.feature_storage, settings.kernel, items, training.row_weights)
@@ -216,11 +234,13 @@ def open_features(settings: Settings, training: Training, options: Options, w: T
     # A Gram matrix knows its diagonal as a whole.
     tiles = [items] if training.gram else [items[start : start + TILE] for start in range(0, len(items), TILE)]
     raw = torch.cat([features.raw(tile).to(torch.float64) for tile in tiles])
-    room = torch.cat([kernel._diag(tile).to(raw) for tile in tiles])
-    mean, diag = (raw.mean(0), room.mean()) if w is None else (w @ raw, w @ room)
+    prior_variance = torch.cat([kernel._diag(tile).to(raw) for tile in tiles])
+    mean, diag = (raw.mean(0), prior_variance.mean()) if w is None else (w @ raw, w @ prior_variance)
     output, _ = landmark_space(features, mean, float(diag), center=center, scale=bool(settings.scale))
     T = torch.cat([output.encode(tile) for tile in raw.split(TILE)])
-    norms = torch.cat([output.squared_norms(*tile) for tile in zip(raw.split(TILE), room.split(TILE), strict=True)])
+    norms = torch.cat(
+        [output.squared_norms(*tile) for tile in zip(raw.split(TILE), prior_variance.split(TILE), strict=True)]
+    )
     outside = (norms / output.factor**2 - (T * T).sum(1)).clamp_min_(0.0)
     if settings.linear_part == "free":
         axes = PrincipalCoordinates.of_vectors(features.whiten_adjoint(raw.mT).mT, p, w)
@@ -228,6 +248,10 @@ def open_features(settings: Settings, training: Training, options: Options, w: T
         offset = axes.offset + axes.center @ axes.directions
         axes = PrincipalCoordinates(features.whiten(axes.directions), offset, None, axes.scale)  # of raw features
     read, total, few = EvaluatedMap(features), training.total, min(settings.widths)
-    rows = ordered_rows(raw, T, room, read, axes, few, w, total, own=own, fitted=MOST, outside=outside)
-    rebuilt = Rebuilt(output, kernel, training.own, diagonal=room.cpu().numpy() if training.gram else None)
+    rows = ordered_rows(
+        raw, T, prior_variance, read, axes, few, w, total, per_row_codes=per_row_codes, fitted=MOST, outside=outside
+    )
+    rebuilt = Rebuilt(
+        output, kernel, training.self_targets, diagonal=prior_variance.cpu().numpy() if training.gram else None
+    )
     return Opened(rows, rebuilt, kernel, features, source.diag)

@@ -31,13 +31,13 @@ from rkhs._core.memory import Estimate
 from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
 from rkhs.estimators.autoencoder.finished_rows import finished
-from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, recomputed_codes
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors, row_outputs, strips
 from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, Stage, stage_sizes
-from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
+from rkhs.estimators.choice_report import MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed, open_ends
 from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.models import AutoencoderModel, Compared, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, gain, good_enough, measured, told
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, gain, good_enough, measured, progress_reporter
 
 if TYPE_CHECKING:
     from rkhs.estimators.autoencoder.settings import Settings
@@ -74,21 +74,23 @@ class OpenedRows:
     def read(self) -> Opened:
         """All rows."""
         if self.settings.features:
-            return open_features(self.settings, self.training, self.run.options, self.weights, own=self.own)
+            return open_features(
+                self.settings, self.training, self.run.options, self.weights, per_row_codes=self.per_row_codes
+            )
         return self.vectors(self.settings)
 
     def vectors(self, settings: Settings, part: Tensor | None = None) -> Opened:
         """Rows of vectors, or part of them, as kernels of the settings read them."""
         given = self.training, self.targets, self.run.options, self.weights
-        return open_vectors(settings, *given, own=self.own, part=part)
+        return open_vectors(settings, *given, per_row_codes=self.per_row_codes, part=part)
 
     @cached_property
     def targets(self) -> tuple[Euclidean, Tensor]:
         """Space of the vectors that are rebuilt, and their coordinates."""
-        settings, goal = self.settings, self.training.goal.to(torch.float64)
+        settings, targets = self.settings, self.training.targets.to(torch.float64)
         centred = bool(settings.center), bool(settings.scale)
         finer = settings.linear_part == "free" and not settings.robust
-        return row_outputs(goal, min(settings.widths), self.weights, *centred, finer=finer)
+        return row_outputs(targets, min(settings.widths), self.weights, *centred, finer=finer)
 
     @property
     def weights(self) -> Tensor | None:
@@ -99,10 +101,10 @@ class OpenedRows:
     @property
     def alone(self) -> bool:
         """Whether rows are rebuilt as they are."""
-        return self.training.own and self.settings.noise is None
+        return self.training.self_targets and self.settings.noise is None
 
     @property
-    def own(self) -> bool:
+    def per_row_codes(self) -> bool:
         """Whether rows have codes of their own."""
         free = self.alone and self.settings.linear_part == "free"
         return free and (self.settings.refine is not None or self.settings.code_set is not None)
@@ -121,14 +123,14 @@ class OpenedRows:
             found = replace(found, model=with_kept_items(found.model, self.training.items))
             if choice.settings.noise is None:
                 return found
-            codes = codes_again(choice.settings, run, found.model, self.given.items)
+            codes = recomputed_codes(choice.settings, run, found.model, self.given.items)
             return replace(found, model=replace(found.model, codes=codes))
 
 
 def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
     """Announce the fit, and make noisy copies."""
     m = min(len(training), settings.feature_storage.m)
-    columns, outputs = (m, m) if settings.features else (training.items.shape[1], training.goal.shape[1])
+    columns, outputs = (m, m) if settings.features else (training.items.shape[1], training.targets.shape[1])
     outputs *= 2 if settings.robust else 1  # and residuals
     n = len(training) * settings.n_copies
     _announce(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
@@ -156,8 +158,8 @@ def choose_rows(opened: OpenedRows, settings: Settings, run: Run) -> tuple[Opene
     """Choose the kind of kernel, the parameter of the loss and one regulariser a layer, where they are not known."""
     with one_thread(run):
         kinds = _compared_kinds(opened, settings, run)
-        if kinds is not None and next(iter(kinds)) == GROWING:
-            settings = settings.growing
+        if kinds is not None and next(iter(kinds)) == UNBOUNDED:
+            settings = settings.unbounded
             opened = replace(opened, settings=settings)
         if settings.loss.automatic:
             settings = replace(settings, loss=_resolved_loss(replace(opened.stages(settings), loss=None)))
@@ -184,15 +186,15 @@ def choose_rows_and_depth(opened: OpenedRows, settings: Settings, run: Run) -> t
 def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[str, float] | None:
     """Errors of the kinds of kernel on a sample of the rows, if these have heavy tails."""
     X = opened.training.items
-    unsure = opened.alone and settings.unsure and not settings.robust and not settings.features
-    if len(X) < MANY_ENOUGH or opened.weights is not None or not unsure:
+    undecided_kind = opened.alone and settings.undecided_kind and not settings.robust and not settings.features
+    if len(X) < MANY_ENOUGH or opened.weights is not None or not undecided_kind:
         return None
     part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + HELD_OUT]).to(X.device)
     if not heavy_tailed(X[part]):
         return None
     part = part[: 3 * _TOLD]
-    growing, radial = (_sample_errors(opened.stages(one, part)) for one in (settings.growing, settings))
-    return told_apart(growing, radial, run)
+    unbounded, bounded = (_sample_errors(opened.stages(one, part)) for one in (settings.unbounded, settings))
+    return compare_kinds(unbounded, bounded, run)
 
 
 def _resolved_loss(stages: RowStages) -> Loss:
@@ -303,7 +305,7 @@ def _path(
         assert last is not None
         return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
-    progress, backwards = told(stages.run.name, stages.run.verbose), stages.p > FEW_COMPONENTS
+    progress, backwards = progress_reporter(stages.run.name, stages.run.verbose), stages.p > FEW_COMPONENTS
     path = Path(np.ones(1), len(candidates), backwards=backwards, promises=promises, progress=progress)
     for k in path:
         with measured():
@@ -369,7 +371,7 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
         return None
     if (model.last.linear is None) != (stages.rows.axes is None):
         return None
-    if len(model.layers) > 1 or stages.settings.of_a_row != model.pricing.onto:
+    if len(model.layers) > 1 or stages.settings.row_constraint != model.penalty.row_constraint:
         return None
     Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[: len(stages.rows.features)]]

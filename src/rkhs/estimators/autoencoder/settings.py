@@ -49,7 +49,7 @@ def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
     return mixed if linear_part == "free" else mixed + 0.1 * Linear()
 
 
-def growing_kernels() -> tuple[Kernel, Kernel]:
+def unbounded_kernels() -> tuple[Kernel, Kernel]:
     """Kernels of encoder and decoder for heavy tails, beside free linear parts: they grow with the size of a row."""
     return Gaussian("4*median") + ScaledInputs(ArcCosine(), "mean_norm", "mean"), ArcCosine()
 
@@ -93,15 +93,15 @@ class Settings:
         return not isinstance(self.loss, Squared)
 
     @property
-    def unsure(self) -> bool:
+    def undecided_kind(self) -> bool:
         """Whether the kind of kernel is to be chosen too."""
         known = self.noise is None and isinstance(self.storage, (str, Nystroem))
         return known and self.kinds and bool(self.candidates)
 
     @property
-    def growing(self) -> Settings:
+    def unbounded(self) -> Settings:
         """The same with kernels for heavy tails."""
-        kernel, decoder = growing_kernels()
+        kernel, decoder = unbounded_kernels()
         return replace(self, kernel=kernel, decoder_kernels=(decoder,), kinds=False)
 
     @property
@@ -152,7 +152,7 @@ class Settings:
         free = free and self.operators[layer] is None and not self.shortcut
         return free and self.decoder_kernels[layer].rotation_invariant
 
-    def said(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What parameters become, or the rule that chooses them from the data."""
         names = ("kernel", "linear_part", "loss", "solver", "storage")
         compared = self.candidates + self.weaker
@@ -177,7 +177,7 @@ class Settings:
         return self.storage
 
     @property
-    def of_a_row(self) -> CodeSet | None:
+    def row_constraint(self) -> CodeSet | None:
         """The constraint as one row meets it: to be white is no property of one row, so alone it is free."""
         return None if isinstance(self.code_set, Whitened) else self.code_set
 

@@ -19,7 +19,7 @@ from rkhs.estimators.autoencoder.fit import layers_of
 from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows
 from rkhs.estimators.run import Run
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, carried, encoder_of
+from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, encoder_of, pad_or_truncate
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
 from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -110,7 +110,7 @@ class RowStages:
     def problem(self, size: int, reg: tuple[float, ...]) -> Autoencoder:
         """The objective on the first rows."""
         weights = self.rows.part(size)
-        decoder = self.decoder(self.rows.goal(slice(0, size)), reg, weights, self.anchors)
+        decoder = self.decoder(self.rows.targets(slice(0, size)), reg, weights, self.anchors)
         return Autoencoder(self.encoder(size, reg, weights), decoder)
 
     def encoder(self, size: int, reg: tuple[float, ...], weights: Tensor | None) -> Encoder:
@@ -118,8 +118,17 @@ class RowStages:
         settings, anchors = self.settings, min(self.anchors, size)
         factor = self.rows.coordinates(size, reg[0], settings.widths[0])
         first, hidden = encoder_of(settings.code_set, factor, reg[0], weights), settings.decoder_kernels[:-1]
-        made = first, hidden, settings.widths, reg[1:-1], anchors
-        return DeepCodes(*made, engine=self.engine, shortcut=settings.shortcut) if hidden else first
+        if not hidden:
+            return first
+        return DeepCodes(
+            first,
+            hidden,
+            settings.widths,
+            reg[1:-1],
+            anchors,
+            engine=self.engine,
+            shortcut=settings.shortcut,
+        )
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchorsLayer:
         """The last layer for targets of the first rows."""
@@ -141,8 +150,8 @@ class RowStages:
         if isinstance(encoder, CodesOnASet):  # well inside, at whatever scale
             even = even_columns(unit)
             return encoder.resume(INSIDE * encoder.image.project(even / divisor(even.norm(dim=1).max())), [])
-        goals = [unit[:, :p] for p in widths]
-        return best_start(problem.value, lambda scale: encoder.start(goals, scale, W))
+        layer_targets = [unit[:, :p] for p in widths]
+        return best_start(problem.value, lambda scale: encoder.start(layer_targets, scale, W))
 
     def start(self, size: int, reg: tuple[float, ...], rngs: list[np.random.RandomState | None]) -> Stage:
         """The first stage, the best of several starts: from principal components (None) or random codes."""
@@ -177,7 +186,7 @@ class RowStages:
         for _ in range(rounds):
             if self.loss is not None:
                 codes = encoder.layers(point)[-1]
-                decoder, _ = layer.robust(self.loss, codes, self.rows.beside(slice(0, size)), _TURNS)
+                decoder, _ = layer.robust(self.loss, codes, self.rows.residual(slice(0, size)), _TURNS)
             posed = replace(problem, last_layer=decoder, curvature=found[-1].curvature if found else ())
             solver = settings.solver.within(steps // rounds, force=True)
             found.append(solver.solve(posed, point, Monitor(verbose=self.run.verbose, label=label)))
@@ -206,8 +215,10 @@ class RowStages:
     def _coded(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
         above = layers_of(self.settings, stage.layers, stage.hidden, stage.layer)
         Z, radius = self.starts(stage, rows)
-        if self.rows.own:
-            problem = CodeRefinement.of(above, self.rows.goal(rows), Z, radius, count, onto=self.onto)
+        if self.rows.per_row_codes:
+            problem = CodeRefinement.of(
+                above, self.rows.targets(rows), Z, radius, count, row_constraint=self.row_constraint
+            )
             Z = problem.codes(descend(problem, problem.nearest(), *REFINING))
         found = [Z]
         for layer in above[:-1]:
@@ -217,19 +228,21 @@ class RowStages:
     def starts(self, stage: Stage, rows: slice) -> tuple[Tensor, Tensor]:
         """Codes of some rows before they are refined, and the unit of their changes; zero without refined codes."""
         Z = self.rows.encoded(stage.point, rows, stage.reg[0])
-        radius = (self.rows.room[rows] / stage.reg[0]).sqrt()
-        return Z if self.onto is None else self.onto.project(Z), radius if self.rows.own else torch.zeros_like(radius)
+        radius = (self.rows.prior_variance[rows] / stage.reg[0]).sqrt()
+        return Z if self.row_constraint is None else self.row_constraint.project(
+            Z
+        ), radius if self.rows.per_row_codes else torch.zeros_like(radius)
 
     @property
-    def onto(self) -> CodeSet | None:
+    def row_constraint(self) -> CodeSet | None:
         """Set that the code of every row is put on."""
-        return self.settings.of_a_row
+        return self.settings.row_constraint
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
         codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes)))[-1], stage.layer
         decoded = layer.of(codes, self.kernel._gram(codes, layer.anchors))
-        return ((self.rows.goal(rows) - decoded) ** 2).sum(1) + self.rows.beside(rows)
+        return ((self.rows.targets(rows) - decoded) ** 2).sum(1) + self.rows.residual(rows)
 
     def losses(self, errors: Tensor) -> Tensor:
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
@@ -240,23 +253,23 @@ class RowStages:
         rows, turns, settings = self.rows, [], self.settings
         layers = self.coded(stage, len(rows))
         if settings.shortcut:
-            return self._carried(stage, layers)
+            return self._with_width(stage, layers)
         for layer, Z in enumerate(layers):
             turns.append(principal_axes(Z, rows.weights) if settings.turns(layer) else torch.eye(Z.shape[1]).to(Z))
         hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
         layers = [Z @ Q for Z, Q in zip(layers, turns, strict=True)]
         return replace(stage, point=stage.point @ turns[0], hidden=hidden, layers=layers)
 
-    def _carried(self, stage: Stage, layers: list[Tensor]) -> Stage:
+    def _with_width(self, stage: Stage, layers: list[Tensor]) -> Stage:
         """The same where layers add to the codes below: those of one layer, with others that are the identity."""
         widths = self.settings.widths
         if not stage.hidden:
             stage = self.below.rotated(stage)
-            layers = [carried(stage.codes, p) for p in widths]
+            layers = [pad_or_truncate(stage.codes, p) for p in widths]
         hidden = stage.hidden or [stage.point.new_zeros(1, p) for p in widths[1:]]
         count = min(MORE * self.settings.feature_storage.m, len(self.rows))  # codes are searched at all anchors
-        hidden = [carried(Phi.mT, count).mT for Phi in hidden]
-        return replace(stage, point=carried(stage.point, widths[0]), hidden=hidden, layers=layers)
+        hidden = [pad_or_truncate(Phi.mT, count).mT for Phi in hidden]
+        return replace(stage, point=pad_or_truncate(stage.point, widths[0]), hidden=hidden, layers=layers)
 
 
 def _joined(parts: list[Solution], scheduled: bool) -> Solution:

@@ -67,7 +67,7 @@ def _part(training: Training, items: Tensor, chosen: np.ndarray | None) -> Train
         part = None if w is None else w[torch.as_tensor(chosen)]
         total = float(len(chosen)) if part is None else total * float(part.sum())
         w = None if part is None or bool((part == part[0]).all()) else part / part.sum()
-    return replace(training, items=items, goal=items, weights=w, total=total)
+    return replace(training, items=items, targets=items, weights=w, total=total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,4 +83,4 @@ def _coded(items: np.ndarray, block: Block, task: _Coding) -> np.ndarray:
     """Codes of a block of rows, as those of new rows, but refined in single precision."""
     model, X = task.model, to_tensor(items, **task.options)
     raw = model.map.raw(X).to(**task.options)
-    return model.shown(model.encode(X, raw, refine=task.refine, rough=True)[model.narrowest]).cpu().numpy()
+    return model.to_user(model.encode(X, raw, refine=task.refine, rough=True)[model.narrowest]).cpu().numpy()

@@ -13,7 +13,7 @@ from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.features.base import EvaluatedMap
 from rkhs.spaces.mapped import feature_components, with_signs
 from rkhs.spaces.source import Options
-from rkhs.spaces.sums import Sweep, block_moments, feature_moments
+from rkhs.spaces.sums import BlockPass, block_moments, feature_moments
 
 RowSums = tuple[np.ndarray, np.ndarray, float]
 """Sums of raw features of shape (w,), of their products of shape (w, w), and of ``k(x, x)``."""
@@ -21,11 +21,11 @@ RowSums = tuple[np.ndarray, np.ndarray, float]
 
 def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Items, before: RowSums | None) -> RowSums:
     """The sums with those of more rows, in blocks of a fixed size."""
-    sweep = Sweep(EvaluatedMap(features), options["dtype"], str(options["device"]), features.width, None, 1)
+    block_pass = BlockPass(EvaluatedMap(features), options["dtype"], str(options["device"]), features.width, None, 1)
     first, second, diag = before or (np.zeros(features.width), np.zeros((features.width,) * 2), 0.0)
     for block in row_blocks(len(rows), BLOCK):
         tile = rows[block.start : block.stop]
-        parts = block_moments(features.raw(tile), block, sweep)
+        parts = block_moments(features.raw(tile), block, block_pass)
         first, second = first + parts[0], second + parts[1]
         diag += float(kernel._diag(tile).sum())
     return first, second, diag

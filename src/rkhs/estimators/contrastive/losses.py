@@ -18,7 +18,7 @@ from rkhs.problems.pairs import Pairs
 from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
-from rkhs.spaces import HeldItems
+from rkhs.spaces import InMemoryItems
 
 _AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
 _AUTO_TRIES = 6
@@ -33,18 +33,18 @@ class Contrast:
     facts: ContrastFacts
 
 
-def fit_contrast(held: HeldItems, pairs: Pairs, given: Mapping[str, Any]) -> Contrast:
+def fit_contrast(in_memory: InMemoryItems, pairs: Pairs, given: Mapping[str, Any]) -> Contrast:
     """Minimise the loss that the parameters of an estimator ask for, by their names."""
     h, reg = given["n_components"], None if isinstance(given["reg"], str) else float(given["reg"])
     if given["loss"] == "simple":
-        return _fit_simple(SimpleContrastive(held.values, pairs, h, given["strict"], held.factored))
+        return _fit_simple(SimpleContrastive(in_memory.values, pairs, h, given["strict"], in_memory.factored))
     if pairs.negatives is None:
-        return _fit_pooled(PooledSpectral(held.values, pairs, h, held.factored), reg)
+        return _fit_pooled(PooledSpectral(in_memory.values, pairs, h, in_memory.factored), reg)
     solver = LBFGS(given["max_iter"], given["tol"])
     monitor = Monitor(verbose=given["verbose"], label="KernelContrastive")
-    if held.factored:
-        return _fit_given(SpectralContrastive(held.values, pairs, h, 0.0), reg, solver, monitor)
-    factor = factorize(held.values)
+    if in_memory.factored:
+        return _fit_given(SpectralContrastive(in_memory.values, pairs, h, 0.0), reg, solver, monitor)
+    factor = factorize(in_memory.values)
     found = _fit_given(SpectralContrastive(factor.matrix, pairs, h, 0.0), reg, solver, monitor)
     return replace(found, coefficients=factor.coefficients(found.coefficients))
 

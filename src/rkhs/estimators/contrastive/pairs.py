@@ -15,7 +15,7 @@ from rkhs._core.arrays import TILE_BYTES, Items, as_numpy, tiles, to_tensor
 from rkhs._core.errors import InputError, warn
 from rkhs.augment import Augmentation, augmented
 from rkhs.problems.pairs import Groups, Links, Pairs
-from rkhs.spaces import HeldItems
+from rkhs.spaces import InMemoryItems
 
 _NEGATIVE_STEP = 2**32  # keeps the draws of negatives apart from those of views
 
@@ -85,12 +85,12 @@ class PairBuilder:
             )
         return array.reshape(self.n, -1)
 
-    def neighbors(self, held: HeldItems, n_neighbors: int) -> np.ndarray:
+    def neighbors(self, in_memory: InMemoryItems, n_neighbors: int) -> np.ndarray:
         """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number."""
-        rows, diagonal, items, kernel = held.rows, held.diagonal, self.items, held.kernel
-        if held.factored and self.domain == "gram":
+        rows, diagonal, items, kernel = in_memory.rows, in_memory.diagonal, self.items, in_memory.kernel
+        if in_memory.factored and self.domain == "gram":
             rows, diagonal = items.__getitem__, items.diagonal()
-        elif held.factored and self.domain == "vectors":
+        elif in_memory.factored and self.domain == "vectors":
             rows, diagonal = (lambda tile: kernel._gram(items[tile], items)), kernel._diag(items)
         count, found = min(n_neighbors, self.n - 1), []
         digits = 10.0 ** (10 if diagonal.dtype == torch.float64 else 5)

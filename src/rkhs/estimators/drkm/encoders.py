@@ -15,10 +15,10 @@ from rkhs.estimators.drkm.machine import Settings
 from rkhs.models import DeepRKMModel, DeepRKMQuality, Expansion
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
-from rkhs.spaces import HeldItems
+from rkhs.spaces import InMemoryItems
 from rkhs.spaces.features import Storage, WholeMap
 from rkhs.spaces.features.base import pick, sample_rows
-from rkhs.spaces.held_items import item_features
+from rkhs.spaces.in_memory import item_features
 
 
 class Fitted(NamedTuple):
@@ -31,13 +31,15 @@ class Fitted(NamedTuple):
     defect: float
 
 
-def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Fitted]:
+def fit_encoders(in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Fitted]:
     """Encoders of all layers, from the bottom."""
     if isinstance(settings.storage, Storage):
-        return _feature_encoders(settings.storage, held, problem, H)
+        return _feature_encoders(settings.storage, in_memory, problem, H)
     encoders: list[Fitted] = []
-    blocks, mode, features = problem.split(H), settings.out_of_sample, held.map
-    fitted = rows = held.values  # the uncentred Gram matrix that a layer is fitted on, and the rows of encoded items
+    blocks, mode, features = problem.split(H), settings.out_of_sample, in_memory.map
+    fitted = rows = (
+        in_memory.values
+    )  # the uncentred Gram matrix that a layer is fitted on, and the rows of encoded items
     for layer, block in enumerate(blocks):
         gram = center_gram(fitted) if problem.center else fitted
         noise = len(fitted) * torch.finfo(fitted.dtype).eps * float(fitted.diagonal().mean())
@@ -59,9 +61,9 @@ def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, 
     return encoders
 
 
-def _feature_encoders(storage: Storage, held: HeldItems, problem: ConstrainedDRKM, H: Tensor) -> list[Fitted]:
+def _feature_encoders(storage: Storage, in_memory: InMemoryItems, problem: ConstrainedDRKM, H: Tensor) -> list[Fitted]:
     """In features; the kernels of codes get features of their own, with landmarks among the codes."""
-    rng, features, F = check_seed(storage.random_state), held.map, held.values
+    rng, features, F = check_seed(storage.random_state), in_memory.map, in_memory.values
     encoders: list[Fitted] = []
     for layer, block in enumerate(problem.split(H)):
         if layer:
@@ -84,20 +86,20 @@ def _defect(found: Tensor, block: Tensor) -> float:
 
 
 def machine_model(
-    held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor, codes: np.ndarray
+    in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor, codes: np.ndarray
 ) -> DeepRKMModel:
     """The model of a solved machine on its items; ``codes`` are those of ``H`` as users see them."""
-    blocks, found = problem.split(H), fit_encoders(held, problem, settings, H)
-    mean, directions, mean_weights = held.values.mean(dim=0), None, None
-    if held.factored:
+    blocks, found = problem.split(H), fit_encoders(in_memory, problem, settings, H)
+    mean, directions, mean_weights = in_memory.values.mean(dim=0), None, None
+    if in_memory.factored:
         mean = mean if problem.center else torch.zeros_like(mean)
-        directions = _array(held.map.whiten((held.values - mean).mT @ blocks[0]))
-        mean_weights = _array(held.map.whiten(mean[:, None])[:, 0])
-        mean = held.map.raw_of(mean[None])[0]
+        directions = _array(in_memory.map.whiten((in_memory.values - mean).mT @ blocks[0]))
+        mean_weights = _array(in_memory.map.whiten(mean[:, None])[:, 0])
+        mean = in_memory.map.raw_of(mean[None])[0]
     moments = [block.mT @ problem.layer_product(layer, H, block) for layer, block in enumerate(blocks)]
-    diagonal = held.kernel._diag(held.items) if held.factored else held.diagonal
+    diagonal = in_memory.kernel._diag(in_memory.items) if in_memory.factored else in_memory.diagonal
     return DeepRKMModel(
-        held.kernel,
+        in_memory.kernel,
         found[0].encoder,
         tuple(one.encoder for one in found[1:]),
         problem.kernels,
@@ -109,7 +111,7 @@ def machine_model(
         [_array(mean), *_code_means(problem, blocks)] if problem.center else [None] * len(blocks),
         directions,
         mean_weights,
-        _kept_items(held, settings.storage),
+        _kept_items(in_memory, settings.storage),
         _array(diagonal).copy(),
         DeepRKMQuality(
             np.array([one.defect for one in found]),
@@ -127,11 +129,11 @@ def _code_means(problem: ConstrainedDRKM, blocks: list[Tensor]) -> list[np.ndarr
     return [_array(one / len(ones)) for one in sums]
 
 
-def _kept_items(held: HeldItems, storage: Storage | str) -> Any:
+def _kept_items(in_memory: InMemoryItems, storage: Storage | str) -> Any:
     """Training items to return to: those of the map, or some where it keeps none."""
     if not isinstance(storage, Storage) or storage.keeps_items:
-        return held.map.kept
-    some = pick(held.items, sample_rows(len(held.items), storage.m, np.random.RandomState(0)))
+        return in_memory.map.kept
+    some = pick(in_memory.items, sample_rows(len(in_memory.items), storage.m, np.random.RandomState(0)))
     return _array(some) if isinstance(some, Tensor) else some  # a list of sparse rows
 
 

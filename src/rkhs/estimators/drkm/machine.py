@@ -23,8 +23,8 @@ from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import QuadraticPenalty, Solver
 from rkhs.solvers.registry import STIEFEL_SOLVERS, as_solver
-from rkhs.spaces import HeldItems
-from rkhs.spaces.features.base import resolve_thinned
+from rkhs.spaces import InMemoryItems
+from rkhs.spaces.features.base import resolve_subsampled
 
 if TYPE_CHECKING:
     from rkhs.spaces.features import Storage
@@ -130,13 +130,13 @@ def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[Constr
         H = part.extend(H)
         if layer < len(settings.kernels):
             codes, given = whole.scale * part.split(H)[layer], settings.kernels[layer]
-            resolved.append(resolve_thinned(given, codes, None) if factored else given.resolve(codes))
+            resolved.append(resolve_subsampled(given, codes, None) if factored else given.resolve(codes))
     return part, H
 
 
-def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM, Solution, Kernel]:
+def solve_machine(in_memory: InMemoryItems, settings: Settings) -> tuple[ConstrainedDRKM, Solution, Kernel]:
     """The machine, its solution, and the input kernel, whose bandwidth may have moved."""
-    problem, deterministic = build_machine(settings, held.values, held.factored)
+    problem, deterministic = build_machine(settings, in_memory.values, in_memory.factored)
     solver = settings.solver
     with naming("solver"):
         solver.check(problem)
@@ -148,8 +148,8 @@ def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM,
         seed = int(check_seed(settings.random_state).randint(2**31 - 1))
         start = problem.random_start(torch.Generator(device="cpu").manual_seed(seed))
     monitor = Monitor(verbose=settings.verbose, label="deep RKM")
-    found = problem, solver.solve(problem, start, monitor), held.kernel
-    return found if settings.bandwidths == "fixed" else _with_bandwidths(found, solver, held.items, settings.tol)
+    found = problem, solver.solve(problem, start, monitor), in_memory.kernel
+    return found if settings.bandwidths == "fixed" else _with_bandwidths(found, solver, in_memory.items, settings.tol)
 
 
 def _given_start(settings: Settings, codes: np.ndarray, problem: ConstrainedDRKM, like: Tensor) -> Tensor:

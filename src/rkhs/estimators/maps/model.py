@@ -49,10 +49,10 @@ def fit_map(
         correlation=1.0 - rows.correlation(1.0)(solution.point)[0],
         lost=lost,
     )
-    held = None if items.kernel.domain == "gram" else as_numpy(training.items)
+    items_kept = None if items.kernel.domain == "gram" else as_numpy(training.items)
     model = NeighbourMapModel(
         kernel=items.kernel,
-        map=WholeMap(items.kernel, held, len(training)),
+        map=WholeMap(items.kernel, items_kept, len(training)),
         distinct=items.distinct.numpy(),
         kind=items.kind.numpy(),
         places=Z.numpy(),

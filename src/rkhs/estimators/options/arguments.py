@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.augment import Augmentation
 from rkhs.constraints.sphere import CodeSet, as_constraint
 from rkhs.engines import Engine, make_engine
@@ -138,5 +138,5 @@ def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
         with suppress(InputError, KeyError):  # what is no name stands for no object
             example = f" (for {given!r}: {_STANDS_FOR[name](given)!r})"
         raise InputError(
-            f"{key} is a parameter of an object; got {name}={shown(given)}: give {name} an object{example}"
+            f"{key} is a parameter of an object; got {name}={quote(given)}: give {name} an object{example}"
         )

@@ -27,10 +27,10 @@ def staged_bytes(n: int, m: int, features: int, *, columns: int, outputs: int, c
     """Memory of a fit in stages with ``m`` anchors: features of the rows, copies of the data, strips, squares."""
     fitted, last = min(n, MOST), min(n, MORE * m)
     workers, p = min(count_threads(), -(-fitted // STRIP)), components
-    held = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
+    resident = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * last + 2 * outputs) + 2 * min(outputs, 2000) ** 2
     squares = (4 + 2 * workers) * (last * last + (features + p) ** 2) + 3 * last * outputs
-    return 8.0 * (held + tiles + squares) + 2**25
+    return 8.0 * (resident + tiles + squares) + 2**25
 
 
 def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int) -> str:

@@ -185,7 +185,7 @@ class KernelMachine(KernelEstimator):
         Y, one_output = self._read_targets(y, training.n_given)
         known = Y.nan_to_num().numpy(force=True)
         check_spread(known if self.center else np.vstack([known, np.zeros_like(known[:1])]), "y", self.dtype)
-        return replace(training, goal=cut(Y, training.kept), own=False), one_output
+        return replace(training, targets=cut(Y, training.kept), self_targets=False), one_output
 
     def _read_targets(self, y: Any, n: int) -> tuple[Tensor, bool]:
         """Targets as a matrix of shape (n, q), and whether they came as a vector."""

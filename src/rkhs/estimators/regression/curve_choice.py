@@ -94,7 +94,7 @@ def choose_for_curves(
 def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
     """The curves whose outputs are nearest to the median curve, as a mask of all rows."""
     rows = np.flatnonzero(weights > 0.0)
-    Y, w = every.training.goal.cpu().numpy().astype(np.float64)[rows], weights[rows]
+    Y, w = every.training.targets.cpu().numpy().astype(np.float64)[rows], weights[rows]
     middle = np.quantile(Y, 0.5, axis=0, weights=w, method="inverted_cdf")
     distances = np.linalg.norm(Y - middle, axis=1)
     kept = np.zeros(len(weights), dtype=bool)
@@ -118,7 +118,7 @@ def _errors(
     regs = regs_above_rounding(REGS, fitted.grams[0], eigenvalues)
     path = left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.copies)
     residuals, duals = zip(*path, strict=True)
-    Y = fitted.training.goal
+    Y = fitted.training.targets
     inside = torch.stack([output.squared_distances(Y, output.decode(U - R)) for R in residuals]).cpu().numpy()
     rows = np.flatnonzero(kept)
     counted = np.ones(len(rows), dtype=bool) if judged is None else judged[rows]
@@ -129,8 +129,8 @@ def _errors(
     places = np.flatnonzero(~kept)
     if len(places):
         new = _cross(every, fitted, places, rows) @ duals[s] * eigenvalues
-        goal = every.training.goal[torch.as_tensor(places)]
-        errors[places] = output.squared_distances(goal, output.decode(new)).cpu().numpy()
+        targets = every.training.targets[torch.as_tensor(places)]
+        errors[places] = output.squared_distances(targets, output.decode(new)).cpu().numpy()
     return _Best(float(means[s]), kernel, float(regs[s]), errors)
 
 

@@ -22,7 +22,7 @@ from rkhs.protocols import Solution
 from rkhs.selection.operator_path import regs_above_rounding
 
 
-def check_loss_beside_gaps(loss: Loss, *, default: bool) -> None:
+def check_loss_with_gaps(loss: Loss, *, default: bool) -> None:
     """Refuse other losses than the squared one; `default` says that it is the one that a choice replaces."""
     if not isinstance(loss, Squared):
         other = " or reg='auto'" if default else ""
@@ -69,14 +69,14 @@ def choose_with_gaps(
 
 
 def _problem(regression: Regression, *, center: bool, matrices: int) -> GappedCurves:
-    output, goal, K = regression.output, regression.training.goal, regression.grams[0]
+    output, targets, K = regression.output, regression.training.targets, regression.grams[0]
     assert isinstance(output, Functional)
     m = len(output.functions)
-    n_bytes = matrices * goal.element_size() * (len(goal) * m) ** 2
-    what = f"a regression of {len(goal)} curves with gaps on {m} functions"
+    n_bytes = matrices * targets.element_size() * (len(targets) * m) ** 2
+    what = f"a regression of {len(targets)} curves with gaps on {m} functions"
     check_memory(Estimate(what, n_bytes, "one system of all coordinates"), "Use a smaller n_basis or fewer curves")
     functions, eigenvalues, q = (tensor_like(p, K) for p in (output.functions, output.eigenvalues, output.weights))
-    return GappedCurves(K, goal, functions, eigenvalues, q, regression.training.weights, center)
+    return GappedCurves(K, targets, functions, eigenvalues, q, regression.training.weights, center)
 
 
 def fit_curves_with_gaps(
@@ -84,7 +84,7 @@ def fit_curves_with_gaps(
 ) -> tuple[MachineModel, Solution]:
     """The machine of the squared loss; the loss of a curve is the quadrature over its known times."""
     training, output = regression.training, regression.output
-    fitted = training.goal if training.weights is None else training.goal[training.weights > 0.0]
+    fitted = training.targets if training.weights is None else training.targets[training.weights > 0.0]
     gaps = torch.isnan(fitted)
     assert isinstance(output, Functional)
     problem = _problem(regression, center=options.center, matrices=3)

@@ -19,10 +19,10 @@ from rkhs.protocols import Solution
 
 def check_gaps(training: Training, kernel: OperatorKernel, loss: Loss, *, dense: bool = True) -> bool:
     """Whether targets have gaps; an error where the machine cannot be fitted with them."""
-    gaps = torch.isnan(training.goal)
+    gaps = torch.isnan(training.targets)
     if not bool(gaps.any()):
         return False
-    if training.goal.shape[1] == 1:
+    if training.targets.shape[1] == 1:
         row = int(gaps[:, 0].nonzero()[0])
         raise InputError(f"y must be known in every row if there is one output; got NaN in row {row}. Drop such rows")
     known = ~gaps if training.weights is None else ~gaps & (training.weights > 0.0)[:, None]
@@ -42,14 +42,16 @@ def fit_with_gaps(
     run: Run, kernel: OperatorKernel, training: Training, options: MachineOptions
 ) -> tuple[MachineModel, Solution]:
     """The machine of the squared loss, each output fitted to the rows where it is known."""
-    gaps = torch.isnan(training.goal)
+    gaps = torch.isnan(training.targets)
     warn(
         f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(0).sum())} of {gaps.shape[1]} outputs: each output is "
         "fitted to the rows where it is known",
         GapWarning,
     )
     resolved = kernel.resolve(training.items, training.weights, gaps.shape[1])
-    ridge = GappedRidge(term_grams(run, resolved, training.items)[0], training.goal, training.weights, options.center)
+    ridge = GappedRidge(
+        term_grams(run, resolved, training.items)[0], training.targets, training.weights, options.center
+    )
     output = Euclidean(ridge.mean.cpu().numpy())
     regression = Regression(resolved, training, [ridge.K], output, ridge.targets)
     return regression.closed_form(*ridge.solve(options.reg), output, options.loss)

@@ -27,7 +27,7 @@ class MachineGrid:
 
     kernel: OperatorKernel  # resolved
     grams: list[Tensor]  # (n, n): one a term
-    goal: Tensor  # (n, q): targets; NaN at a gap
+    targets: Tensor  # (n, q): targets; NaN at a gap
     weights: Tensor  # (n,): of mean one
     losses: list[Loss]
     regs: list[float]
@@ -37,14 +37,14 @@ class MachineGrid:
     def errors(self, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> Tensor:
         """Held-out errors, shape (regs, losses, folds)."""
         parts = [(torch.as_tensor(np.array(train)), torch.as_tensor(np.array(test))) for train, test in folds]
-        if bool(self.goal.isnan().any()):
-            ridge = GappedRidge(self.grams[0], self.goal, self.weights, self.options.center)
+        if bool(self.targets.isnan().any()):
+            ridge = GappedRidge(self.grams[0], self.targets, self.weights, self.options.center)
             return torch.stack([ridge.held_out_errors(*part, self.regs) for part in parts], -1)[:, None]
         return torch.stack([self._of(*part) for part in parts], -1)
 
     def left_out_errors(self, rows: Tensor, weights: Tensor, together: Tensor | None = None) -> Tensor:
         """Errors of some rows, or of groups of them, by the machines of the others, shape (regs, 1, rows or groups)."""
-        (K,), (term,), Y, w = self.grams, self.kernel.pairs, self.goal[rows], weights
+        (K,), (term,), Y, w = self.grams, self.kernel.pairs, self.targets[rows], weights
         A = None if term.operator is None else tensor_like(check_operator(term.operator, "operator", Y.shape[1]), Y)
         residuals = refit_residuals(
             K[rows][:, rows], Y, A, self.regs, w / w.sum(), together, center=self.options.center
@@ -58,7 +58,7 @@ class MachineGrid:
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
         """Errors on the rows ``b`` of machines of the rows ``a``, shape (regs, losses)."""
-        Y, weights, options = self.goal, self.weights, self.options
+        Y, weights, options = self.targets, self.weights, self.options
         share = weights[a] / weights[a].sum()
         rotate = all(loss.isotropic for loss in self.losses)
         output, U = Euclidean.fit(Y[a], share, center=options.center, scale=False, rotate=rotate)
@@ -73,6 +73,6 @@ class MachineGrid:
         S, r = values.shape[1:]
         residuals = output.decode(values.view(-1, r)).view(len(b), S, -1) - Y[b][:, None]
         squares = (residuals**2).sum(-1)
-        held = squares if self.criterion == "squared" else squares.sqrt()
+        criteria = squares if self.criterion == "squared" else squares.sqrt()
         left = weights[b] / weights[b].sum().clamp_min(torch.finfo(weights.dtype).tiny)
-        return (left @ held).view(len(self.regs), -1)
+        return (left @ criteria).view(len(self.regs), -1)

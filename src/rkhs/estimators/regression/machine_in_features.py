@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import certificates_of
 from rkhs.kernels import Separable
@@ -27,7 +27,7 @@ def fit_in_features(rows: FeatureRows) -> tuple[MachineModel, Solution]:
     if not isinstance(solver, kind) and solver not in ("auto", allowed):
         raise InputError(
             f"solver must be 'auto' or {allowed!r} for loss={loss!r} with landmarks or random features; got "
-            f"{shown(solver)}. Other solvers need storage='dense'"
+            f"{quote(solver)}. Other solvers need storage='dense'"
         )
     if rows.kernel.pairs[0].operator is not None and not loss.isotropic:
         raise InputError(f"an operator beside {loss!r}, which is not isotropic, needs storage='dense'")

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_count, check_number, check_operator
-from rkhs._core.errors import InputError, shown
-from rkhs._core.ownership import own
+from rkhs._core.errors import InputError, quote
+from rkhs._core.ownership import private_copy
 from rkhs.estimators.given_matrices import on_rows_of
 from rkhs.kernels import OperatorKernel, OperatorSum, Separable, as_kernel
 from rkhs.losses import Loss
@@ -36,9 +36,9 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
     if isinstance(kernel, OperatorKernel):
         if operator is not None:
             raise InputError("operator must be None beside an operator-valued kernel, which has its own")
-        read = own(kernel)
+        read = private_copy(kernel)
     else:
-        read = Separable(as_kernel(kernel), own(operator))
+        read = Separable(as_kernel(kernel), private_copy(operator))
     for term in read.pairs:
         if isinstance(term.operator, str) and term.operator != "covariance":
             raise InputError(
@@ -54,7 +54,7 @@ def _sum_of_pairs(pairs: Sequence[Any]) -> OperatorSum:
             f"kernel must be a kernel, a name, or a list of pairs (kernel, operator); got {pairs!r}. "
             "Write [(k1, A1), (k2, None)] for k1 A1 + k2 I"
         )
-    return OperatorSum(tuple(Separable(as_kernel(scalar), own(operator)) for scalar, operator in pairs))
+    return OperatorSum(tuple(Separable(as_kernel(scalar), private_copy(operator)) for scalar, operator in pairs))
 
 
 def in_coordinates(kernel: OperatorKernel, output: OutputSpace, U: Tensor, weights: Tensor | None) -> OperatorKernel:
@@ -112,7 +112,7 @@ class MachineOptions:
         if not isinstance(given, GapSolver) and not (isinstance(given, str) and given in DUAL_SOLVERS):
             raise InputError(
                 f"solver must be one of {', '.join(map(repr, ('auto', *DUAL_SOLVERS)))}, or an object that solves dual "
-                f"problems, such as ADMM(); got {shown(given)}"
+                f"problems, such as ADMM(); got {quote(given)}"
             )
         max_iter = None if self.max_iter is None else check_count(self.max_iter, "max_iter")
         solver = as_solver(given, DUAL_SOLVERS, max_iter, check_number(self.tol, "tol", at_least=0.0))

@@ -19,7 +19,7 @@ from rkhs.selection.loss_scale import mean_factor, merged_copies, typical_size
 from rkhs.spaces import Data, Source, fit_euclidean, open_source
 from rkhs.spaces.feature_gram import PassedFeatures, RowFeatures
 from rkhs.spaces.features import Storage
-from rkhs.spaces.sums import Sweep, block_ridge
+from rkhs.spaces.sums import BlockPass, block_ridge
 
 HELD = 2**30
 """Bytes of features that are kept, not computed again for every product."""
@@ -36,7 +36,7 @@ class FeatureRows:
     options: MachineOptions
     source: Source
     passes: Data
-    sweep: Sweep  # with the space of the targets
+    block_pass: BlockPass  # with the space of the targets
     M: Tensor  # (m, m): ``sum_i w_i F_i F_i^T``
     c: Tensor  # (m, q): ``sum_i w_i F_i t_i^T``
     total: float  # ``sum_i w_i |t_i|^2``
@@ -46,27 +46,29 @@ class FeatureRows:
         cls, run: Run, storage: Storage, kernel: OperatorKernel, training: Training, options: MachineOptions
     ) -> Self:
         """Choose the features and sum the normal equations, in one pass."""
-        data, weights, Y = training.items, training.row_weights, training.goal
+        data, weights, Y = training.items, training.row_weights, training.targets
         columns = data.shape[1] if isinstance(data, Tensor) else storage.m
-        codes, held = (1, 0) if isinstance(options.loss, Squared) else (_STATE, HELD)
-        announce_features(run, storage, len(training), columns, Y.shape[1], codes * Y.shape[1], layers=1, held=held)
+        codes, resident = (1, 0) if isinstance(options.loss, Squared) else (_STATE, HELD)
+        announce_features(
+            run, storage, len(training), columns, Y.shape[1], codes * Y.shape[1], layers=1, resident=resident
+        )
         source = open_source(run.options, storage, kernel.pairs[0].kernel, data, weights, Y)
         passes = Data(source.rows, source.blocks, run.engine_for(source.blocks))
         output = fit_euclidean(passes, source, center=options.center, scale=False)
-        sweep = replace(source.sweep(run.options), space=output)
-        M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
-        return cls(run, kernel, training, options, source, passes, sweep, M, c, float(total))
+        block_pass = replace(source.block_pass(run.options), space=output)
+        M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, block_pass))
+        return cls(run, kernel, training, options, source, passes, block_pass, M, c, float(total))
 
     @property
     def output(self) -> Euclidean:
         """The space of the targets."""
-        assert isinstance(self.sweep.space, Euclidean)
-        return self.sweep.space
+        assert isinstance(self.block_pass.space, Euclidean)
+        return self.block_pass.space
 
     @property
     def targets(self) -> Tensor:
         """Coordinates, in double precision."""
-        return self.output.encode(self.training.goal.cpu().to(torch.float64))
+        return self.output.encode(self.training.targets.cpu().to(torch.float64))
 
     @property
     def weights(self) -> Tensor:
@@ -81,12 +83,12 @@ class FeatureRows:
 
     def around(self, output: Euclidean) -> Self:
         """With targets in another space; the normal equations stay those of the first."""
-        return replace(self, sweep=replace(self.sweep, space=output))
+        return replace(self, block_pass=replace(self.block_pass, space=output))
 
     def features(self) -> RowFeatures:
         """Of all rows: held where they are not too many, else computed again for every product."""
-        rows = PassedFeatures(self.passes, self.sweep.in_double())
-        return rows.held() if 8 * len(self.training) * self.source.evaluated.width <= HELD else rows
+        rows = PassedFeatures(self.passes, self.block_pass.in_double())
+        return rows.in_memory() if 8 * len(self.training) * self.source.evaluated.width <= HELD else rows
 
     def settled(self, rows: RowFeatures, A: Tensor | None) -> tuple[Loss, Euclidean]:
         """The loss with numbers for parameters that are ``"auto"``, and outputs around the mean of those that fit."""
@@ -102,15 +104,15 @@ class FeatureRows:
             values, E = torch.linalg.eigh(self.M if bool(kept.all()) else self._second(v))
             c = rows.adjoint(targets * v[:, None])
             D = g * values.clamp_min(0.0) + reg
-            said = g * rows.values(E @ (E.mT @ c / D[:, None]))
+            predicted = g * rows.values(E @ (E.mT @ c / D[:, None]))
             # A row is left out with all of its weight and with its copies.
             rest = 1.0 - g * merged_copies(groups, v)[2][place] * rows.lengths(E / D.sqrt())
-            return (targets - said) / rest[:, None].clamp_min(torch.finfo(T.dtype).eps)
+            return (targets - predicted) / rest[:, None].clamp_min(torch.finfo(T.dtype).eps)
 
         size, shift = typical_size(residuals, T, w, center=center)
         return loss.resolve(size), self.output.moved(shift) if self.options.center else self.output
 
     def _second(self, weights: Tensor) -> Tensor:
         """``M`` with other weights, in one pass."""
-        sweep = replace(self.sweep, weights=weights.numpy())
-        return torch.as_tensor(self.passes.sum(block_ridge, sweep)[0])
+        block_pass = replace(self.block_pass, weights=weights.numpy())
+        return torch.as_tensor(self.passes.sum(block_ridge, block_pass)[0])

@@ -134,11 +134,11 @@ def left_out_answers(
         "ellipsoid": calibration.ellipsoid,
     }.get(shape, calibration.interval if one else partial(calibration.band, residuals))
 
-    def said(new: NewItems) -> tuple[np.ndarray, ...]:
+    def sentences(new: NewItems) -> tuple[np.ndarray, ...]:
         center = model.outputs(new.values).numpy()
         return center, limits(new, coverage), *(function(new) for function in more)
 
-    center, limit, *others = found.each(said)
+    center, limit, *others = found.each(sentences)
     if shape == "ball":
         return PredictionSets(coverage, found.promise, center, radius=limit), *others
     if shape == "ellipsoid":

@@ -106,8 +106,8 @@ class Regression:
         regs = REGS * (unit or 1.0)
         if len(values):
             regs = regs_above_rounding(regs, K, values)
-        own = rows.cpu().numpy()
-        groups, together = (copies([K], U), None) if together is None else (None, together[own])
+        array = rows.cpu().numpy()
+        groups, together = (copies([K], U), None) if together is None else (None, together[array])
         if groups is not None:
             warn_of_repeats(K, U, groups)
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, together)

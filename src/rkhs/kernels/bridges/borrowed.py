@@ -199,9 +199,9 @@ class FromModule(VectorKernel):
                 raise InputError(
                     f"FromModule.input_shape must hold as many numbers as a row, {X.shape[1]}; got {self.input_shape}"
                 )
-        own = self._base
-        base = own.resolve(self._features(X), weights)
-        return self if base is own else FromModule(self.module, base, self.input_shape)
+        unresolved = self._base
+        base = unresolved.resolve(self._features(X), weights)
+        return self if base is unresolved else FromModule(self.module, base, self.input_shape)
 
     def _map(self, X: Tensor) -> Tensor:
         """Features in the dtype of ``X``, with their graph where gradients are on."""

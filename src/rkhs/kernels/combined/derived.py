@@ -12,7 +12,7 @@ from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs._core.linalg import Outer, center_gram
-from rkhs._core.ownership import own
+from rkhs._core.ownership import private_copy
 from rkhs.kernels.base import Derived, Kernel
 from rkhs.kernels.vectors.medians import median_bandwidth
 
@@ -123,14 +123,14 @@ class GaussianOf(Derived):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
         """Resolve the base kernel and turn ``"median"`` into a number."""
-        made = super().resolve(X, weights)
-        assert isinstance(made, GaussianOf)
+        resolved = super().resolve(X, weights)
+        assert isinstance(resolved, GaussianOf)
         if isinstance(self.gamma, str) and self.gamma == "median":
-            gamma = median_bandwidth(_distances(made.base, X), weights)
-            _warn_of_cancelled(made.base, X, gamma)
-            return GaussianOf(made.base, gamma)
+            gamma = median_bandwidth(_distances(resolved.base, X), weights)
+            _warn_of_cancelled(resolved.base, X, gamma)
+            return GaussianOf(resolved.base, gamma)
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
-        return made
+        return resolved
 
     @property
     def _gamma(self) -> float:
@@ -247,7 +247,7 @@ class Centered(Derived):
         resolved = base.resolve(X, weights)
         K = resolved._gram(X)
         w = K.new_full((K.shape[0],), 1.0 / K.shape[0]) if weights is None else weights.to(K)
-        support = None if self.domain == "gram" else own(as_numpy(X))
+        support = None if self.domain == "gram" else private_copy(as_numpy(X))
         kept = None if weights is None else w.cpu().numpy()
         return Centered(resolved, support, kept, (K @ w).cpu().numpy())
 

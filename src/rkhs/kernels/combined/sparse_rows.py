@@ -262,6 +262,6 @@ def on_sparse_rows(kernel: Kernel, width: int) -> Kernel:
         return kernel
     if isinstance(kernel, Composite) and kernel.of_values:
         return kernel.with_parts([on_sparse_rows(part, width) for part in kernel.parts])
-    made = SparseRows(kernel, width)
-    assert made._checked is kernel
-    return made
+    wrapped = SparseRows(kernel, width)
+    assert wrapped._checked is kernel
+    return wrapped

@@ -113,8 +113,8 @@ class Views(Kernel):
         elif all(new is old for new, old in zip(resolved, kernels, strict=True)):
             return self
         names = [name for name, _ in self._named]
-        made: Any = dict(zip(names, resolved, strict=True)) if isinstance(self.kernels, Mapping) else tuple(resolved)
-        return Views(made, self.weights, m)
+        members: Any = dict(zip(names, resolved, strict=True)) if isinstance(self.kernels, Mapping) else tuple(resolved)
+        return Views(members, self.weights, m)
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         left = self._parts(X)

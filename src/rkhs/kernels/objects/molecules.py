@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import Declared, check_flag, choice, count
-from rkhs._core.errors import InputError, optional, shown
+from rkhs._core.errors import InputError, optional, quote
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, in_unary
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
@@ -55,7 +55,7 @@ def every_fingerprint(reads: str, molecules: list[Any], *recipe: Any) -> list[An
     """Fingerprints of all molecules; ``reads`` begins what is said if some of them cannot be read."""
     rows, _, refused = fingerprint_rows(molecules, *recipe)
     if refused:
-        listed = ", ".join(f"item {number} ({shown(text)}: {reason})" for number, text, reason in refused[:_SHOWN])
+        listed = ", ".join(f"item {number} ({quote(text)}: {reason})" for number, text, reason in refused[:_SHOWN])
         more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
         raise InputError(
             f"{reads} SMILES that RDKit reads; got {len(refused)} of {len(molecules)} that it does not: {listed}{more};"
@@ -70,7 +70,7 @@ def one_molecule(smiles: Any, name: str = "smiles") -> Any:
     optional("rdkit.Chem")
     found = _read_molecule(smiles)
     if isinstance(found, str):
-        raise InputError(f"{name} must be one molecule, a SMILES that RDKit reads; got {shown(smiles)}")
+        raise InputError(f"{name} must be one molecule, a SMILES that RDKit reads; got {quote(smiles)}")
     return found
 
 
@@ -120,14 +120,14 @@ def _maker(fingerprint: str, counts: bool, radius: int, n_bits: int) -> Any:
 
 def _five_counts() -> Any:
     """A function of an RDKit molecule that returns codes and counts of its features, of five kinds."""
-    from rdkit.Chem import rdFingerprintGenerator as made
+    from rdkit.Chem import rdFingerprintGenerator as fingerprints
 
     generators = (
-        made.GetMorganGenerator(radius=2),
-        made.GetMorganGenerator(radius=3),
-        made.GetAtomPairGenerator(),
-        made.GetTopologicalTorsionGenerator(),
-        made.GetRDKitFPGenerator(numBitsPerFeature=1),
+        fingerprints.GetMorganGenerator(radius=2),
+        fingerprints.GetMorganGenerator(radius=3),
+        fingerprints.GetAtomPairGenerator(),
+        fingerprints.GetTopologicalTorsionGenerator(),
+        fingerprints.GetRDKitFPGenerator(numBitsPerFeature=1),
     )
 
     def counted(molecule: Any) -> list[np.ndarray]:

@@ -106,9 +106,9 @@ class MeanEmbedding(Kernel):
             rows = np.linspace(0, len(points) - 1, count).round().astype(int)
             points = points[torch.from_numpy(rows)] if isinstance(points, Tensor) else [points[i] for i in rows]
             w = None if w is None else w[torch.from_numpy(rows)]
-        own = self._base
-        base = own.resolve(points, None if w is None else w / w.sum())
-        return self if base is own else MeanEmbedding(base, self.max_points)
+        unresolved = self._base
+        base = unresolved.resolve(points, None if w is None else w / w.sum())
+        return self if base is unresolved else MeanEmbedding(base, self.max_points)
 
     def _points(self, bags: Sequence[Any]) -> tuple[Any, Tensor, Tensor]:
         """All points one after the other, the bag of each, and the sizes of the bags."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, quote
 from rkhs._core.linalg import column_means
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import cancels, squared_distances
@@ -27,7 +27,7 @@ def read_rule(given: str, name: str) -> tuple[float, str]:
     if rule.strip() not in ("median", "scale", "1/d") or not 0.0 < number < math.inf:
         raise InputError(
             f"{name} must be > 0 or one of 'median', 'scale', '1/d', or a multiple of these such as '4*median'; "
-            f"got {shown(given)}"
+            f"got {quote(given)}"
         )
     return number, rule.strip()
 
@@ -44,8 +44,8 @@ def found_rate(gamma: float, name: str, rule: str) -> float:
 def _typical(X: Tensor) -> float:
     """Squared distance of a typical row from the middle of the data."""
     norms = ((X - X.median(dim=0).values) ** 2).sum(1)
-    apart = norms[norms > 0.0]
-    return float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
+    positive = norms[norms > 0.0]
+    return float(norms.median()) or (float(positive.min()) if len(positive) else 1.0)
 
 
 class Stationary(VectorKernel):

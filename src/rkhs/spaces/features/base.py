@@ -18,7 +18,7 @@ from rkhs._core.config import Configurable
 from rkhs._core.copies import same_items
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
-from rkhs._core.ownership import WholeFits, own
+from rkhs._core.ownership import WholeFits, private_copy
 from rkhs._core.sparse import compressed
 from rkhs._core.stored import check_shape, check_types, check_whole
 from rkhs.kernels.base import Kernel
@@ -314,7 +314,7 @@ def most_features(storage: Storage, items: Any) -> int:
     return min(storage.m, len(items)) if storage.keeps_items else storage.m + _columns(items)
 
 
-def check_room(storage: Storage, items: Any) -> None:
+def check_sample_memory(storage: Storage, items: Any) -> None:
     """Refuse features that do not fit into memory, before they are drawn."""
     n, m = len(items), most_features(storage, items)
     squares = 3 if storage.keeps_items else 0  # the Gram matrix of landmarks and its factor
@@ -390,12 +390,12 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
         if is_sparse(X):
             kernel = on_sparse_rows(kernel, X.shape[-1])
         items = self._read(X, kernel, reset=True)
-        check_room(self, items)
+        check_sample_memory(self, items)
         rng = check_seed(self.random_state)
         rows = sample_rows(len(items), self.sample_size(len(items)), rng)
         if kernel.domain != "gram":
             items = pick(items, rows)
-        self.kernel_ = resolve_thinned(kernel, items, None)
+        self.kernel_ = resolve_subsampled(kernel, items, None)
         self.map_ = self.build(self.kernel_, items, rng)
         return self
 
@@ -432,7 +432,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
                 check_squares(X, "X", "float64")
             if reset:
                 self._input_dtype = X.dtype if kernel.row_width is not None else np.dtype(np.float64)
-            return own(kernel.read(X))
+            return private_copy(kernel.read(X))
         array = read_rows(self, X, reset=reset)
         if reset:
             self._input_dtype = array.dtype
@@ -448,17 +448,17 @@ def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | N
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
-def thinned(items: Tensor, count: int = RESOLVE) -> Tensor:
+def subsampled(items: Tensor, count: int = RESOLVE) -> Tensor:
     """At most ``count`` rows, evenly spaced; by default 3000, to resolve bandwidths on: a median takes all pairs."""
     n = len(items)
     return items if n <= count else items[torch.arange(count) * n // count]
 
 
-def resolve_thinned(kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+def resolve_subsampled(kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
     """Turn data-dependent parameters into numbers, on 3000 rows at most: a median takes all pairs."""
     if kernel.domain != "vectors" and kernel.row_width is None:
         return kernel.resolve(items, weights)
-    kept = thinned(torch.arange(len(items)))
+    kept = subsampled(torch.arange(len(items)))
     if len(kept) < len(items):
         items = pick(items, kept.numpy())
         weights = None if weights is None else weights[kept] / weights[kept].sum()

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.arrays import is_frame
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError, shown, warn
+from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.ownership import WholeFits
 from rkhs._core.stored import check_shape
 
@@ -282,7 +282,7 @@ def _warn_of_unseen(j: int, values: tuple[Any, ...], gaps: np.ndarray, known: np
     if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
         warn(
             f"column {j}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
-            f"such as {shown(values[unseen[0]])}: such a cell is like none of the known texts"
+            f"such as {quote(values[unseen[0]])}: such a cell is like none of the known texts"
         )
 
 

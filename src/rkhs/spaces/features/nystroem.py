@@ -65,7 +65,7 @@ class LandmarkMap(KernelValues):
     def lower(self) -> np.ndarray:
         """The triangle, computed again where it is not held."""
         if self.triangle is None and not hasattr(self, "_cache_lower"):
-            found = self._triangle_again()
+            found = self._recomputed_triangle()
             if found is None:
                 raise InputError("triangle must be an array where the landmarks have no Cholesky factor; got None")
             self._cache_lower = found
@@ -77,13 +77,13 @@ class LandmarkMap(KernelValues):
         if self.triangle is None or self.kept is None:
             return self
         lean = LandmarkMap(self.kernel, self.landmarks, None)
-        found = self._triangle_again()
+        found = self._recomputed_triangle()
         if found is None or not np.array_equal(found, self.triangle):
             return self
         lean._cache_lower = found
         return lean
 
-    def _triangle_again(self) -> np.ndarray | None:
+    def _recomputed_triangle(self) -> np.ndarray | None:
         """The triangle by the steps of a fit, on one core as there."""
         if self.kept is None:
             return None

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, factorize, rank_tolerance
 from rkhs.engines import ArrayRows, Block, Engine, Rows, Serial, Threads, row_blocks
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.features.base import pick, resolve_thinned
+from rkhs.spaces.features.base import pick, resolve_subsampled
 from rkhs.spaces.grams.base import Gram
 
 
@@ -89,7 +89,7 @@ class Blocked(Gram):
 
     def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
         """From the pairs of 3000 items at most."""
-        return resolve_thinned(kernel, items, weights)
+        return resolve_subsampled(kernel, items, weights)
 
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
         """By :meth:`conjugate_gradients`."""
@@ -106,14 +106,14 @@ class Blocked(Gram):
         X, R = torch.zeros_like(B), B.clone()
         Z = apply(R)
         P, rho = Z.clone(), (R * Z).sum(0)
-        goal = tol * divisor(torch.linalg.vector_norm(B, dim=0))
-        for sweep in range(1, 1001):
+        limit = tol * divisor(torch.linalg.vector_norm(B, dim=0))
+        for iteration in range(1, 1001):
             Q = self.matmul(P).add_(added * P)
             alpha = rho / divisor((P * Q).sum(0))
             X += alpha * P
             R -= alpha * Q
-            if bool((torch.linalg.vector_norm(R, dim=0) <= goal).all()):
-                return X, sweep
+            if bool((torch.linalg.vector_norm(R, dim=0) <= limit).all()):
+                return X, iteration
             Z = apply(R)
             rho, before = (R * Z).sum(0), rho
             P = Z + (rho / divisor(before)) * P

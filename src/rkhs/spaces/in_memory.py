@@ -12,14 +12,14 @@ from rkhs._core.checks import check_seed
 from rkhs.kernels import Kernel
 from rkhs.kernels.base import not_finite
 from rkhs.spaces.features import FeatureMap, Storage
-from rkhs.spaces.features.base import check_room, pick, resolve_thinned, sample_rows
+from rkhs.spaces.features.base import check_sample_memory, pick, resolve_subsampled, sample_rows
 from rkhs.spaces.rounding import check_row_digits, refuse_identical
 from rkhs.spaces.source import BLOCK, Options
 from rkhs.spaces.whole import whole_items
 
 
 @dataclass(frozen=True, eq=False)
-class HeldItems:
+class InMemoryItems:
     """Items with their Gram matrix, or with features of them."""
 
     kernel: Kernel  # resolved
@@ -31,10 +31,10 @@ class HeldItems:
     def open(cls, options: Options, storage: Storage | str, kernel: Kernel, items: Any) -> Self:
         """Resolve a kernel on the items, and hold what a storage keeps of them; landmarks are among the items."""
         if isinstance(storage, Storage):
-            check_room(storage, items)
+            check_sample_memory(storage, items)
             rng, n = check_seed(storage.random_state), len(items)
             sample = pick(items, None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng))
-            kernel = resolve_thinned(kernel, sample, None)
+            kernel = resolve_subsampled(kernel, sample, None)
             check_row_digits(kernel, sample, squared=True)
             features: FeatureMap = storage.build(kernel, sample, rng)
             values = item_features(kernel, features, items)
