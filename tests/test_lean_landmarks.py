@@ -109,7 +109,7 @@ def test_numbers_that_come_out_otherwise_are_kept(part: str, tmp_path: Path, mon
     if part == "items":
         kept = model.model_.items
         assert kept is not None
-        model.model_ = replace(model.model_, items=replace(kept, held=kept.held[::-1]))
+        model.model_ = replace(model.model_, items=replace(kept, array=kept.array[::-1]))
     elif part == "landmarks":
         plain = nystroem._triangle_of
         monkeypatch.setattr(nystroem, "_triangle_of", lambda K: plain(K) * (1.0 + 1e-15))
@@ -127,7 +127,7 @@ def test_numbers_that_come_out_otherwise_are_kept(part: str, tmp_path: Path, mon
 def test_items_are_held_as_bits_and_only_where_they_take_less_room_than_the_layer() -> None:
     kept = features(kernel="tanimoto").fit(BITS).model_.items
     assert kept is not None
-    assert kept.held.nbytes == BITS.size // 8
+    assert kept.array.nbytes == BITS.size // 8
     np.testing.assert_array_equal(kept.rows, BITS)
     assert features().fit(np.tile(ROWS, 80)).model_.items is None
 
@@ -155,9 +155,9 @@ def test_a_file_that_lacks_what_the_layer_follows_from_is_refused(damage: str, t
     _, found = saved(features(kernel="tanimoto").fit(BITS), tmp_path / "m")
     model = found.content["state"]["model_"]["fields"]
     if damage == "no items":
-        del found.arrays[model.pop("items")["fields"]["held"]["$array"]]
+        del found.arrays[model.pop("items")["fields"]["array"]["$array"]]
     elif damage == "other items":
-        name = model["items"]["fields"]["held"]["$array"]
+        name = model["items"]["fields"]["array"]["$array"]
         found.arrays[name] = found.arrays[name][:-1]
     else:
         order = found.arrays[model["support"]["$array"]].copy()

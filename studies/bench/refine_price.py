@@ -63,7 +63,7 @@ def gram_errors(train: np.ndarray, test: np.ndarray, p: int) -> dict[str, float]
     model = KernelAutoencoder(p, kernel="precomputed").fit(kernel(train))
     found, fitted = {}, model.model_
     for name, price in (("default", "diagonal"), ("power function", "power")):
-        model.model_ = replace(fitted, pricing=replace(fitted.penalty, kind=price))
+        model.model_ = replace(fitted, penalty=replace(fitted.penalty, kind=price))
         found[name] = float(model.reconstruction_error(kernel(test, train), diag=1.0).mean())
     model.model_ = fitted
     with without_search():

@@ -57,7 +57,7 @@ def main() -> None:
                     continue
                 resting += 1
                 plain = KernelAutoencoder(**model.get_params(deep=False)).fit(X[train])
-                plain.model_ = replace(plain.model_, resting=None)
+                plain.model_ = replace(plain.model_, inactive=None)
                 ratios.append(model.reconstruction_error(X[test]).mean() / plain.reconstruction_error(X[test]).mean())
                 before.append(accuracy(plain, X[train], y[train], X[test], y[test]))
                 after.append(accuracy(model, X[train], y[train], X[test], y[test]))

@@ -11,7 +11,6 @@ Development sets alone; ``made`` is a table of smooth functions of eight numbers
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from dataclasses import replace
@@ -22,7 +21,7 @@ import numpy as np
 import torch
 
 import rkhs
-from studies.harness.scripts import run_script
+from studies.harness.scripts import data_folder, run_script
 from studies.networks.network_autoencoder import NetworkAutoencoder
 
 _NEW = 600
@@ -107,7 +106,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=500)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    folder = Path(os.environ["RKHS_DATA"])
+    folder = data_folder()
     for name in arguments.sets.split(","):
         for n in map(int, arguments.rows.split(",")):
             parts = split(name, folder, n)

@@ -43,7 +43,7 @@ def test_they_are_zero_for_training_and_new_items(model: KernelAutoencoder, rows
 def test_errors_hardly_rise(model: KernelAutoencoder, rows: np.ndarray) -> None:
     plain = KernelAutoencoder(6)
     plain.__dict__.update(vars(model))
-    plain.model_ = replace(model.model_, resting=None)
+    plain.model_ = replace(model.model_, inactive=None)
     rested, free = (one.reconstruction_error(rows[:80]).mean() for one in (model, plain))
     assert rested - free <= 0.011 * model.held_out_error_ * ((rows[:80] - rows[:80].mean(0)) ** 2).sum(1).mean()
 

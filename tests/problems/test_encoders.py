@@ -230,7 +230,9 @@ def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> Non
     squares = (soft.layers(point)[0] ** 2).sum(1)
     w = torch.full((N,), 1.0 / N, dtype=torch.float64) if w is None else w
     penalty = 0.35 * float(w @ (squares - 1.0) ** 2)
-    assert soft.forward(point).price - free.forward(point).price == pytest.approx(penalty, rel=1e-12)
+    assert soft.forward(point).encoder_penalty - free.forward(point).encoder_penalty == pytest.approx(
+        penalty, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -264,7 +266,7 @@ def test_a_shortcut_is_the_identity_where_there_are_no_coefficients() -> None:
     one, two, three = deep.layers(point)
     torch.testing.assert_close(two, one[:, :P])
     torch.testing.assert_close(three, torch.nn.functional.pad(two, (0, 2)))
-    assert deep.forward(point).price == pytest.approx(first.forward(W).price, rel=1e-12)
+    assert deep.forward(point).encoder_penalty == pytest.approx(first.forward(W).encoder_penalty, rel=1e-12)
     again = deep.start([one, two, three], 1.0)
     torch.testing.assert_close(deep.layers(again), deep.layers(point), rtol=1e-5, atol=1e-6)
 

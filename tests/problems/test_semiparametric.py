@@ -36,7 +36,7 @@ def weights(n: int = 14) -> torch.Tensor:
 
 def problem(seed: int = 0, w: torch.Tensor | None = None, p: int = 2) -> Autoencoder:
     X = rows(seed)
-    axes = PrincipalCoordinates.of_vectors(X, p, w).priced(1e-1)
+    axes = PrincipalCoordinates.of_vectors(X, p, w).with_penalty(1e-1)
     factor = LinearFactor(factorize(Gaussian(0.3)._gram(X)), axes.of(X))
     return items_autoencoder(
         factor, X - X.mean(0), (DECODER,), (p,), (1e-2, 1e-2), weights=w, rule=semiparametric_decoder
@@ -90,7 +90,7 @@ def test_parameters_of_given_codes_have_the_least_norm() -> None:
 
 def test_power_function_is_the_residual_of_projection_in_the_joint_space() -> None:
     X, new = rows(0), rows(5, 6)
-    axes = PrincipalCoordinates.of_vectors(X, 2).priced(1e-3)
+    axes = PrincipalCoordinates.of_vectors(X, 2).with_penalty(1e-3)
     kernel = Gaussian(0.3)
     factor = LinearFactor(factorize(kernel._gram(X)), axes.of(X))
     cross, q = kernel._gram(new, X), axes.of(new)
@@ -126,7 +126,7 @@ def test_no_coordinates_without_variance() -> None:
 
 def test_the_start_is_principal_component_analysis_at_no_price() -> None:
     X = rows(0, 40)
-    axes = PrincipalCoordinates.of_vectors(X, 2).priced(1e-1)
+    axes = PrincipalCoordinates.of_vectors(X, 2).with_penalty(1e-1)
     factor = LinearFactor(factorize(Gaussian(0.3)._gram(X)), axes.of(X))
     heavy = items_autoencoder(
         factor, X - X.mean(0), (DECODER,), (2,), (1e-2, 1e3), weights=None, rule=semiparametric_decoder

@@ -40,12 +40,12 @@ class Row:
 
     @property
     def place(self) -> tuple[int, str]:
-        return _place(self.targets.number)
+        return _place(self.goal.number)
 
     def cells(self) -> list[str]:
         day = datetime.date.today().isoformat()
         word = "ok" if self.is_good else "**not ok**"
-        return [self.targets.number, self.targets.promise, self.measured, f"{self.seconds:.0f} s", self.size, day, word]
+        return [self.goal.number, self.goal.promise, self.measured, f"{self.seconds:.0f} s", self.size, day, word]
 
 
 def _place(number: str) -> tuple[int, str]:
@@ -82,7 +82,7 @@ def written(text: str, rows: Sequence[Row]) -> str:
     before, _, rest = text.partition(START)
     old, _, after = rest.partition(END)
     lines = {cells[0]: cells for cells in map(_cells, re.findall(r"(?m)^\| R.*\|$", old))}
-    lines |= {row.targets.number: [cell.replace("|", "/") for cell in row.cells()] for row in rows}
+    lines |= {row.goal.number: [cell.replace("|", "/") for cell in row.cells()] for row in rows}
     versions = ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in SHOWN)])
     ordered = [lines[number] for number in sorted(lines, key=_place)]
     return f"{before}{START}\n\n{table(ordered)}\n\nVersions: {versions}; {os.cpu_count()} cores.\n\n{END}{after}"
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(table([row.cells() for row in rows]))
     if args.write:
         PAGE.write_text(written(PAGE.read_text(), rows))
-    missed = [row.targets.number for row in rows if not row.is_good]
+    missed = [row.goal.number for row in rows if not row.is_good]
     print(f"{len(rows) - len(missed)} of {len(rows)} goals reached in {(time.perf_counter() - started) / 60:.0f} min")
     return 1 if missed else 0
 

@@ -172,7 +172,7 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     model = KernelAutoencoder(3).fit(rows)
     report = make_report(model, rows)
     errors = ((rows - model.inverse_transform(model.transform(rows))) ** 2).sum(1)
-    above = findings.apart(errors)
+    above = findings.far_above(errors)
     assert set(spiked) <= set(above.tolist())
     assert not set(weak) & set(above.tolist())
     assert len(above) <= 6
@@ -198,9 +198,9 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
 
 
 def test_nothing_stands_apart_among_few_or_like_items() -> None:
-    assert not len(findings.apart(np.r_[np.ones(9), 10.0, 0.1]))
-    assert findings.apart(np.r_[np.ones(9), 1e6]).tolist() == [9]  # a score above 1
-    assert not len(findings.apart(np.zeros(50)))
+    assert not len(findings.far_above(np.r_[np.ones(9), 10.0, 0.1]))
+    assert findings.far_above(np.r_[np.ones(9), 1e6]).tolist() == [9]  # a score above 1
+    assert not len(findings.far_above(np.zeros(50)))
 
 
 def test_items_keep_the_numbers_of_their_file() -> None:

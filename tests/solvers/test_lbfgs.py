@@ -148,7 +148,7 @@ def test_progress_says_the_time_left_from_the_second_second_on(capsys: pytest.Ca
     LBFGS(30, 1e-6).solve(Quadratic(0), torch.zeros(20, dtype=torch.float64), quick)
     assert "left" not in capsys.readouterr().err
     assert quick.max_iter == 30
-    assert quick.targets > 0.0
+    assert quick.tolerance > 0.0
 
 
 def test_a_problem_that_lacks_the_protocol_is_refused() -> None:

@@ -26,7 +26,7 @@ KERNEL = Gaussian(0.2)
 def mapped(weights: torch.Tensor | None, storage: Any = None) -> MappedSpace:
     w = None if weights is None else weights.numpy()
     source = open_source(OPTIONS, storage or Nystroem(N), KERNEL, X, w)
-    return MappedSpace(source, Data(source.rows, source.blocks, Serial()), source.sweep(OPTIONS), N)
+    return MappedSpace(source, Data(source.rows, source.blocks, Serial()), source.block_pass(OPTIONS), N)
 
 
 def spaces(weights: torch.Tensor | None) -> list[Space]:

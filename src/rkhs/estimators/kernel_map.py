@@ -18,7 +18,7 @@ from rkhs._core.threads import within_limit
 from rkhs.estimators.candidates import Ranking, rank_by_codes
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import on_rows_of
-from rkhs.estimators.maps.model import fit_map
+from rkhs.estimators.maps.model import fit_map, map_memory
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, Linear, as_kernel
 from rkhs.kernels.registry import reads_gram
@@ -169,6 +169,9 @@ class KernelMap(FittedKernel):
         kernel = self._kernel_for(X)
         storage = "blocked" if kernel.domain == "vectors" else "dense"  # distances of vectors tile by tile
         training = self._training(X, kernel, sample_weight, storage=storage)
+        if kernel.domain == "vectors":  # Gram matrices and objects are announced where they are read
+            with self._running() as run:
+                run.announce(map_memory(len(training), training.items.shape[1]), "Fit fewer rows")
         init = None if self.init is None else self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
         if init is not None and len(init) != training.n_given:
             raise InputError(f"init must have a row for each of the {training.n_given} items; got {len(init)}")
