@@ -259,6 +259,16 @@ def test_a_file_does_not_say_where_a_fit_runs(tmp_path: Path) -> None:
         rkhs.load(tmp_path / "m")
 
 
+def test_a_model_of_a_graphics_card_loads_where_there_is_none(tmp_path: Path) -> None:
+    model = rkhs.KernelPCA(2).fit(X)
+    expected = model.transform(X[:3])
+    model.device = "cuda"  # as if it had been fitted on one
+    rkhs.save(model, tmp_path / "m")
+    loaded = rkhs.load(tmp_path / "m")
+    assert loaded.device == "cpu"
+    np.testing.assert_array_equal(loaded.transform(X[:3]), expected)
+
+
 def test_no_object_of_a_file_names_a_cluster(tmp_path: Path) -> None:
     assert not [name for name in registry() if name.startswith("engines.")]
     rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m")

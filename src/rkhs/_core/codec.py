@@ -24,7 +24,7 @@ from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_types
 
-_ENGINE = "engine"  # the parameter that says where a fit runs: no file holds it
+_PLACES = frozenset({"engine", "device"})  # parameters that say where a fit runs: no file holds them
 
 _MANY = 2**12  # numbers from which on rows of zeros and ones are packed
 _LONG = 8  # lists from this length on are packed into arrays where that keeps their types
@@ -95,7 +95,7 @@ class Encoder:
         name, params = self._name_of(type(value)), value.get_params(deep=False)
         # Names that begin with _cache are by convention of this library what can be computed again.
         state = {k: v for k, v in vars(value).items() if k not in params and not k.startswith("_cache")}
-        kept, prefix = {k: v for k, v in params.items() if k != _ENGINE}, f"{where}."
+        kept, prefix = {k: v for k, v in params.items() if k not in _PLACES}, f"{where}."
         return {"class": name, "params": self.encoded(kept, prefix), "state": self.encoded(state, prefix)}
 
     def _listed(self, value: Sequence[Any], where: str) -> Any:
@@ -267,7 +267,7 @@ class Decoder:
     def estimator(self, description: dict[str, Any]) -> Any:
         """The estimator of a description."""
         cls, params = self._class(description["class"], BaseEstimator), self._named(description["params"])
-        unknown = sorted(params.keys() - (set(signature(cls).parameters) - {_ENGINE}))
+        unknown = sorted(params.keys() - (set(signature(cls).parameters) - _PLACES))
         if unknown or (issubclass(cls, Configurable) and not hasattr(cls, "fit")):
             raise InputError(f"a {cls.__name__} of a model file takes other parameters here: {', '.join(unknown)}")
         estimator = cls(**params)
