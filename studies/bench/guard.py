@@ -100,7 +100,7 @@ def file_of(columns: int) -> Make:
     return make
 
 
-def cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
+def pca_cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
     """What is fitted, what it is given, and how many items."""
     import rkhs
     from rkhs import kernels as k
@@ -109,7 +109,6 @@ def cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
     def pca(**options: Any) -> Callable[[], Any]:
         return lambda: rkhs.KernelPCA(2, **options)
 
-    auto, quick = rkhs.KernelAutoencoder, {"reg": (1e-3, 1e-3), "max_iter": 2}
     return {
         "KernelPCA": (pca(), rows(20), 4000),
         "KernelPCA, wide": (pca(), rows(100_000), 20),
@@ -133,6 +132,17 @@ def cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
         "KernelPCA, spectra": (pca(kernel=k.ProbabilityProduct()), spectra(100), 1000),
         "KernelPCA, molecules": (pca(kernel=k.MoleculeKernel()), molecules, 1000),
         "KernelPCA, views": (pca(kernel=k.Views((k.Gaussian(), k.Spectrum(4)))), views, 2000),
+    }
+
+
+def other_cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
+    """The same of the other estimators."""
+    import rkhs
+    from rkhs import kernels as k
+    from rkhs.features import Nystroem
+
+    auto, quick = rkhs.KernelAutoencoder, {"reg": (1e-3, 1e-3), "max_iter": 2}
+    return {
         "KernelAutoencoder, dense": (lambda: auto(2, storage="dense", **quick), rows(20), 2500),
         "KernelAutoencoder, chosen": (lambda: auto(2, storage="dense"), rows(20), 900),
         "KernelAutoencoder, landmarks": (lambda: auto(5), rows(50), 3000),
@@ -173,6 +183,11 @@ def cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
         "OperatorKernelRegressorCV": (rkhs.OperatorKernelRegressorCV, pairs(20), 2000),
         "OperatorKernelRegressorCV, wide": (rkhs.OperatorKernelRegressorCV, pairs(100_000), 20),
     }
+
+
+def cases() -> dict[str, tuple[Callable[[], Any], Make, int]]:
+    """All of them."""
+    return pca_cases() | other_cases()
 
 
 def limited() -> dict[str, tuple[Callable[[], Any], Make, int, float]]:

@@ -276,7 +276,8 @@ def _path_counts(graph: dict[str, np.ndarray]) -> Counts:
     n, edges = len(graph["labels"]), graph["edges"]
     A = scipy.sparse.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
     label, step = mix(graph["labels"].astype(np.uint64)), max(1, _PAIRS // n)
-    known, counts = np.zeros(0, dtype=np.uint64), np.zeros(0)
+    known: np.ndarray = np.zeros(0, dtype=np.uint64)
+    counts: np.ndarray = np.zeros(0)
     for start in range(0, n, step):
         D = shortest_path(A, directed=False, unweighted=True, indices=np.arange(start, min(start + step, n)))
         rows, columns = np.nonzero(np.isfinite(D) & (D > 0.0))
@@ -286,5 +287,5 @@ def _path_counts(graph: dict[str, np.ndarray]) -> Counts:
             mix(mix(label[rows + start] ^ mix(length + _SALT)) + label[columns]), return_counts=True
         )
         known, place = np.unique(np.concatenate([known, codes]), return_inverse=True)
-        counts = np.bincount(place.ravel(), np.concatenate([counts, number]), len(known))
+        counts = np.bincount(place.ravel(), np.concatenate([counts, number]), len(known)).astype(float)
     return Counts(known, scipy.sparse.csr_array(counts[None]))
