@@ -56,6 +56,7 @@ from rkhs.estimators.run import (
     check_dense,
     check_fit_stored,
     check_parameters,
+    items_bytes,
     open_run,
 )
 from rkhs.estimators.training import Training, cut, normal_weights
@@ -216,8 +217,14 @@ class KernelEstimator(EngineThreads, WholeFits):
             n, self._input_dtype = len(items), np.dtype(np.float64)
         else:
             return self._read_training_matrix(X, kernel, parameters, at_least)
-        check_dense(type(self).__name__, parameters, (n, 0), self._matrices)
+        taken = items_bytes(kernel, items)
+        self._note(check_dense(type(self).__name__, parameters, (n, 0), self._matrices, taken))
         return items
+
+    def _note(self, n_bytes: int) -> None:
+        """Keep what a dense fit announces, until it says more."""
+        if n_bytes:
+            self.announced_bytes_ = n_bytes
 
     def _read_training_matrix(
         self, X: Any, kernel: Kernel | OperatorKernel, parameters: dict[str, Any], at_least: int
@@ -240,7 +247,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
-        check_dense(type(self).__name__, parameters, array.shape, self._matrices)
+        self._note(check_dense(type(self).__name__, parameters, array.shape, self._matrices))
         return unshared(to_tensor(self._scale_training(array, kernel, grid), **self._options), X)
 
     def _read_stream(self, X: Any) -> Rows:

@@ -173,6 +173,7 @@ class DeepRKM(FittedComponents):
     verbose: int = 0
 
     model_: DeepRKMModel = field(init=False)
+    _matrices = 8.0
     _needs_differences = True
 
     support_items_ = Fitted[Any]("items", optional=True)

@@ -159,6 +159,7 @@ class KernelContrastive(FittedKernel):
     verbose: int = 0
 
     model_: ContrastiveModel = field(init=False)
+    _matrices = 5.0
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")

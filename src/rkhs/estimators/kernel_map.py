@@ -127,7 +127,7 @@ class KernelMap(FittedKernel):
     dtype: Dtype = "float64"
 
     model_: NeighbourMapModel = field(init=False)
-    _matrices = 1.0
+    _matrices = 5.0
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")

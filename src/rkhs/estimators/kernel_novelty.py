@@ -117,6 +117,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     map_ = Fitted[FeatureMap]("map")
     train_diag_: np.ndarray = field(init=False)
     columns_: str = field(init=False)
+    _matrices = 6.0
     _every_fit_has = ("train_diag_", "columns_")
 
     @property

@@ -22,7 +22,7 @@ from rkhs.estimators.components.robust import robust_components
 from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.preimages import PreimageMixin
-from rkhs.estimators.run import Run
+from rkhs.estimators.run import Run, items_bytes
 from rkhs.estimators.storage import announce_blocked, announce_features, open_space
 from rkhs.estimators.training import Training
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
@@ -233,7 +233,9 @@ class KernelPCA(FittedComponents, PreimageMixin):
             return announce_features(run, self.storage, n, columns, columns, codes, layers=layers)
         if not isinstance(count, float) and count is not None:
             check_count(count, "n_components", at_most=n, why=" (the number of samples)")
-        return announce_blocked(run, kernel, n) if self.storage == "blocked" else run.announce_dense(n, 2.6, columns)
+        if self.storage == "blocked":
+            return announce_blocked(run, kernel, n)
+        return run.announce_dense(n, 2.6, columns, items_bytes(kernel, data))
 
     def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
         """The components of the loss, and what is known of those of another than the square."""

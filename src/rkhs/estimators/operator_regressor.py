@@ -13,6 +13,7 @@ from rkhs.estimators.regression.machine_in_features import fit_in_features
 from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import REGS, Regression
+from rkhs.estimators.run import items_bytes
 from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
 from rkhs.spaces.features import Storage
@@ -143,6 +144,7 @@ class OperatorKernelRegressor(DualRegressor):
     columns: Columns = "raw"
     storage: StorageLike = "dense"
 
+    _matrices = 8.0
     _reads_gaps = True
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
@@ -172,7 +174,7 @@ class OperatorKernelRegressor(DualRegressor):
             training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
             if features is None:
                 columns = training.items.shape[1] if kernel.domain == "vectors" else 0
-                run.announce_dense(len(training), self._matrices, columns)
+                run.announce_dense(len(training), self._matrices, columns, items_bytes(kernel, training.items))
             gapped = check_gaps(training, kernel, options.loss, dense=features is None)
             together = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
             if gapped:

@@ -144,6 +144,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     criterion: Literal["auto", "squared", "norm"] = "auto"
     columns: Columns = "raw"
 
+    _matrices = 14.0
     _reads_gaps = True
     _every_fit_has = ("reg_", "loss_", "_chosen_kernel")
     reg_: float = field(init=False)

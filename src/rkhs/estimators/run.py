@@ -18,7 +18,7 @@ from torch import Tensor
 from rkhs._core.arrays import resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.errors import InputError, quote
-from rkhs._core.memory import Estimate, check_memory
+from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
@@ -35,7 +35,7 @@ from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
 # Copies of the rows that a fit takes, as measured on 20 rows of 400,000 columns: of an autoencoder, and of others.
-_COPIES, _MOST_COPIES = {"KernelAutoencoder": 8.0}, 5.3
+_COPIES, _MOST_COPIES = {"KernelAutoencoder": 8.0, "KernelNovelty": 9.5}, 5.3
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
     *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "init", "input_times"),
@@ -87,14 +87,14 @@ class Run:
                 raise Planned(estimate)
             sys.stderr.write(f"{estimate}\n")
 
-    def announce_dense(self, n: int, matrices: float, columns: int = 0) -> None:
-        """Announce a fit that holds so many n x n matrices; ``columns`` are those of the data."""
+    def announce_dense(self, n: int, matrices: float, columns: int = 0, taken: float = 0.0) -> None:
+        """Announce a fit that holds so many n x n matrices; ``columns`` of the data, ``taken`` by features of items."""
         size = 8 if self.options["dtype"] == torch.float64 else 4
         advice = partial(dense_advice, self.name, self.parameters, n, columns)
         copies = _COPIES.get(self.name, _MOST_COPIES)
         what, n_bytes = f"{self.name} on n={n} rows with storage='dense'", matrices * size * n * n + 2**25
         wide = f", {copies:g} copies of n x {columns}" if columns > n else ""
-        n_bytes += copies * 8 * n * columns
+        n_bytes += taken + copies * 8 * n * columns
         self.announce(Estimate(what, int(n_bytes), f"{matrices:g} matrices of n x n{wide}"), advice)
 
     def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
@@ -169,11 +169,19 @@ def check_fit_stored(estimator: BaseEstimator) -> None:
         raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
 
 
-def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float) -> None:
-    """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
+def items_bytes(kernel: Any, items: Any) -> float:
+    """What the kernels say that features of objects take; 0 for rows of numbers."""
+    scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+    return sum(one._memory(items) for one in scalar) if kernel.domain == "objects" else 0.0
+
+
+def check_dense(
+    name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float, taken: float = 0.0
+) -> int:
+    """Bytes of a fit that holds n x n matrices, 0 for another; refused before anything of that size is touched."""
     storage, asked, n = parameters.get("storage", "dense"), parameters.get("n_components"), shape[0]
     if not (isinstance(storage, str) and storage == "dense"):
-        return
+        return 0
     widths = [w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)]
     columns = min(sum(max(int(w), 0) for w in widths), 10**15)
     size = 8 if parameters["dtype"] == "float64" else 4
@@ -184,8 +192,13 @@ def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int]
     if shape[1] > n:
         parts = f"{parts}, {_COPIES.get(name, _MOST_COPIES):g} copies of n x {shape[1]}"
         advice = partial(str, "Use fewer columns: choose some, or take principal components of the rows first")
+    if taken > 8 * matrices * n * n:
+        parts = f"{parts}, features of the items {readable(taken)}"
+        advice = partial(str, "Use fewer or smaller items, or a kernel that is cheaper, or shorter features")
     wide = 8 * _COPIES.get(name, _MOST_COPIES) * n * shape[1]
-    check_memory(Estimate(what, int(size * n * (matrices * n + 4 * columns) + wide), parts), advice)
+    estimate = Estimate(what, int(size * n * (matrices * n + 4 * columns) + wide + taken), parts)
+    check_memory(estimate, advice)
+    return estimate.n_bytes + 2**25
 
 
 @contextmanager

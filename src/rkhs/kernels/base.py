@@ -162,6 +162,10 @@ class Kernel(Configurable):
     def _diag(self, X: Any) -> Tensor:
         """Diagonal of the Gram matrix."""
 
+    def _memory(self, X: Any) -> float:
+        """Bytes that the features of these items take while their Gram matrix is computed, beside that matrix."""
+        return 0.0
+
     def _column_diag(self, X: Any, Y: Any) -> Tensor:
         """``k(y, y)`` of the items in the columns of ``_gram(X, Y)``; kernels that read Gram matrices differ here."""
         return self._diag(X if Y is None else Y)
@@ -271,6 +275,9 @@ class Composite(Kernel):
             return self
         several = "terms" in self._get_param_names()
         return self._with(terms=tuple(parts)) if several else self._with(base=parts[0])
+
+    def _memory(self, X: Any) -> float:
+        return sum(part._memory(X) for part in self.parts)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
         """Resolve all parts."""

@@ -28,7 +28,7 @@ from rkhs.estimators.autoencoder.fit import (
 )
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
-from rkhs.estimators.run import Run
+from rkhs.estimators.run import Run, items_bytes
 from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
@@ -150,7 +150,9 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
         columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
-        run.announce_dense(len(training) * settings.n_copies, 4.5, columns)
+        run.announce_dense(
+            len(training) * settings.n_copies, 4.5, columns, items_bytes(settings.kernel, training.items)
+        )
     given, training = training, settings.noisy_copies(training)
     items, weights, widths = training.items, training.weights, settings.widths
     kernel = settings.kernel.resolve(items, weights)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def map_memory(n: int, columns: int) -> Estimate:
     """Memory of a fit, as measured from 1,000 rows of 4 columns to 4,000 of 300."""
-    dense = 48 * min(n, 1500) ** 2
-    rows = n * (16 * columns + 10_000) + (2**26 if n > 1500 else 0)
+    dense = 56 * min(n, 1500) ** 2
+    rows = n * (44 * columns + 10_000) + (2**27 if n > 1500 else 0)
     return Estimate(f"KernelMap on n={n} rows", 2**25 + dense + rows, "a map of some rows, neighbours of all")
 
 

@@ -11,7 +11,7 @@ from rkhs.kernels.objects.graphs import ShortestPath, WeisfeilerLehman, read_gra
 from rkhs.kernels.objects.series import ShiftInvariant, read_series
 from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
 
-_MOST_NODES = 1000  # of a graph: all its shortest paths are held at once
+_MOST_NODES = 1000  # of a graph: all its shortest paths take time
 
 
 def kernels_for(kind: Literal["graphs", "series"], items: Any) -> tuple[Kernel, ...]:

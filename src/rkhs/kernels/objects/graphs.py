@@ -15,11 +15,12 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, is_frame
 from rkhs._core.checks import Declared, check_flag, count
 from rkhs._core.errors import InputError, warn
-from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, in_unary, mix
+from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, in_unary, mix, stack
 
 _FORMS = (
     "a networkx graph, or a pair (edges, labels): pairs of node numbers, and one label a node or the number of nodes"
 )
+_PAIRS = 2**19  # of nodes whose paths are held at one time
 _SALT = np.uint64(0x632BE59BD9B4E019)  # keeps numbers of another kind apart from labels
 
 
@@ -203,6 +204,9 @@ class WeisfeilerLehman(_GraphKernel, PartsKernel):
         "optimal_assignment": check_flag,
     }
 
+    def _memory(self, X: list[dict[str, np.ndarray]]) -> float:
+        return 90.0 * (self.n_iter + 1) * sum(len(graph["labels"]) for graph in X)
+
     def _features(self, items: list[dict[str, np.ndarray]]) -> Counts:
         union = _Union(items)
         order = np.argsort(union.sources, kind="stable")
@@ -259,15 +263,29 @@ class ShortestPath(_GraphKernel, PartsKernel):
     _declared: ClassVar[Declared] = {"normalize": check_flag}
 
     def _features(self, items: list[dict[str, np.ndarray]]) -> Counts:
-        owners, codes = [], []
-        for number, graph in enumerate(items):
-            n, edges = len(graph["labels"]), graph["edges"]
-            A = scipy.sparse.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
-            D = shortest_path(A, directed=False, unweighted=True)
-            rows, columns = np.nonzero(np.isfinite(D) & (D > 0.0))
-            label = mix(graph["labels"].astype(np.uint64))
-            length = D[rows, columns].astype(np.uint64)
-            # (a, b) and (b, a) are both there, so the order of the ends may stay.
-            codes.append(mix(mix(label[rows] ^ mix(length + _SALT)) + label[columns]))
-            owners.append(np.full(len(rows), number))
-        return count_parts(np.concatenate(owners), np.concatenate(codes), len(items))
+        return stack([_path_counts(graph) for graph in items])
+
+    def _memory(self, X: list[dict[str, np.ndarray]]) -> float:
+        counts = [(len(graph["labels"]), len(np.unique(graph["labels"]))) for graph in X]
+        kept = sum(min(n * n, labels * labels * n) for n, labels in counts)  # different triples, at most
+        return 64.0 * min(_PAIRS, max(n for n, _ in counts) ** 2) + 24.0 * kept
+
+
+def _path_counts(graph: dict[str, np.ndarray]) -> Counts:
+    """Counted paths of one graph, from some of its nodes at a time."""
+    n, edges = len(graph["labels"]), graph["edges"]
+    A = scipy.sparse.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
+    label, step = mix(graph["labels"].astype(np.uint64)), max(1, _PAIRS // n)
+    known: np.ndarray = np.zeros(0, dtype=np.uint64)
+    counts: np.ndarray = np.zeros(0)
+    for start in range(0, n, step):
+        D = shortest_path(A, directed=False, unweighted=True, indices=np.arange(start, min(start + step, n)))
+        rows, columns = np.nonzero(np.isfinite(D) & (D > 0.0))
+        length = D[rows, columns].astype(np.uint64)
+        # (a, b) and (b, a) are both there, so the order of the ends may stay.
+        codes, number = np.unique(
+            mix(mix(label[rows + start] ^ mix(length + _SALT)) + label[columns]), return_counts=True
+        )
+        known, place = np.unique(np.concatenate([known, codes]), return_inverse=True)
+        counts = np.bincount(place.ravel(), np.concatenate([counts, number]), len(known)).astype(float)
+    return Counts(known, scipy.sparse.csr_array(counts[None]))

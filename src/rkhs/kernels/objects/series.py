@@ -130,6 +130,10 @@ class ShiftInvariant(SeriesKernel):
         T = torch.fft.rfft(X / norms[:, None, None], n=2 * length, dim=1)
         return T, torch.cat([self._sums(T[i : i + 1], T[i : i + 1], length)[0] for i in range(len(T))]), length
 
+    def _memory(self, X: list[np.ndarray]) -> float:
+        length, channels = X[0].shape
+        return 48.0 * (min(len(X) ** 2 * 2 * length * channels, _SHIFTS) + len(X) * length * channels)
+
     def _sums(self, T: Tensor, R: Tensor, length: int) -> Tensor:
         """Sum over shifts for all pairs, shape (n, m)."""
         K = torch.empty(len(T), len(R), dtype=torch.float64)

@@ -1,0 +1,44 @@
+"""Shortest paths of a graph are counted some nodes at a time, and every dense fit announces its memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from rkhs import DeepRKM, KernelContrastive, KernelMap, KernelNovelty, KernelPCA
+from rkhs.kernels import ShiftInvariant, ShortestPath
+from rkhs.kernels.objects import graphs
+
+
+def test_paths_of_some_nodes_at_a_time_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = np.random.default_rng(0)
+    items = [(r.integers(0, 30, (40, 2)).tolist(), r.integers(0, 3, 30)) for _ in range(4)]
+    whole = ShortestPath(normalize=False)(items)
+    monkeypatch.setattr(graphs, "_PAIRS", 100)
+    assert np.array_equal(ShortestPath(normalize=False)(items), whole)
+
+
+def test_paths_of_a_long_graph_take_less_than_its_matrix_of_distances() -> None:
+    n = 3000
+    items = [([(i, i + 1) for i in range(n - 1)], n)]
+    tracemalloc.start()
+    try:
+        ShortestPath()(items)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * n * n
+
+
+@pytest.mark.parametrize("estimator", [DeepRKM, KernelContrastive, KernelMap, KernelNovelty])
+def test_dense_fits_announce_their_memory(estimator: type) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    assert estimator().fit(X).announced_bytes_ > 8 * 60**2
+
+
+def test_features_of_items_are_announced() -> None:
+    series = [np.random.default_rng(i).normal(size=2000) for i in range(40)]
+    plain = KernelPCA(2).fit(np.eye(40)).announced_bytes_
+    assert KernelPCA(2, kernel=ShiftInvariant()).fit(series).announced_bytes_ > plain + 2**27
