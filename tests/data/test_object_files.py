@@ -29,7 +29,7 @@ def test_tu_folders_and_their_npz_form_agree(folder: Path) -> None:
     found = read_items(folder)
     assert found.classes.tolist() == [1, -1, 1]
     assert [labels.tolist() for _, labels in found.items] == [[7, 8], [7, 7, 9], [0]]
-    assert [sorted(map(tuple, e.tolist())) for e, _ in found.items] == [
+    assert [sorted(map(tuple, np.asarray(e).tolist())) for e, _ in found.items] == [
         [(0, 1), (1, 0)],
         [(0, 2), (1, 2), (2, 0), (2, 1)],
         [],

@@ -58,7 +58,8 @@ reading the input:
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
 --comment CHAR  character that begins comments in a text file
 --skip-rows N  rows above the table in a text file (default: look)
---transpose  rows of the file are columns of the table, as genes in rows; its columns are the items
+--transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
+    series: their last axis is time
 --window N  cut one long series, a row a time, into items of N rows that follow each other
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times

@@ -112,11 +112,21 @@ def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def transposed(data: Dataset) -> Dataset:
-    """A table of numbers whose columns are the items."""
+    """A table of numbers whose columns are the items, or arrays of series whose last axis is time."""
     from dataclasses import replace
 
+    if data.kind == "series" and data.source.endswith((".npy", ".npz")):
+        import numpy as np
+
+        from rkhs.data.series_files import AXES
+
+        turned = [np.ascontiguousarray(one.T) for one in data.items]
+        note = AXES.replace("that of channels", "time").format(*turned[0].shape)
+        return replace(data, X=np.fromiter(turned, object), guessed=(note,))
     if data.kind != "vectors":
-        raise InputError(f"--transpose is for tables of numbers without gaps; got {data.kind}; leave it out")
+        raise InputError(
+            f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}; leave it out"
+        )
     names = data.row_names
     return replace(data, X=data.X.T.copy(), skipped=(), row_names=data.column_names, column_names=names, row_title=None)
 

@@ -47,6 +47,7 @@ _PHRASES = {
     "header=True": "--header yes",
     "kernel='precomputed'": "--gram",
     "model.set_params(refine=False)": "--plain",
+    "X.transpose(0, 2, 1)": "--transpose, or leave it out",
     "on_error='skip'": "--skip-bad-smiles",
     'on_error="skip"': "--skip-bad-smiles",
     "`path`": "the path",

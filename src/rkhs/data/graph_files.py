@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text
-from rkhs.data.graph_lists import GRAPH_EXTENSIONS, label_nodes, read_graph_file
+from rkhs.data.graph_lists import GRAPH_EXTENSIONS, distinct, label_nodes, read_graph_file
 
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
@@ -136,5 +136,5 @@ def _stored(file: Path) -> dict[str, Any]:
 def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Dataset:
     known = np.zeros(int(node_ptr[-1]), dtype=np.int64) if labels is None else labels.astype(np.int64)
     ends = zip(edge_ptr[:-1], edge_ptr[1:], node_ptr[:-1], node_ptr[1:], strict=True)
-    graphs = ((edges[a:b], known[c:d]) for a, b, c, d in ends)
+    graphs = ((distinct(edges[a:b]), known[c:d]) for a, b, c, d in ends)
     return Dataset(np.fromiter(graphs, object), "graphs", None, None, source, classes=y)

@@ -26,7 +26,12 @@ def read_graph_file(file: Path, unused: set[str]) -> list[tuple[str, Any]]:
     return [(file.stem, _edge_list(file, unused))]
 
 
-def _edge_list(file: Path, unused: set[str]) -> tuple[np.ndarray, int]:
+def distinct(edges: np.ndarray) -> np.ndarray | list[list[int]]:
+    """Edges of a file; two of them as a list of pairs, which no edge_index is."""
+    return edges.tolist() if len(edges) == 2 else edges
+
+
+def _edge_list(file: Path, unused: set[str]) -> tuple[Any, int]:
     """Two names of nodes a line, with white space or a comma between; what stands behind is named and not used."""
     numbers: dict[str, int] = {}
     edges: list[tuple[int, int]] = []
@@ -44,7 +49,7 @@ def _edge_list(file: Path, unused: set[str]) -> tuple[np.ndarray, int]:
         edges.append((a, b))
     if not edges:
         raise InputError(f"{file}: expected an edge a line; got an empty file; check that it was written to the end")
-    return np.array(edges, dtype=np.int64), len(numbers)
+    return distinct(np.array(edges, dtype=np.int64)), len(numbers)
 
 
 def _nodes(text: str, unused: set[str]) -> list[str]:

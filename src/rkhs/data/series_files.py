@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rkhs.data.dataset import Dataset, read_text
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
+AXES = "the last axis of arrays is that of channels: the first series has {} times of {} channels"
 
 
 def read_series(file: Path, key: str | None = None, delimiter: str | None = None, encoding: str = "utf-8") -> Dataset:
@@ -134,7 +136,8 @@ def _from_arrays(file: Path, key: str | None) -> Dataset:
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
     if not series:
         raise InputError(f"{file}: expected arrays of numbers, one a series; got none; check the file")
-    return _dataset(file, series, names)
+    data = _dataset(file, series, names)
+    return data if series[0].shape[1] == 1 else replace(data, guessed=(AXES.format(*series[0].shape),))
 
 
 def _array_named(file: Path, key: str) -> np.ndarray:

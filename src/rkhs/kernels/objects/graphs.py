@@ -67,8 +67,7 @@ def _warn_of_attributes(names: set[str]) -> None:
 def _refuse_transposed(edges: Any, where: str) -> None:
     """Refuse two rows of two numbers where an edge_index of PyTorch Geometric would be another graph than two edges."""
     array = np.asarray(as_numpy(edges)) if isinstance(edges, (np.ndarray, Tensor)) else np.empty(0)
-    free = array.shape == (2, 2) and array.base is None  # rows of the edges of a file are part of them
-    if free and not np.array_equal(np.sort(array, 1), np.sort(array.T, 1)):
+    if array.shape == (2, 2) and not np.array_equal(np.sort(array, 1), np.sort(array.T, 1)):
         raise InputError(
             f"{where} has edges of shape (2, 2), which may be two edges or an edge_index of two rows; pass a list of "
             "pairs: edges.tolist(), or edge_index.T.tolist()"

@@ -47,7 +47,7 @@ class SeriesKernel(ObjectKernel):
 
     def _read_item(self, item: Any, row: int) -> np.ndarray:
         series = read_series(item, row, self._name)
-        if row == 0 and len(series) < series.shape[1]:
+        if row == 0 and len(series) <= series.shape[1] > 1:
             warn(
                 f"{self._name} reads series of shape (length, channels): the first has {len(series)} times of "
                 f"{series.shape[1]} channels. "
