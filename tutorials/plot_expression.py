@@ -75,8 +75,8 @@ p[0], np.median(p[1:]), 1 / 31
 # Few labels
 # ----------
 #
-# Five samples a tissue have a label. Codes come from all samples, a smooth classifier from the labelled ones; beside it,
-# the same classifier on all genes.
+# Five samples a tissue have a label. Codes come from all samples, a smooth classifier from the labelled ones;
+# for comparison, the same classifier on all genes.
 
 from rkhs import KernelPCA, SmoothClassifier
 
@@ -87,5 +87,5 @@ for name, features in (("five numbers a sample", Z), ("300 genes", X)):
     print(f"{name}: {score:.0%} of the other 45 samples")
 
 # %%
-# Drawn counts are kinder than real ones: batches, sexes and ages are missing here. If samples come from several batches or
-# patients, keep each of these in one fold: ``groups=`` where a model is compared, ``--groups COLUMN`` in the shell.
+# Drawn counts are kinder than real ones: batches, sexes and ages are missing here. If samples come from several batches
+# or patients, keep each of these in one fold: ``groups=`` where a model is compared, ``--groups COLUMN`` in the shell.
