@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from rkhs import OperatorKernelRegressor, OperatorKernelRegressorCV
-from rkhs._core.copies import copies
+from rkhs import KernelAutoencoder, OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs._core.copies import copies, copies_last
 from rkhs._core.errors import RepeatWarning
 from rkhs.evaluation import compare_codes
+from rkhs.features import Nystroem
 from rkhs.kernels import MoleculeKernel
 
 RNG = np.random.default_rng(0)
@@ -74,3 +76,26 @@ def test_equal_rows_with_other_targets_are_no_copies() -> None:
     targets = torch.tensor([[0.0], [1.0], [1e-9], [1.0]], dtype=torch.float64)
     np.testing.assert_array_equal(copies([K]), [0, 0, 0, 0])
     np.testing.assert_array_equal(copies([K], targets), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60)], ids=repr)
+@pytest.mark.parametrize("noise", [0.0, 1e-9])
+def test_an_autoencoder_chooses_by_rows_that_have_no_copy_in_the_fit(storage: Any, noise: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(220, 3)) @ rng.normal(size=(3, 8)) + 0.7 * rng.normal(size=(220, 8))
+    thrice = (np.repeat(X, 3, 0) + noise * rng.normal(size=(660, 8)))[rng.permutation(660)]
+    once = KernelAutoencoder(3, storage=storage, max_iter=60).fit(X).held_out_error_
+    model = KernelAutoencoder(3, storage=storage, max_iter=60).fit(thrice)
+    assert model.held_out_error_ == pytest.approx(once, rel=0.35)
+
+
+def test_copies_come_last_in_an_order_and_others_keep_theirs() -> None:
+    X = torch.tensor([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0 + 1e-9], [5.0, 6.0], [3.0, 4.0], [1.0, 2.0]])
+    X = X.to(torch.float64)
+    order, different = copies_last(X, np.array([5, 3, 4, 0, 2, 1]))
+    assert different == 3
+    np.testing.assert_array_equal(order, [5, 3, 4, 0, 2, 1])
+    order, different = copies_last(X, np.array([0, 2, 5, 1, 4, 3]))
+    np.testing.assert_array_equal(order, [0, 1, 3, 2, 5, 4])
+    far = X + 1e6  # rows stay different however far from the origin
+    assert copies_last(far, np.arange(6))[1] == 3

@@ -35,6 +35,27 @@ def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray
     return found.cpu().numpy()
 
 
+def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:
+    """Put rows (n, d) that equal, up to rounding, one before them in an order after all others, and count the others.
+
+    Rows are compared with their neighbours along one random direction, where copies lie next to each other.
+    """
+    mean, seed = X.mean(0), torch.Generator().manual_seed(0)
+    direction = torch.randn(X.shape[1], generator=seed, dtype=torch.float64).to(X)
+    along = torch.argsort(X @ direction, stable=True)
+    starts = torch.ones(len(X), dtype=torch.int64, device=X.device)
+    for tile in tiles(len(X) - 1, tile_rows(X.shape[1])):
+        Y = X[along[tile.start : tile.stop + 1]] - mean
+        norms = (Y * Y).sum(1)
+        starts[tile.start + 1 : tile.stop + 1] = (Y[1:] - Y[:-1]).square().sum(1) > _SAME * (norms[1:] + norms[:-1])
+    group = torch.empty_like(along)
+    group[along] = starts.cumsum(0)
+    drawn = group.cpu().numpy()[order]
+    first = np.zeros(len(X), dtype=bool)
+    first[np.unique(drawn, return_index=True)[1]] = True
+    return np.concatenate([order[first], order[~first]]), int(first.sum())
+
+
 def _alike(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Tensor:
     """Which items (b, n) some are copies of, as 0 and 1."""
     same = torch.stack([same_items(K[rows], K.diagonal()[rows], K.diagonal()) for K in grams]).all(0)

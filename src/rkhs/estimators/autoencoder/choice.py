@@ -28,9 +28,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
 from rkhs.estimators.autoencoder.fit import Choice
@@ -54,7 +52,7 @@ from rkhs.selection.path import (
 )
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
-_MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
+_MANY = 400  # rows beyond which none is left out in turn
 _MOST_FOR_FEATURES = 400  # rows that train where features are rebuilt: with 800 of 1,000 the choice cost 2.3 fits
 # Rows beyond which weaker regularisers are compared too (at 1,000 to 1,400 rows of four development sets 0.82 to 1.00
 # of the error; at 480 and 750 up to 1.12 of it), by fits that are nearer to their end (there 0.97 to 1.00).
@@ -117,7 +115,7 @@ def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[Ope
 def _compared(opened: OpenedItems, settings: Settings, run: Run) -> _Comparison | None:
     """What is compared; None where nothing is, or nothing can be."""
     training, gram, features = opened.given, opened.cut, settings.features and not settings.rows
-    groups = _groups(training.items, training.weights, sparse=settings.kernel.row_width is not None)
+    groups = _groups(opened)
     count = int(groups.max()) + 1
     wanted = settings.candidates and (settings.choice_asked or gram is not None or not features)
     if count < FEWEST or not wanted:
@@ -216,13 +214,13 @@ class _Comparison:
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
 
-def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np.ndarray:
-    """A number for each row, by first appearance; of few rows, -1 for weight zero and one number for equal rows."""
-    if len(items) > _MANY or (isinstance(items, list) and not sparse):
-        return np.arange(len(items))
+def _groups(opened: OpenedItems) -> np.ndarray:
+    """A number for each row, in the order of the rows: -1 for weight zero, one number for copies."""
+    items, weights = opened.given.items, opened.given.weights
+    found = opened.copies if len(opened.target) == len(items) else equal_rows(items)  # noise makes all rows differ
     kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
     groups = np.full(len(items), -1)
-    groups[kept] = equal_rows(cut(items, kept))
+    groups[kept] = np.unique(found[kept], return_inverse=True)[1]
     return groups
 
 

@@ -97,14 +97,14 @@ def _last_decoder(stages: RowStages, stage: Stage) -> _LastDecoder:
 
 def _chooses(stages: RowStages) -> bool:
     """Whether all rows are anchors: beside a free linear part and one hidden layer, where regs were chosen."""
-    chosen = bool(stages.settings.candidates) and len(stages.settings.widths) == 1 and len(stages.rows) >= FIRST
+    chosen = bool(stages.settings.candidates) and len(stages.settings.widths) == 1 and stages.rows.different >= FIRST
     return chosen and stages.rows.axes is not None
 
 
 def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> LeavesLayer:
     """The layer with the best of some weaker regs, by rows that it has not seen, coded as new ones."""
-    rows, n = stages.rows, len(stages.rows)
-    last = LeavesLayer.of(decoder, decoder.reg, n, stages.settings.feature_storage.m, rows.leading)
+    rows, n = stages.rows, stages.rows.different
+    last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
     left_out, Z, count = slice(part, n), stage.codes[:part], rows.share(part)
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)

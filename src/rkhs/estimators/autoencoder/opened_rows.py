@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.copies import copies_last
 from rkhs._core.linalg import factorize
 from rkhs.engines import Block, row_blocks
 from rkhs.estimators.autoencoder.settings import Settings
@@ -23,14 +24,12 @@ from rkhs.problems.coordinates import STRIP, Coordinates, PerRowCodes
 from rkhs.problems.encoders import MOST
 from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
 from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, subsampled
-from rkhs.spaces.features.sampling import different_first
 from rkhs.spaces.source import Options, open_source
 
 if TYPE_CHECKING:
     from rkhs.kernels.base import Kernel
 
 TILE = STRIP  # rows that are coded at once
-_ANCHORED = 1000  # first rows, which are anchors of decoders: different ones are among them
 
 
 def strips(n: int) -> tuple[Block, ...]:
@@ -54,6 +53,7 @@ class OrderedRows:
     per_row_codes: bool  # whether rows have codes of their own
     items: Tensor  # (n, d): as they were given
     map: FeatureMap
+    different: int  # first rows of which none is a copy of another: what is left out is left out of these
     outside: Tensor | None = None  # (n,): squared norms of what no coordinate of the targets says; None: nothing
 
     def __len__(self) -> int:
@@ -127,9 +127,7 @@ def ordered_rows(
 ) -> OrderedRows:
     """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on."""
     n = len(X) // copies
-    drawn = np.random.RandomState(0).permutation(n)
-    first = different_first(X[:n], drawn[:_ANCHORED], _ANCHORED // 10)
-    drawn = np.concatenate([first, drawn[~np.isin(drawn, first)]])
+    drawn, different = copies_last(X[:n], np.random.RandomState(0).permutation(n))
     numbers = drawn[:, None] + n * np.arange(copies)
     order = torch.from_numpy(numbers.ravel()).to(X.device)
     kept = X.new_empty(min(len(X), fitted), features.dim)
@@ -152,6 +150,7 @@ def ordered_rows(
         per_row_codes,
         X,
         features,
+        different * copies,
         residual,
     )
 

@@ -164,7 +164,7 @@ def choose_rows(opened: OpenedRows, settings: Settings, run: Run) -> tuple[Opene
         if settings.loss.automatic:
             settings = replace(settings, loss=_resolved_loss(replace(opened.stages(settings), loss=None)))
         stage, compared = None, Compared()
-        if settings.candidates and len(opened.training) >= FEWEST:
+        if settings.candidates and opened.read.rows.different >= FEWEST:
             stage, compared = _chosen_stage(opened.stages(settings))
             settings = replace(settings, reg=stage.reg)
     return opened, Choice(settings, stage, replace(compared, kinds=kinds))
@@ -199,7 +199,7 @@ def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[st
 
 def _resolved_loss(stages: RowStages) -> Loss:
     """A robust loss with what was "auto" in it, from residuals of rows that a first fit has not seen."""
-    n = len(stages.rows)
+    n = stages.rows.different
     part = min(n - max(1, min(n // 5, HELD_OUT)), FIRST)
     first = replace(stages, most=_FEW_ANCHORS).start(part, stages.settings.reg, [None])
     size = float(_row_errors(stages, first).sqrt().median())
@@ -209,7 +209,7 @@ def _resolved_loss(stages: RowStages) -> Loss:
 def _sample_errors(stages: RowStages) -> np.ndarray:
     """Errors of rows of a sample, as shares of the variance, by a fit to others at the better of two regularisers."""
     stages = replace(stages, most=_TOLD)
-    stage, _, _ = _path(stages, _TELLING, [None], len(stages.rows) - len(stages.rows) // 3)
+    stage, _, _ = _path(stages, _TELLING, [None], stages.rows.different - stages.rows.different // 3)
     target = stages.rows.target
     return as_array(_row_errors(stages, stage) / (target * target).sum(1).mean())
 
@@ -244,7 +244,7 @@ def _starts(settings: Settings) -> list[np.random.RandomState | None]:
 
 def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
     """The best stage of a path on the first rows, moved on through all stages but the last; see the head."""
-    settings, n = stages.settings, len(stages.rows)
+    settings, n = stages.settings, stages.rows.different
     part = min(n - min(n // 5, HELD_OUT), _COMPARED * settings.n_copies)  # copies of a row say little that is new
     few = replace(stages, most=_FEW_ANCHORS)
     stage, error, compared = _path(few, _candidates(settings, part), _starts(settings), part)
@@ -257,7 +257,7 @@ def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
 def _chosen_depth(stages: RowStages, stage: Stage) -> tuple[Stage, Compared | None]:
     """The stage with the further layers that are better than the identity by a standard error, or as it is."""
     size, deep = len(stage.codes), stages.settings.depths(stages.settings.shallow)
-    rows = slice(size, min(size + HELD_OUT, len(stages.rows)))
+    rows = slice(size, min(size + HELD_OUT, stages.rows.different))
     found = [stages.below.move(stage, size, stage.reg, steps=_DEEPER)]
     for reg in deep[1:]:
         found.append(stages.move(found[-1], size, reg, steps=_DEEPER))
@@ -350,7 +350,11 @@ def _error(stages: RowStages, stage: Stage) -> float:
 def _floor(stages: RowStages, size: int) -> float:
     """What no stage of so many rows goes below: what the next rows have outside of the span of the landmarks."""
     outside = stages.rows.outside
-    return 0.0 if outside is None else _mean_after(stages, size, outside[size : size + HELD_OUT])
+    return (
+        0.0
+        if outside is None
+        else _mean_after(stages, size, outside[size : min(size + HELD_OUT, stages.rows.different)])
+    )
 
 
 def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
@@ -362,7 +366,7 @@ def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
 
 
 def _row_errors(stages: RowStages, stage: Stage) -> Tensor:
-    return stages.errors(stage, slice(len(stage.codes), min(len(stage.codes) + HELD_OUT, len(stages.rows))))
+    return stages.errors(stage, slice(len(stage.codes), min(len(stage.codes) + HELD_OUT, stages.rows.different)))
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
