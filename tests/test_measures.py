@@ -8,11 +8,11 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_960,
-    "statements of the tools": 7_692,
+    "statements of the tools": 7_931,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_610,
     "functions of complexity above 15": 0,
-    "functions of complexity above 10": 78,
+    "functions of complexity above 10": 81,
     "import circles": 0,
     "modules behind kernel_autoencoder": 122,
     "files that name an option": 11,
