@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,14 +91,25 @@ def test_hover_names_the_item_under_the_mouse(browser: Browser, table: Path) -> 
     assert not browser.complaints
 
 
-def test_a_click_lists_the_nearest_in_code_space(browser: Browser, table: Path, model: KernelPCA) -> None:
+def test_a_click_lists_the_nearest_in_the_data(browser: Browser, table: Path) -> None:
     browser.open(table)
     browser.click(*place_of(browser, 5))
     listed = browser.run("[...document.querySelectorAll('#neighbours button')].map((b) => b.firstChild.textContent)")
-    codes = model.transform(X)
-    nearest = np.argsort(((codes - codes[5]) ** 2).sum(1), kind="stable")[1:9]
-    assert listed == [NAMES[i] for i in nearest]
+    found = json.loads(browser.run("document.getElementById('data').textContent"))["near"][5]
+    assert listed == [NAMES[i] for i in found]
     assert browser.run("document.getElementById('selected')") is None
+
+
+def test_zoom_keeps_the_middle_and_comes_back(browser: Browser, table: Path) -> None:
+    browser.open(table)
+    first, other = place_of(browser, 3), place_of(browser, 12)
+    browser.click(*first)
+    browser.run("document.getElementById('in').click()")
+    near, far = place_of(browser, 3), place_of(browser, 12)
+    assert abs(far[0] - near[0]) > 1.3 * abs(other[0] - first[0])
+    browser.run("document.getElementById('whole').click()")
+    np.testing.assert_allclose(place_of(browser, 3), first, atol=0.5)
+    assert not browser.complaints
 
 
 def test_a_rectangle_selects(browser: Browser, table: Path) -> None:
@@ -128,7 +140,7 @@ def test_the_keyboard_reaches_everything(browser: Browser, table: Path) -> None:
         reached.add(browser.run("document.activeElement.id || document.activeElement.tagName"))
         if browser.run("document.activeElement.tagName") == "CANVAS":
             break
-    assert {"colour", "across", "up", "search", "clear", "CANVAS"} <= reached
+    assert {"colour", "in", "out", "whole", "search", "clear", "CANVAS"} <= reached
     browser.key("ArrowRight")
     first = text_of(browser, "#card h3")
     browser.key("ArrowRight")
@@ -154,9 +166,9 @@ def test_search_and_colours(browser: Browser, table: Path) -> None:
     assert not browser.complaints
 
 
-def test_without_scripts_there_are_a_map_and_the_texts(browser: Browser, table: Path) -> None:
+def test_without_scripts_there_are_the_texts(browser: Browser, table: Path) -> None:
     browser.open(table, scripts=False)
-    assert browser.run("document.getElementById('still').getBoundingClientRect().width") > 300
+    assert "Scripts are off" in text_of(browser, "#map noscript")
     assert "60 items" in text_of(browser, "#input")
     assert browser.run("document.getElementById('controls').getBoundingClientRect().height") == 0
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
@@ -181,8 +193,8 @@ def test_images_and_structures_are_drawn(browser: Browser, tmp_path: Path) -> No
             "c.width, c.height).data.filter((v, k) => k % 4 === 3 && v > 0).length; })()"
         )
         assert drawn > 300, name
-        pictures = browser.run("[...document.querySelectorAll('#rebuilt img')].map((i) => i.naturalWidth)")
-        assert len(pictures) == {"images.html": 24, "molecules.html": 6}[name]
+        pictures = browser.run("[...document.querySelectorAll('#items img')].map((i) => i.naturalWidth)")
+        assert len(pictures) == {"images.html": 12, "molecules.html": 3}[name]
         assert min(pictures) > 0
         assert not browser.complaints, name
 
@@ -195,13 +207,9 @@ def test_a_telephone_has_room_for_structures_and_their_texts(browser: Browser, t
     bits = molecular_fingerprints(long).bits
     make_report(KernelPCA(2).fit(bits), bits, smiles=long).save(tmp_path / "molecules.html")
     browser.open(tmp_path / "molecules.html", width=390)
-    widths = browser.run(
-        "[...document.querySelectorAll('#rebuilt td code')].map((c) => c.getBoundingClientRect().right)"
-    )
-    assert len(widths) == 8
+    widths = browser.run("[...document.querySelectorAll('#items td code')].map((c) => c.getBoundingClientRect().right)")
+    assert len(widths) == 4
     assert max(widths) <= 390
-    narrow = browser.run(
-        "[...document.querySelectorAll('#rebuilt td code')].map((c) => c.getBoundingClientRect().width)"
-    )
+    narrow = browser.run("[...document.querySelectorAll('#items td code')].map((c) => c.getBoundingClientRect().width)")
     assert min(narrow) >= 100
     assert browser.run("document.documentElement.scrollWidth") <= 390

@@ -55,6 +55,15 @@ def test_of_a_gram_matrix_it_says_which_neighbours_it_keeps(
     np.testing.assert_array_equal(codes[0], rkhs.KernelMap(kernel="precomputed").fit(X @ X.T).codes_)
 
 
+def test_a_page_holds_the_map_alone(codes: list[np.ndarray]) -> None:
+    assert main(["map", "plain.csv", "-o", "m.html", "--color", "a"]) == 0
+    page = Path("m.html").read_text()
+    assert page.count("<section") == 1
+    assert '<section id="map">' in page
+    assert "rebuilt from the map, new items lose" in page
+    assert not codes
+
+
 def test_other_methods_are_named(codes: list[np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["map", "plain.csv", "-o", "m.png", "--method", "autoencoder"]) == 0
     assert capsys.readouterr().out.endswith("KernelAutoencoder: map of 30 rows: m.png\n")

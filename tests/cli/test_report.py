@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,36 @@ def test_a_table_with_names_and_a_target(folder: Path, capsys: pytest.CaptureFix
     assert main(["report", "table.csv", "--target", "kind", *FAST, "--save-model", "m.rkhs"]) == 0
     printed = capsys.readouterr().out
     assert "24 items with 3 columns each." in printed
-    assert "kind has 2 classes: y (12), <i>x</i> (12)" in printed
+    assert "kind could not be predicted from this: " in printed
     data = data_of("report.html")
     assert data["names"] == [f"n{i}" for i in range(24)]
     assert data["fields"][0]["classes"] == ["<i>x</i>", "y"]
-    assert [field["name"] for field in data["fields"][2:]] == ["a", "b", "c"]
+    assert [field["name"] for field in data["fields"][3:]] == ["a", "b", "c"]
     assert "rkhs.load(&#x27;m.rkhs&#x27;)" in Path("report.html").read_text()
     # The model of the file gives the same page for the same rows.
     words = ["report", "m.rkhs", "table.csv", "--target", "kind", "--index-column", "name", "-o", "again.html"]
     assert main(words) == 0
     assert data_of("again.html") == data
+
+
+def test_the_model_is_a_map_and_the_page_ends_with_commands_that_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"n{i};{2 * row[0] + 0.01 * i};{';'.join(map(str, row))}" for i, row in enumerate(X.tolist())]
+    Path("my file.csv").write_text("\n".join(["name;size;a;b;c", *rows]) + "\n")
+    words = ["report", "my file.csv", "--target", "size", "--index-column", "name", "--delimiter", ";"]
+    assert main([*words, "--save-model", "map.rkhs"]) == 0
+    assert "size can be predicted: RMSE " in capsys.readouterr().out
+    assert type(rkhs.load("map.rkhs")) is rkhs.KernelMap
+    page = html.unescape(Path("report.html").read_text()).split('<section id="next">')[1].split("</section>")[0]
+    lines = [line for block in re.findall(r"<code>(.*?)</code>", page, re.DOTALL) for line in block.split("\n")]
+    shell = [shlex.split(line)[1:] for line in lines if line.startswith("rkhs ") and "=" not in line]
+    assert [line[0] for line in shell] == ["fit", "predict", "novelty", "nearest", "compare", "transform"]
+    Path("new.csv").write_text("\n".join(["name;a;b;c", *(row.split(";")[0] + ";1;2;3" for row in rows[:3])]) + "\n")
+    for line in shell:
+        assert main(line) == 0, line
+    assert main([*words, "--n-components", "2", "--save-model", "codes.rkhs"]) == 0
+    assert type(rkhs.load("codes.rkhs")) is KernelAutoencoder
 
 
 def test_programs_get_one_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +105,7 @@ def test_molecules_keep_their_rows_when_some_are_left_out(folder: Path, capsys: 
     assert data["smiles"] == smiles[1:]
     assert data["names"][0] == "m1"
     assert all(data["drawings"])
-    assert "from 1.5 to 12.5" in Path("report.html").read_text()
+    assert "1.5 to 12.5" in Path("report.html").read_text()
 
 
 def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

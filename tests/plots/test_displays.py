@@ -48,7 +48,7 @@ def test_every_display_is_public_and_draws() -> None:
     found = [cls for cls in vars(plots).values() if inspect.isclass(cls) and issubclass(cls, plots.Display)]
     found.remove(plots.Display)
     assert {cls.__name__ for cls in found} <= set(plots.__all__)
-    assert len(found) == 7
+    assert len(found) == 6
 
 
 def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
@@ -145,15 +145,6 @@ def test_the_limits_of_what_stands_apart_are_drawn() -> None:
     assert [line.get_ydata()[0] for line in far.ax_.lines] == [1.0]  # no limit known
 
 
-def test_the_selection_is_drawn(autoencoder: KernelAutoencoder) -> None:
-    selection = plots.SelectionDisplay.from_estimator(autoencoder).plot()
-    assert selection.chosen in selection.settings
-    assert autoencoder.candidate_errors_ is not None
-    np.testing.assert_array_equal(selection.errors, autoencoder.candidate_errors_)
-    with pytest.raises(InputError, match="compared no settings"):
-        plots.SelectionDisplay.from_estimator(KernelAutoencoder(1, reg=1e-2, tol=1e-1).fit(X[:8, :2]))
-
-
 def test_outliers_are_drawn() -> None:
     far = np.r_[X, X[:2] + 50.0]
     outliers = plots.OutlierDisplay.from_robust_fit(fit_robust(KernelAutoencoder(1, tol=1e-1, max_iter=5), far)).plot()
@@ -208,7 +199,6 @@ def test_the_surest_answers_are_drawn_with_the_share_that_keeps_the_promise() ->
         (lambda: plots.ReconstructionDisplay(X, X, titles=["a"]), "titles must be 40, one an item; got 1"),
         (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[40]), "rows must be from 0 to 39"),  # type: ignore[arg-type]
         (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[0.5]), "rows must be a list of whole"),  # type: ignore[arg-type,list-item]
-        (lambda: plots.SelectionDisplay([], []), "one row a setting"),
         (lambda: plots.LoadingsDisplay(Loadings(np.ones(2), np.ones((1, 2))), ["a"]), "names must be 2"),
         (lambda: plots.RiskCoverageDisplay(RiskCoverage(np.ones(2), np.ones(3), 1.0, None, None)), "risk must be"),
         (lambda: plots.AtomContributionsDisplay("CCO", np.ones(2)), "contributions must be"),

@@ -147,3 +147,17 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch, tmp_path):
         code_map(_codes())
     with pytest.raises(MissingExtraError, match=r"rkhs\[plots\]"):
         save_figure(figure, tmp_path / "map.png")
+
+
+def test_names_of_classes_and_of_far_items_are_written() -> None:
+    codes = np.vstack(
+        [np.random.RandomState(0).normal(size=(40, 2)) + 20.0 * (np.arange(40) > 19)[:, None], [[90.0, 0.0]]]
+    )
+    names = [f"item {i}" for i in range(41)]
+    ax = CodeMapDisplay(codes, labels=["low"] * 20 + ["high"] * 21, names=names).plot().ax_
+    texts = [text.get_text() for text in ax.texts]
+    assert {"low", "high", "item 40"} <= set(texts)
+    assert len(texts) == len(set(texts)) <= 14
+    assert all(part.get_alpha() in (None, 1.0) for part in ax.collections)
+    with pytest.raises(InputError, match="names must be 41"):
+        CodeMapDisplay(codes, names=["a"])

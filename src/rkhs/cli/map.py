@@ -27,13 +27,16 @@ examples:
   rkhs map table.csv -o map.png --color class
   rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
   rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
+  rkhs map table.csv -o map.html --index-column name
 
 Rows that are near each other are near each other in the map, and what that loses is printed: how many of ten neighbours
 the map keeps, and what share of the variance of new rows cannot be rebuilt from it. The column of --color is not used.
+A picture writes the names of classes, and of rows that lie far from each other. A page of .html zooms, searches, and
+shows what is under the mouse.
 """
 OPTIONS = f"""
 INPUT  a file or folder, as rkhs fit reads them
--o, --output FILE  (required) picture to write: .png, .svg or .pdf (needs rkhs[plots])
+-o, --output FILE  (required) what to write: a page, .html, or a picture, .png, .svg or .pdf (needs rkhs[plots])
 --method NAME  neighbors (default): KernelMap, which keeps neighbours; autoencoder: two components of KernelAutoencoder,
     from which rows are rebuilt best. --estimator names any other
 --color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
@@ -43,22 +46,33 @@ _MOST_CLASSES = 20
 
 def run(args: argparse.Namespace) -> int:
     """Fit two components and draw them."""
-    Outputs(("INPUT", args.input)).add("-o", args.output, PICTURES)
+    Outputs(("INPUT", args.input)).add("-o", args.output, (*PICTURES, ".html"))
     data, values = read_with_values(args, args.color, "--color")
     colours = _colours(values, args)
     with user_errors():
         model = build_estimator(changed(args, n_components="2", estimator=_estimator(args)), data)
         model.fit(data.items)
+    if args.output.lower().endswith(".html"):
+        from rkhs.reports import make_report
+
+        title, coloured = f"Map of {Path(data.source).name}", {"target": values, "target_name": str(args.color)}
+        with user_errors():
+            make_report(model, data, **coloured, title=title, parts="map").save(args.output)
+    else:
+        _draw(args, model, data, colours)
+    lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
+    print("\n".join([*lines, *_loss_sentence(model)]))
+    return 0
+
+
+def _draw(args: argparse.Namespace, model: KernelEstimator, data: Dataset, colours: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
 
     from rkhs.plots import CodeMapDisplay, save_figure
 
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-    CodeMapDisplay(model.codes_, title=_title(model, data), **colours).plot(figure.add_subplot())
+    figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
+    CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
     save_figure(figure, args.output)
-    lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
-    print("\n".join([*lines, *_loss_sentence(model)]))
-    return 0
 
 
 def _estimator(args: argparse.Namespace) -> str:

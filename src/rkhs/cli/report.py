@@ -14,7 +14,7 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
 from rkhs.cli.models import of_class, read_model_file
-from rkhs.cli.options import DROP, INPUT, JSON, MODEL, ROBUST, changed, flags_in, refuse_flags
+from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, ROBUST, changed, flags_in, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
@@ -34,15 +34,18 @@ examples:
   rkhs report curves.csv --robust
   rkhs report model.rkhs new.csv
 
-Open the page in a browser. It is one file, needs no network, and can be sent to somebody else."""
+The page says what is in the file, whether --target can be predicted, shows the map, which loses what it says, and items
+to look at, and ends with commands to copy. Open it in a browser. It is one file, needs no network, and can be sent to
+somebody else. The model is a KernelMap, as of rkhs map; with --n-components, --robust or --set a KernelAutoencoder."""
 
 OPTIONS = f"""
 FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too
 [DATA]  items for the model of FILE
 -o, --output PAGE [report.html]  page to write (default %(default)s)
---target COLUMN  column that colours the map; the model does not see it
+--target COLUMN  column that is predicted from the others and colours the map; the model does not see it
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
+_OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
 _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
@@ -68,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
             target_name=str(args.target),
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
+            commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
             progress=_print_progress,
         )
         report.save(args.output)
@@ -93,7 +97,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     args = changed(args, input=args.model)
     reading = args if args.target is None else without_columns(args, args.target)
     data, target = read_with_values(args, args.target, "--target")
-    estimator = build_estimator(args, data)
+    estimator = build_estimator(changed(args, estimator=_estimator(args)), data)
     if not args.json:
         print_kernel(args, estimator, data)
     _print_progress(f"fit of {data.n_samples} items")
@@ -105,6 +109,11 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
         robust = {"robust": fitted.facts(data)} if args.robust else {}
         write_model(args.save_model, fitted.model, data, reading, **robust)
     return fitted.model, data, target
+
+
+def _estimator(args: argparse.Namespace) -> str | None:
+    plain = not (args.estimator or args.n_components or args.robust or args.set)
+    return "KernelMap" if plain else args.estimator
 
 
 def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
@@ -122,3 +131,38 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     data = read_for_model(reading, args.input, file.estimator, file.notes)
     columns = changed(args, gram=file.estimator.kernel_.domain == "gram")
     return file.estimator, data, values_of_column(columns, args.target, "--target", data)
+
+
+def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """What to do next with a file, as lines to copy: each with what it does."""
+    file, name = shlex.quote(args.input), args.target
+    reading, ends = reading_flags(args), os.path.splitext(args.input)[1]
+    new = f"new{ends}"
+    others = reading if name is None else reading_flags(changed(without_columns(args, name), labels=None))
+    commands = [
+        ("Which new items are unlike all of these", f"rkhs novelty {file} {new}{others} -o novelty.csv"),
+        ("The nearest of these items to each new one", f"rkhs nearest {file} {new}{others} -o nearest.csv"),
+    ]
+    if name is None:
+        return commands
+    target = shlex.quote(str(name))
+    fit = f"rkhs fit {file}{reading} --predict {target} -o model.rkhs"
+    predict = f"Predict {name} of new items"
+    compare = (
+        f"Whether short codes predict {name} as well as all of an item",
+        f"rkhs compare {file}{reading} --target {target}",
+    )
+    return [(predict, f"{fit}\nrkhs predict model.rkhs {new} -o predicted.csv"), *commands, compare]
+
+
+def reading_flags(args: argparse.Namespace) -> str:
+    """The flags that say how a file is read, as they are typed."""
+    words = []
+    for name in _OF_READING:
+        value, flag = getattr(args, name, None), f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(flag)
+        elif value not in (None, False, []):
+            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            words.append(f"{flag} {shlex.quote(text)}")
+    return "".join(f" {word}" for word in words)

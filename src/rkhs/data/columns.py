@@ -119,7 +119,7 @@ class Remark(NamedTuple):
     leave_out: tuple[str, ...] = ()
 
 
-class _Column:
+class Column:
     """A column: its known cells, texts or numbers, how many of them differ, and what it looks like."""
 
     def __init__(self, cells: np.ndarray, title: str, *, dated: bool = False) -> None:
@@ -184,7 +184,7 @@ _SAID_OF_KINDS = {
 
 def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> list[Remark]:
     """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
-    columns = [_Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
+    columns = [Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
@@ -195,7 +195,7 @@ def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] =
     return remarks + list(_copies(X, titles))
 
 
-def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
+def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
     """One remark on all columns of these kinds, if there are any."""
     found = [column for column in columns if column.kind in kinds]
     if not found:
@@ -210,7 +210,7 @@ def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns beside the values of curves, spectra or images are none of them."""
-    columns = [_Column(values, str(name)) for values, name in zip(X.T, names, strict=True)]
+    columns = [Column(values, str(name)) for values, name in zip(X.T, names, strict=True)]
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
     remarks = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
     remarks += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
@@ -235,7 +235,7 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
     return f"{many(copies, *wording)}: copies on both sides of a split make errors look too small."
 
 
-def _far_out(columns: list[_Column]) -> Iterator[Remark]:
+def _far_out(columns: list[Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[float, list[str]] = {}
     for column in columns:
@@ -284,7 +284,7 @@ def _number(cell: Any) -> float:
     return float(cell) if isinstance(cell, (int, float, np.integer, np.floating)) else float("nan")
 
 
-def _mostly_empty(column: _Column) -> Remark:
+def _mostly_empty(column: Column) -> Remark:
     n, few = column.rows, 2 <= column.different <= _CLASSES
     what = "looks like a class that few rows know" if few else "is mostly empty"
     return _may_be_wanted(column.title, f"{what}: {n - len(column.known)} of {n} cells are empty")
@@ -321,7 +321,7 @@ def _is_date(values: np.ndarray) -> bool:
     return any(bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3))
 
 
-def _classes(columns: list[_Column]) -> Iterator[Remark]:
+def _classes(columns: list[Column]) -> Iterator[Remark]:
     """A column of few values that is named for a class, or may be one without such a name."""
     others = [column for column in columns if column.kind in ("", "free") and not column.is_sparse]
     unnamed = _unnamed_class(others)
@@ -331,7 +331,7 @@ def _classes(columns: list[_Column]) -> Iterator[Remark]:
             yield _may_be_wanted(column.title, f"looks like a class: {values}")
 
 
-def _unnamed_class(columns: list[_Column]) -> _Column | None:
+def _unnamed_class(columns: list[Column]) -> Column | None:
     """The only column of a few whole numbers, where it is the first or the last of three or more."""
     found = [column for column in columns if column.is_few and not column.is_text]
     at_an_end = len(found) == 1 and len(columns) > 2 and found[0] in (columns[0], columns[-1])

@@ -12,7 +12,6 @@ from rkhs.plots.predictions import (
     RiskCoverageDisplay,
 )
 from rkhs.plots.reconstructions import ReconstructionDisplay
-from rkhs.plots.training import SelectionDisplay
 
 __all__ = [
     "AtomContributionsDisplay",
@@ -22,6 +21,5 @@ __all__ = [
     "OutlierDisplay",
     "ReconstructionDisplay",
     "RiskCoverageDisplay",
-    "SelectionDisplay",
     "save_figure",
 ]

@@ -42,6 +42,9 @@ class CodeMapDisplay(Display):
     n_thumbnails : int, default=25
         How many are shown: those of items that lie far from each other.
     value_name, title : str, default=None
+    names : sequence of n str, default=None
+        Of the items: those of items that lie far from each other are written beside them. Two dimensions only. Classes
+        are written at their medians where there are at most ten.
 
     Notes
     -----
@@ -69,6 +72,7 @@ class CodeMapDisplay(Display):
         n_thumbnails: int = 25,
         value_name: str | None = None,
         title: str | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
         self.codes = matrix(codes, "codes")
         n, p = self.codes.shape
@@ -81,7 +85,7 @@ class CodeMapDisplay(Display):
             raise InputError(f"new_codes must have {p} columns, as codes have; got {self.new_codes.shape[1]}")
         if thumbnails is not None and (p != 2 or len(thumbnails) != n):
             raise InputError(f"thumbnails must be {n}, one a code, of two components; got {len(thumbnails)} and p={p}")
-        self.thumbnails = thumbnails
+        self.thumbnails, self.names = thumbnails, check_names(names, n)
         self.n_thumbnails = check_count(n_thumbnails, "n_thumbnails")
         self.value_name, self.title = value_name, title
 
@@ -126,6 +130,25 @@ class CodeMapDisplay(Display):
             _mark_new(ax)
         if self.thumbnails is not None:
             self._pictures(ax)
+        else:
+            self._texts(ax)
+
+    def _texts(self, ax: Axes) -> None:
+        """Classes at their medians, and names of items that lie far from each other; none over another."""
+        groups = groups_of(self.labels, len(self.codes))
+        centres = [(name, np.median(self.codes[rows], axis=0), "bold") for name, rows in groups if name]
+        far = spread_out(self.codes, _NAMES if self.names else 0)
+        items = [(str(self.names[i]), self.codes[i], "normal") for i in far]
+        placed: list[np.ndarray] = []
+        reach = np.ptp(self.codes, axis=0).max() * np.array([0.16, 0.035])
+        for text, place, weight in [*(centres if len(centres) <= len(COLORS) else []), *items]:
+            if all((np.abs(place - other) > reach).any() for other in placed):
+                placed.append(place)
+                shift = (0, 0) if weight == "bold" else (0, 6)
+                box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
+                text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+                style: dict[str, Any] = {"fontsize": 8, "ha": "center", "va": "center", "weight": weight, "bbox": box}
+                ax.annotate(text, tuple(place), shift, textcoords="offset points", zorder=4, **style)
 
     def _points(self, ax: Axes) -> None:
         """Points in the plane, both axes on the same scale, with a colour bar of numbers and a legend of classes."""
@@ -134,10 +157,9 @@ class CodeMapDisplay(Display):
         from matplotlib.colors import Normalize
 
         n = len(self.codes)
-        # Smaller, fainter marks as they get more: about a constant share of ink. A thin edge keeps light ones visible.
+        # Smaller marks as they get more: about a constant share of ink. A thin edge keeps light ones visible.
         style: dict[str, Any] = {
             "s": float(np.clip(10000 / n, 9, 36)),
-            "alpha": 0.85 if n <= 2000 else 0.5,
             "linewidths": 0.3 if n <= 2000 else 0.0,
             "edgecolors": "#444444",
             "rasterized": n > 5000,
@@ -212,6 +234,7 @@ class CodeMapDisplay(Display):
         ax.margins(0.12)
 
 
+_NAMES, _LONGEST = 12, 22  # texts of items, and their letters
 _NEW: dict[str, Any] = {
     "marker": "D",
     "s": 34,
@@ -281,6 +304,13 @@ def check_labels(labels: Any, n: int) -> np.ndarray:
             "pass numbers as values=, or join rare classes"
         )
     return classes
+
+
+def check_names(names: Sequence[str] | None, n: int) -> Sequence[str]:
+    """Texts, one a code; none without names."""
+    if names is not None and len(names) != n:
+        raise InputError(f"names must be {n}, one a code; got {len(names)}; check their order")
+    return names or ()
 
 
 def groups_of(classes: np.ndarray | None, n: int) -> list[tuple[str, np.ndarray]]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, TWINS, column_remarks, listed, many, rounded, row_copies, spreads
+from rkhs.data.columns import TENFOLD, TWINS, column_remarks, many, rounded, row_copies, spreads
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
+from rkhs.reports.wording import written
 
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
-_FEW = 20  # more different numbers are a number, not classes
 
 
-def audit(items: Items) -> list[str]:
+def audit(items: Items, *, scaled: bool = False) -> list[str]:
     """Say what the items are, and what in them may do harm."""
     sentences = [_size(items)]
     if items.columns is not None and items.kind in ("vectors", "table"):
-        sentences += _columns(items)
+        sentences += _columns(items, scaled)
     if items.smiles is not None:
         sentences += _molecules(items)
     sentences += _lengths(items)
@@ -50,14 +49,14 @@ def _size(items: Items) -> str:
     return f"{n} {what} with {many(width, 'column', 'columns')} each."
 
 
-def _columns(items: Items) -> Iterator[str]:
+def _columns(items: Items, scaled: bool) -> Iterator[str]:
     assert items.numbers is not None
     assert items.columns is not None
     X = np.where(np.isfinite(items.numbers), items.numbers, np.nan)
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
         yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
-        if items.kind != "table":  # MixedTable divides each column by its own spread
+        if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
             yield from _scales(X, items.columns)
     elif constant := sum(len(np.unique(column[~np.isnan(column)])) == 1 for column in X.T):
         yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
@@ -66,9 +65,10 @@ def _columns(items: Items) -> Iterator[str]:
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
     found = spreads(X)
     if found is not None and found.ratio > TENFOLD:
+        narrow, wide = names[found.narrowest], names[found.widest]
         yield (
-            f"The columns have different scales: the standard deviation of {names[found.widest]} is {found.most:.3g}, "
-            f"that of {names[found.narrowest]} is {found.least:.3g}, {rounded(found.ratio)} times less. "
+            f"The columns have different scales: the standard deviation of {wide} is "
+            f"{written(found.most)}, that of {narrow} is {written(found.least)}, {rounded(found.ratio)} times less. "
             "Distances see mostly the wide columns unless all are standardised."
         )
 
@@ -135,23 +135,6 @@ def is_class(values: Sequence[Any] | np.ndarray) -> bool:
         return True
     known = array[np.isfinite(array.astype(float))]
     return len(np.unique(known)) <= 10 and bool((known == np.round(known)).all())
-
-
-def target_sentence(name: str, values: np.ndarray) -> str:
-    """Say what the target is."""
-    if values.dtype.kind == "f" and not is_class(values):
-        known = values[np.isfinite(values)]
-        gaps = len(values) - len(known)
-        sentences = f"{name} has numbers from {known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
-    else:
-        texts = [class_name(value) for value in values.tolist()]
-        counts = Counter(text for text in texts if text)
-        gaps = len(texts) - sum(counts.values())
-        common = ", ".join(f"{listed([text])} ({count})" for text, count in counts.most_common(_FEW // 2))
-        sentences = f"{name} has {many(len(counts), 'class', 'classes')}: {common}"
-        sentences += ", and others" if len(counts) > _FEW // 2 else ""
-    missing = many(gaps, "value is", "values are") if gaps else "No value is"
-    return f"{sentences}. {missing} missing."
 
 
 def class_name(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the script of the page reads: names, codes, fields, structures and images, packed into JSON."""
+"""What the script of the page reads: names, places, neighbours, fields, structures and images, packed into JSON."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ import numpy as np
 from rkhs.plots.display import colour_ends
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
+from rkhs.reports.likeness import Likeness
 from rkhs.reports.pictures import drawing, image_sheet
 
 _SHEET = 2_000_000  # characters of all thumbnails together
-_CELLS = 200_000  # numbers of columns beside the codes
+_CELLS = 200_000  # numbers of columns beside the places
 _COLUMNS = 40
 _COLOURS = 20  # classes; more have no colours of their own
-_STEPS = 5  # of the still map's scale of numbers
 
 
-def data_block(items: Items, codes: np.ndarray, fields: list[tuple[str, np.ndarray]]) -> str:
+def data_block(
+    items: Items, places: np.ndarray, likeness: Likeness, labels: list[int], fields: list[tuple[str, np.ndarray]]
+) -> str:
     """JSON that may stand in a page: no character of it can end the element or begin another."""
     data: dict[str, Any] = {
         "n": len(items),
-        "p": codes.shape[1],
-        "codes": _floats(codes),
+        "places": _floats(places),
+        "near": likeness.near.tolist(),
+        "distances": _floats(likeness.distances),
+        "labels": labels,
         "names": list(items.names),
         "fields": [_field(name, values) for name, values in [*fields, *_column_fields(items)]],
     }
@@ -77,31 +81,3 @@ def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
             column = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
         fields.append((items.columns[j], column))
     return fields
-
-
-def colours(target: tuple[str, np.ndarray] | None, n: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """Style classes of the points of the still map, and the legend."""
-    if target is None:
-        return ["c0"] * n, []
-    found = _field(*target)
-    if "classes" in found:
-        legend = [(f"c{i % 10}", text) for i, text in enumerate(found["classes"])]
-        return [f"c{place % 10}" if place >= 0 else "none" for place in found["of"]], legend
-    if "texts" in found:
-        return ["c0"] * n, []
-    return _steps(target[1])
-
-
-def _steps(values: np.ndarray) -> tuple[list[str], list[tuple[str, str]]]:
-    """Style classes and legend of numbers."""
-    known = np.isfinite(values)
-    low, high, beyond = colour_ends(values)
-    share = np.where(known, (values - low) / max(high - low, 1e-300), 0.0).clip(0.0, 1.0)
-    steps = np.minimum((share * _STEPS).astype(int), _STEPS - 1)
-    width = (high - low) / _STEPS
-    legend = [(f"r{i}", f"{low + i * width:.3g} to {low + (i + 1) * width:.3g}") for i in range(_STEPS)]
-    if beyond in ("min", "both"):
-        legend[0] = ("r0", f"below {low + width:.3g}")
-    if beyond in ("max", "both"):
-        legend[-1] = (legend[-1][0], f"above {high - width:.3g}")
-    return [f"r{step}" if ok else "none" for step, ok in zip(steps, known, strict=True)], legend

@@ -1,11 +1,11 @@
 "use strict";
-// The map of the report: hover, selection, search, colours and nearest neighbours. All texts go in by textContent.
+// The map of the report: zoom, hover, selection, search, colours and nearest neighbours. All texts go in by textContent.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const frame = document.getElementById("frame"), card = document.getElementById("card");
   const controls = document.getElementById("controls"), chosen = document.getElementById("chosen");
   const legend = document.getElementById("legend");
-  const MOST_LISTED = 60, NEAREST = 8;
+  const MOST_LISTED = 60, LABELS = 12;
 
   function floats(text) {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -19,19 +19,15 @@
     return element;
   }
   function shown(value) {
-    return Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "missing";
+    if (!Number.isFinite(value)) return "missing";
+    return value.toLocaleString("en-US", { maximumSignificantDigits: 4, useGrouping: Math.abs(value) >= 1e4 });
   }
 
-  const n = data.n, p = data.p, codes = floats(data.codes);
+  const n = data.n, places = floats(data.places), distances = floats(data.distances);
   const fields = data.fields.map((field) => (field.numbers ? { ...field, numbers: floats(field.numbers) } : field));
-  const codeFields = Array.from({ length: p }, (_, j) => ({
-    name: `code ${j + 1}`,
-    numbers: Float32Array.from({ length: n }, (_, i) => codes[i * p + j]),
-  }));
-  const choices = [...fields.filter((field) => !field.texts), ...codeFields];
-  const state = { across: 0, up: p > 1 ? 1 : -1, colour: fields.length && !fields[0].texts ? 0 : -1, hover: -1, focus: -1,
-    selected: new Set(), found: new Set(), box: null,
-    stretch: 0, near: [] };
+  const choices = fields.filter((field) => !field.texts);
+  const state = { colour: fields.length && !fields[0].texts ? 0 : -1, hover: -1, focus: -1, selected: new Set(),
+    found: new Set(), box: null, near: [], zoom: 1, centre: null };
 
   // ---------------------------------------------------------------- places and colours
   const canvas = make("canvas", null, { tabindex: "0", role: "application" });
@@ -39,11 +35,8 @@
     `Map of ${n} items. Arrow keys move to the next item, Enter selects it and shows its neighbours, Escape clears.`);
   const context = canvas.getContext("2d");
   const xs = new Float64Array(n), ys = new Float64Array(n);
-  let width = 0, height = 0, paint = [];
+  let width = 0, height = 0, scale = 1, middle = [0, 0], paint = [];
 
-  function axis(j) {
-    return j < 0 ? Float32Array.from({ length: n }, (_, i) => -i) : codeFields[j].numbers;
-  }
   function range(values) {
     let low = Infinity, high = -Infinity;
     for (const value of values) if (Number.isFinite(value)) { low = Math.min(low, value); high = Math.max(high, value); }
@@ -51,16 +44,17 @@
   }
   function place() {
     width = Math.max(200, frame.clientWidth);
-    const a = axis(state.across), b = axis(state.up), [left, right] = range(a), [low, high] = range(b);
+    const [left, right] = range(places.filter((_, k) => k % 2 === 0)), [low, high] = range(places.filter((_, k) => k % 2));
     const spanX = Math.max(right - left, 1e-12), spanY = Math.max(high - low, 1e-12), margin = 22;
-    const free = state.up < 0 || state.stretch, tall = Math.min(620, Math.max(300, 0.75 * width));
-    height = free ? tall : Math.min(tall, Math.max(260, (width * spanY) / spanX));
-    const sx = (width - 2 * margin) / spanX, sy = (height - 2 * margin) / spanY;
-    const ux = free ? sx : Math.min(sx, sy), uy = free ? sy : ux;
+    height = Math.min(620, Math.max(300, 0.75 * width), Math.max(260, (width * spanY) / spanX));
+    const unit = state.zoom * Math.min((width - 2 * margin) / spanX, (height - 2 * margin) / spanY);
+    const [x, y] = state.centre ?? [(left + right) / 2, (low + high) / 2];
     for (let i = 0; i < n; i++) {
-      xs[i] = width / 2 + (a[i] - (left + right) / 2) * ux;
-      ys[i] = height / 2 - (b[i] - (low + high) / 2) * uy;
+      xs[i] = width / 2 + (places[2 * i] - x) * unit;
+      ys[i] = height / 2 - (places[2 * i + 1] - y) * unit;
     }
+    scale = unit;
+    middle = [x, y];
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -107,14 +101,71 @@
     context.strokeStyle = colour;
     context.stroke();
   }
+  function write(radius, front) {
+    // Names of classes at their medians, then of items: first those far from each other, more where there is room.
+    const taken = [], most = Math.round(LABELS * state.zoom * state.zoom), back = theme("--back");
+    const label = (text, x, y, weight) => {
+      const short = text.length > 22 ? `${text.slice(0, 21)}…` : text;
+      context.font = `${weight} 12px system-ui, sans-serif`;
+      const w = context.measureText(short).width + 6, box = [x - w / 2, y - 8, x + w / 2, y + 8];
+      if (box[0] < 0 || box[2] > width || box[1] < 0 || box[3] > height) return;
+      if (taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return;
+      taken.push(box);
+      context.lineWidth = 3;
+      context.strokeStyle = back;
+      context.strokeText(short, x, y);
+      context.fillStyle = front;
+      context.fillText(short, x, y);
+    };
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const field = state.colour < 0 ? null : choices[state.colour];
+    const half = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+    for (const [k, name] of field?.classes?.entries() ?? []) {
+      const rows = field.of.flatMap((c, i) => (c === k ? [i] : []));
+      if (rows.length > 1) label(name, half(rows.map((i) => xs[i])), half(rows.map((i) => ys[i])), 700);
+    }
+    const all = state.zoom > 2 && data.labels.length ? [...data.labels, ...data.names.keys()] : data.labels;
+    for (const i of all) if (taken.length < most) label(data.names[i], xs[i], ys[i] - radius - 8, 400);
+  }
+  function zoom(factor, x, y) {
+    // The place under (x, y) stays there.
+    const next = Math.min(Math.max(state.zoom * factor, 1), 60), share = state.zoom / next;
+    const at = [middle[0] + (x - width / 2) / scale, middle[1] - (y - height / 2) / scale];
+    state.centre = next === 1 ? null : at.map((value, k) => value + (middle[k] - value) * share);
+    state.zoom = next;
+    place();
+    draw();
+  }
+  function zoomIn() {
+    // To the selected items, or to the one that has the focus.
+    const rows = [...(state.selected.size > 1 ? state.selected : state.focus >= 0 ? [state.focus] : [])];
+    if (!rows.length) return zoom(1.6, width / 2, height / 2);
+    const [left, right] = range(rows.map((i) => xs[i])), [low, high] = range(rows.map((i) => ys[i]));
+    const at = [middle[0] + ((left + right - width) / 2) / scale, middle[1] - ((low + high - height) / 2) / scale];
+    const fits = rows.length > 1 ? 0.85 * Math.min(width / Math.max(right - left, 1), height / Math.max(high - low, 1)) : 1.6;
+    state.centre = at;
+    place();
+    return zoom(Math.max(fits, 1.1), width / 2, height / 2);
+  }
   function draw() {
     const radius = Math.min(6, Math.max(2.2, 70 / Math.sqrt(n))), front = theme("--front"), accent = theme("--accent");
     context.clearRect(0, 0, width, height);
     const dim = state.selected.size > 1 || state.found.size;
     context.lineWidth = n > 2000 ? 0.4 : 0.8;
+    if (state.focus >= 0) {
+      context.strokeStyle = front;
+      context.globalAlpha = 0.6;
+      for (const [, i] of state.near) {
+        context.beginPath();
+        context.moveTo(xs[state.focus], ys[state.focus]);
+        context.lineTo(xs[i], ys[i]);
+        context.stroke();
+      }
+    }
     context.strokeStyle = theme("--edge");
     for (let i = 0; i < n; i++) {
-      context.globalAlpha = dim && !state.selected.has(i) && !state.found.has(i) ? 0.18 : 0.85;
+      context.globalAlpha = dim && !state.selected.has(i) && !state.found.has(i) ? 0.18 : 1;
       context.fillStyle = paint[i];
       context.beginPath();
       context.arc(xs[i], ys[i], radius, 0, 7);
@@ -128,6 +179,7 @@
       ring(state.focus, radius + 5, accent);
     }
     if (state.hover >= 0) ring(state.hover, radius + 4, accent);
+    write(radius, front);
     if (state.box) {
       const [a, b, c, d] = state.box;
       context.setLineDash([5, 4]);
@@ -223,8 +275,8 @@
   function describe(i) {
     card.replaceChildren();
     if (i < 0) {
-      card.append(make("p", "Point at an item, or tap it. Drag a rectangle to select several. With the keyboard: arrow keys, " +
-        "then Enter.", { class: "hint" }));
+      card.append(make("p", "Point at an item, or tap it. Drag a rectangle to select several; Zoom in then goes there. A double click or the " +
+        "wheel (with Ctrl) zooms. With the keyboard: arrow keys, Enter, + and −.", { class: "hint" }));
       return;
     }
     card.append(make("h3", data.names[i]));
@@ -232,7 +284,7 @@
     if (seen) card.append(seen);
     if (data.smiles) card.append(make("div", data.smiles[i], { class: "smiles" }));
     const list = make("dl", null), now = state.colour < 0 ? [] : [choices[state.colour]];
-    const lines = [...now, ...fields, codeFields[state.across], ...(state.up < 0 ? [] : [codeFields[state.up]])];
+    const lines = [...now, ...fields];
     for (const field of [...new Set(lines)].slice(0, 12)) list.append(make("dt", field.name), make("dd", valueOf(field, i)));
     card.append(list);
   }
@@ -248,13 +300,7 @@
     return item;
   }
   function nearest(i) {
-    const all = [];
-    for (let k = 0; k < n; k++) {
-      let sum = 0;
-      for (let j = 0; j < p; j++) sum += (codes[k * p + j] - codes[i * p + j]) ** 2;
-      if (k !== i) all.push([Math.sqrt(sum), k]);
-    }
-    return all.sort((a, b) => a[0] - b[0]).slice(0, NEAREST);
+    return data.near[i].map((k, j) => [distances[i * data.near[i].length + j], k]);
   }
   function summary(rows) {
     const field = state.colour < 0 ? null : choices[state.colour];
@@ -277,7 +323,7 @@
       const near = make("ul", null, { class: "tiles", id: "neighbours" });
       state.near = nearest(state.focus);
       for (const [distance, i] of state.near) near.append(tile(i, `distance ${shown(distance)}`));
-      chosen.append(make("h3", `Nearest to ${data.names[state.focus]} in code space`), near);
+      chosen.append(make("h3", `Nearest to ${data.names[state.focus]} in the data`), near);
     }
     if (rows.length > 1) {
       const tiles = make("ul", null, { class: "tiles", id: "selected" });
@@ -365,6 +411,12 @@
     }
   });
   canvas.addEventListener("pointerleave", () => hover(-1));
+  canvas.addEventListener("dblclick", (event) => zoom(2, ...spot(event)));
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && document.activeElement !== canvas) return; // a page that scrolls goes on
+    event.preventDefault();
+    zoom(event.deltaY < 0 ? 1.25 : 0.8, ...spot(event));
+  }, { passive: false });
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   canvas.addEventListener("keydown", (event) => {
     const here = state.hover >= 0 ? state.hover : state.focus, way = STEPS[event.key];
@@ -383,6 +435,7 @@
       state.selected = new Set();
       choose(here);
     } else if (event.key === "Escape") clear();
+    else if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 1.6 : 0.625, width / 2, height / 2);
   });
 
   // ---------------------------------------------------------------- controls
@@ -400,13 +453,15 @@
     list();
     draw();
   });
-  if (p > 1) {
-    const names = codeFields.map((field, j) => [j, field.name]);
-    const moved = (key) => (j) => { state[key] = j; place(); draw(); describe(state.focus); };
-    select("Across", "across", names, 0, moved("across"));
-    select("Up", "up", names, 1, moved("up"));
-    select("Scale", "scale", [[0, "same for both"], [1, "each its own"]], 0, moved("stretch"));
+  const zooms = make("span", null, { class: "zoom" });
+  const whole = () => zoom(1e-9, width / 2, height / 2);
+  for (const [id, text, does] of [["in", "Zoom in", zoomIn], ["out", "Zoom out", () => zoom(0.625, width / 2, height / 2)],
+    ["whole", "Whole map", whole]]) {
+    const button = make("button", text, { type: "button", id });
+    button.addEventListener("click", does);
+    zooms.append(button);
   }
+  controls.append(zooms);
   const searchBox = make("label", data.smiles ? "Search names and SMILES" : "Search names");
   const search = make("input", null, { type: "search", id: "search", autocomplete: "off" });
   searchBox.append(search);
@@ -435,13 +490,13 @@
   for (const button of document.querySelectorAll("button.pick")) {
     button.addEventListener("click", () => {
       state.selected = new Set();
+      whole();
       choose(Number(button.dataset.item));
       document.getElementById("map").scrollIntoView();
     });
   }
 
   // ---------------------------------------------------------------- start
-  document.getElementById("still").remove();
   frame.append(canvas);
   controls.hidden = card.hidden = false;
   const again = () => { place(); colourAll(); draw(); };

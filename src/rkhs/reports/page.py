@@ -14,19 +14,27 @@ import numpy as np
 
 from rkhs._core.files import shell_word
 from rkhs.data.dataset import listed
+from rkhs.plots.codes import spread_out
 from rkhs.plots.display import colour_ends
-from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectrum, versions
+from rkhs.reports.findings import Rebuilt, versions
 from rkhs.reports.items import Items
-from rkhs.reports.map_data import colours, data_block
-from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map, structure_svg
+from rkhs.reports.likeness import Drawn, Likeness, map_sentences
+from rkhs.reports.map_data import data_block
+from rkhs.reports.pictures import grey, png, scatter, sparkline, structure_svg
+from rkhs.reports.table import HEAD
+from rkhs.reports.target import Prediction
+from rkhs.reports.wording import percent, written
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-_ROWS = 6  # best, and worst
+_ROWS = 6  # of each list of items
 _NAMED = 30  # items to look at
 _CHANGES = 3  # columns named in a row
+_COLUMNS = 10  # that matter most
+_MUCH = 0.3  # share of the variance; a loss beyond it is explained
+_LABELS = 200  # items whose names are tried first
 _HEADS = {
     "structure": ("structure", "SMILES"),
     "name": (),
@@ -44,44 +52,50 @@ class Content:
     items: Items  # those on the page
     total: int  # how many there are
     audit: tuple[str, ...]
+    columns: list[list[str]]  # cells of the table of columns
     codes: np.ndarray  # (n, p)
-    rebuilt: Rebuilt | str  # or why there is none
-    diagnosis: tuple[list[str], str, list[str]]  # see :func:`~rkhs.reports.findings.diagnosis`
+    likeness: Likeness
+    drawn: Drawn
     target: tuple[str, np.ndarray] | None  # (n,)
     title: str
     model_file: str | None
+    commands: Sequence[tuple[str, str]]  # what they do, and the lines
+    whole: bool  # or the map alone
+    prediction: Prediction | str | None = None  # or why there is none
+    rebuilt: Rebuilt | str = ""  # or why there is none
+    diagnosis: tuple[Sequence[str], float | None] = ((), None)  # see :func:`~rkhs.reports.findings.diagnosis`
 
 
 def page(content: Content) -> str:
     """The whole page."""
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    warnings, _, facts = content.diagnosis
     first, *others = summary(content)
-    parts = [
-        ("map", "Map", _map(content)),
-        ("short", "In short", _listed(others)),
-        ("input", "The input", _listed(content.audit)),
-        ("rebuilt", "Reconstructions", _rebuilt(content)),
-        ("spectrum", "Components", _spectrum(content)),
-        ("selection", "Choice of the regulariser", _selection(content)),
-        ("diagnosis", "Diagnosis", _diagnosis(warnings, facts)),
-        ("settings", "Settings", _settings(content)),
-        ("load", "Use the model", _load(content)),
-    ]
+    parts = [("map", "Map", _map(content))]
+    if content.whole:
+        table = _table(HEAD, content.columns) if content.columns else ""
+        name = "The table" if len(content.columns) > 1 else "The items"
+        parts = [
+            ("input", name, table + _listed(content.audit)),
+            ("target", "The target", _target(content)),
+            *parts,
+            ("items", "Items to look at", _items(content)),
+            ("next", "Next", _next(content)),
+        ]
     parts = [part for part in parts if part[2]]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts)
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts) if content.whole else ""
     sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    title, footer = escape(content.title), f"Made with {type(content.model).__name__}; {versions()}"
+    data = data_block(content.items, content.drawn.places, content.likeness, _labels(content), _fields(content))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{escape(content.title)}</title><style>{style}</style></head><body>"
-        f'<header><h1>{escape(content.title)}</h1>{_paragraph(first)}<nav aria-label="Sections">{links}</nav></header>'
-        f"<main>{sections}</main><footer>{escape(versions())}</footer>"
-        f'<script type="application/json" id="data">{data_block(content.items, content.codes, _fields(content))}'
-        f"</script><script>{script}</script></body></html>\n"
+        f"<title>{title}</title><style>{style}</style></head><body>"
+        f'<header><h1>{title}</h1><p class="first">{escape(first)}</p>{"".join(map(_paragraph, others))}'
+        f'<nav aria-label="Sections">{links}</nav></header><main>{sections}</main><footer>{escape(footer)}</footer>'
+        f'<script type="application/json" id="data">{data}</script><script>{script}</script></body></html>\n'
     )
 
 
@@ -93,7 +107,14 @@ def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
     fields = [] if content.target is None else [content.target]
     if isinstance(content.rebuilt, Rebuilt):
         fields.append(("reconstruction error", content.rebuilt.errors))
+    model = content.drawn.model
+    if model is not None and not content.drawn.new and len(model.row_recall_) == len(content.items):
+        fields.append(("neighbours kept by the map", model.row_recall_))
     return fields
+
+
+def _labels(content: Content) -> list[int]:
+    return spread_out(content.drawn.places, _LABELS) if content.items.named else []
 
 
 def _paragraph(text: str) -> str:
@@ -105,94 +126,173 @@ def _listed(sentences: Sequence[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; its cells are HTML."""
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def summary(content: Content) -> list[str]:
-    """The first lines of the page: what new items lose, what was fitted and what it rebuilds, and what to look at."""
-    warnings, expected, _ = content.diagnosis
-    name, (n, p) = type(content.model).__name__, content.codes.shape
-    numbers = "one number" if p == 1 else f"{p} numbers"
-    sentences = [expected] if expected else []
-    sentences.append(f"{name} turns each of {content.total} items into {numbers}, its code.")
+    """The first lines of the page: the target, the map, what codes lose, and what to look at."""
+    n, found = len(content.items), content.prediction
+    sentences = [found if isinstance(found, str) else found.sentences[0]] if found else []
     if n < content.total:
-        sentences.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
-    if isinstance(content.rebuilt, Rebuilt):
-        where = "" if content.rebuilt.space == "input" else " of the features"
         sentences.append(
-            f"These items lose {percent(1.0 - content.rebuilt.share)} of the variance{where} when rebuilt: 0 % is "
-            "perfect, 100 % as bad as the mean item."
+            f"The page shows {n} of {content.total} items, evenly spaced. The list of what is in the file is of all."
         )
-        if many := len(content.rebuilt.far_above):
-            items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
-            sentences.append(f"Look at {items} far above the others: wrong or rare. The share above counts them.")
-    if warnings:
-        sentences.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
+    if not isinstance(content.drawn.model, type(content.model)):
+        sentences.append(_loss(content))
+    elif not sentences:
+        sentences.append(map_sentences(content.drawn)[1])
+    if isinstance(content.rebuilt, Rebuilt) and (many := len(content.rebuilt.far_above)):
+        items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
+        sentences.append(f"Look at {items} far above the others: wrong or rare.")
+    return [*sentences, *content.diagnosis[0]]
+
+
+def _loss(content: Content) -> str:
+    name, p, lost = type(content.model).__name__, content.codes.shape[1], content.diagnosis[1]
+    short = "one number" if p == 1 else f"{p} numbers"
+    sentences = f"{name} turns each of {content.total} items into {short}, its code."
+    if lost is not None:
+        sentences += (
+            f" Expect new items to lose about {percent(lost)} of the variance when they are rebuilt from codes."
+        )
+    elif isinstance(content.rebuilt, Rebuilt):
+        where = "" if content.rebuilt.space == "input" else " of the features"
+        lost = 1.0 - content.rebuilt.share
+        sentences += f" These items lose {percent(lost)} of the variance{where} when they are rebuilt from codes."
+    if lost is not None and lost > _MUCH:
+        sentences += " Codes of more components usually lose less."
     return sentences
 
 
+def _target(content: Content) -> str:
+    found = content.prediction
+    if found is None or isinstance(found, str):
+        return _paragraph(found) if found else ""
+    parts = "".join(map(_paragraph, found.sentences))
+    parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name)
+    return parts + _columns_that_matter(found) + _atoms_that_matter(content.items, found) + _wrong(content.items, found)
+
+
+def _columns_that_matter(found: Prediction) -> str:
+    if not found.columns:
+        return ""
+    widest = found.columns[0][1] or 1.0
+    unit = "the share of a class" if found.classes else found.name
+    note = f"How far predictions move when a column is mixed up between rows: root mean square, in units of {unit}."
+    rows = [
+        [escape(name), written(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
+        for name, move in found.columns[:_COLUMNS]
+    ]
+    return f"<h3>Columns that matter</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
+
+
+def _atoms_that_matter(items: Items, found: Prediction) -> str:
+    if items.smiles is None or not found.atoms:
+        return ""
+    towards = f"towards {found.classes[-1]}" if found.classes else "up"
+    note = f"Blue atoms move the prediction {towards}, orange ones the other way, in molecules of the smallest and the"
+    pictures = [(i, structure_svg(items.smiles[i], weights)) for i, weights in found.atoms]
+    cells = "".join(
+        f'<li>{_pick(items, i)}<img class="structure" alt="structure" src="{address}"></li>' for i, address in pictures
+    )
+    return f'<h3>Atoms that matter</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
+
+
+def _confusion(found: Prediction) -> str:
+    k = len(found.classes)
+    counts = np.bincount((found.true * k + found.predicted).astype(int), minlength=k * k).reshape(k, k)
+    rows = [[escape(name), *map(str, row)] for name, row in zip(found.classes, counts.tolist(), strict=True)]
+    return _paragraph("Rows of the file by their class; across the class that the others predict.") + _table(
+        ["", *found.classes], rows
+    )
+
+
+def _wrong(items: Items, found: Prediction) -> str:
+    if not found.wrong:
+        return _paragraph("No row looks wrong: none is far from what the others predict.")
+    rows = found.rows[found.wrong]
+    table = _table(
+        ["item", f"{found.name}, in the file", "predicted from the others"],
+        [
+            [_pick(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
+            for i, at in zip(rows[:_ROWS].tolist(), found.wrong, strict=False)
+        ],
+    )
+    return f"<h3>Rows that look wrong</h3>{_names(items, rows)}{table}"
+
+
+def _pick(items: Items, i: int) -> str:
+    return f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
+
+
 def _map(content: Content) -> str:
-    codes = content.codes[:, :2]
-    note = "Each point is an item: code 1 across and code 2 up, at the same scale, unless you choose others."
-    if codes.shape[1] == 1:
-        order = np.linspace(0.0, max(float(np.ptp(codes)), 1e-12), len(codes))
-        codes = np.stack([codes[:, 0], -order], axis=1)
-        note = "Each point is an item. Across is its code. The first item is at the top, the last at the bottom."
-    groups, legend = colours(content.target, len(codes))
-    keys = "".join(f'<li><span class="key {group}"></span>{escape(text)}</li>' for group, text in legend)
-    about = f'<ul class="legend" id="legend">{keys}</ul>'
+    notes = "".join(map(_paragraph, map_sentences(content.drawn)))
     return (
-        f"{_paragraph(note)}<noscript><p>Scripts are off: the map stands still. With scripts it shows items under the "
-        "mouse, selections, a search and nearest neighbours.</p></noscript>"
+        f"{notes}<noscript><p>Scripts are off, and the map is drawn by one.</p></noscript>"
         '<div id="controls" class="controls" hidden></div>'
-        f'<div class="plane"><div><div id="frame">{static_map(codes, groups)}</div>{about}</div>'
+        '<div class="plane"><div><div id="frame"></div><ul class="legend" id="legend"></ul></div>'
         '<aside id="card" class="card" hidden aria-live="polite"></aside></div>'
         '<div id="chosen" class="chosen" hidden></div>'
     )
 
 
+def _items(content: Content) -> str:
+    return _rebuilt(content) + _strange(content) + _copies(content)
+
+
 def _rebuilt(content: Content) -> str:
     found, items = content.rebuilt, content.items
     if isinstance(found, str):
-        return _paragraph(found)
-    space = "vectors" if found.space == "input" else "features"
+        return ""
+    space, name = ("vectors" if found.space == "input" else "features"), type(content.model).__name__
     sentences = _paragraph(
-        f"The error of an item is the squared distance from what its code is decoded to, between {space}. "
-        f"The median is {np.median(found.errors):.4g}, the largest {found.errors.max():.4g}."
+        f"The error is the squared distance of an item from what {name} rebuilds of it, between {space}. The median is "
+        f"{written(float(np.median(found.errors)))}."
     )
-    order = np.argsort(found.errors, kind="stable")
-    count, above = min(_ROWS, len(order) // 2), found.far_above
-    worst = order[::-1][len(above) :][:count]
-    groups = [("Worst", worst), ("Best", order[:count])]
-    if len(above):
-        groups[:1] = ("Items to look at: errors far above the others", above[:count]), ("Worst of the others", worst)
+    above, order = found.far_above, np.argsort(found.errors, kind="stable")[::-1]
+    drawn = order[: max(1, min(_ROWS, len(order) // 2))]
     look, scale = _look(items, found), None
     if look == "curve":
-        drawn = np.concatenate([chosen for _, chosen in groups])
         values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
         scale = colour_ends(values)[:2]
         sentences += _paragraph(
-            f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}; more is cut off."
+            f"All curves are drawn on one scale, from {written(scale[0])} to {written(scale[1])}; more is cut off."
         )
-    for name, chosen in groups:
-        sentences += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
-        sentences += _table(
-            ["item", "error", *_HEADS[look]], [_row(items, found, i, look, scale) for i in chosen.tolist()]
-        )
-    return sentences
+    if len(above):
+        sentences += f"<p>Errors far above the others have {_names(items, above)[3:]}"
+    rows = [_row(items, found, i, look, scale) for i in drawn.tolist()]
+    return f"<h3>Worst rebuilt</h3>{sentences}" + _table(["item", "error", *_HEADS[look]], rows)
+
+
+def _strange(content: Content) -> str:
+    found, items = content.likeness, content.items
+    order = np.argsort(-found.strange, kind="stable")[: min(_ROWS, len(items) // 2)]
+    rows = [
+        [_pick(items, i), f"{found.gaps[i]:.1f} times the usual", _pick(items, found.near[i, 0])]
+        for i in order.tolist()
+    ]
+    note = "Of these items the least like the others, which say the least of them. Usual is the median of all."
+    return f"<h3>Novel</h3>{_paragraph(note)}" + _table(["item", "distance to its nearest", "nearest"], rows)
+
+
+def _copies(content: Content) -> str:
+    groups, items = content.likeness.copies, content.items
+    if not groups:
+        return "<h3>Copies</h3>" + _paragraph("No item is a copy of another, as the model sees them.")
+    sentences = [f"{listed([items.names[i] for i in group], _ROWS)}" for group in groups[:_ROWS]]
+    more = [f"and {len(groups) - _ROWS} groups more"] if len(groups) > _ROWS else []
+    note = "Items that the model cannot tell apart. A copy on both sides of a split makes errors look too small."
+    return f"<h3>Copies</h3>{_paragraph(note)}{_listed(sentences + more)}"
 
 
 def _names(items: Items, chosen: np.ndarray) -> str:
-    """All items that stand apart."""
     counted = "" if items.named else " (counted from 1)"
     return _paragraph(f"{len(chosen)}: {listed([items.names[i] for i in chosen.tolist()], _NAMED)}{counted}.")
 
 
 def _look(items: Items, found: Rebuilt) -> str:
-    """How an item is shown beside its error."""
     if items.smiles is not None:
         return "structure"
     if found.vectors is None or items.numbers is None:
@@ -203,8 +303,7 @@ def _look(items: Items, found: Rebuilt) -> str:
 
 
 def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, float] | None) -> list[str]:
-    name = f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
-    cells = [name, f"{found.errors[i]:.4g}"]
+    cells = [_pick(items, i), written(found.errors[i])]
     if items.smiles is not None:
         address = structure_svg(items.smiles[i])
         picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
@@ -222,70 +321,15 @@ def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, fl
         return [*cells, sparkline(old, new, *scale)]
     worst = [j for j in np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES] if np.isfinite(old[j])]
     names = items.columns or [f"column {j}" for j in range(len(old))]
-    return [*cells, escape("; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst))]
+    return [*cells, escape("; ".join(f"{names[j]} {written(old[j])} → {written(new[j])}" for j in worst))]
 
 
-def _spectrum(content: Content) -> str:
-    shares, what = spectrum(content.model, content.codes)
-    rows = [[str(j + 1), f"{share:.2%}"] for j, share in enumerate(shares.tolist())]
-    return (
-        _paragraph(f"Bars: {what}. Line: all components up to here.")
-        + bars(shares)
-        + f"<details><summary>Numbers</summary>{_table(['component', 'share'], rows)}</details>"
-    )
-
-
-def _selection(content: Content) -> str:
-    found = selection(content.model)
-    if found is None:
-        return ""
-    errors = found.errors if found.errors.ndim == 1 else np.nanmean(found.errors, axis=1)
-    if not np.isfinite(errors).any():
-        return ""
-    tried = np.flatnonzero(np.isfinite(errors))
-    errors, names = errors[tried], [found.settings[i] for i in tried]
-    at = names.index(found.chosen) if found.chosen in names else None
-    rows = [
-        [str(i + 1), escape(name), f"{error:.5g}", "chosen" if i == at else ""]
-        for i, (name, error) in enumerate(zip(names, errors.tolist(), strict=True))
-    ]
-    table = _table(["setting", "regularisers, encoder first", "held-out error", ""], rows)
-    return (
-        _paragraph(
-            "The line is the error of held-out items for each setting that the fit compared; lower is better. The ring "
-            "marks the one it chose. That may be a stronger regulariser which is about as good as the best."
-        )
-        + curve(errors, names, at)
-        + f"<details><summary>Numbers</summary>{table}</details>"
-    )
-
-
-def _diagnosis(warnings: Sequence[str], facts: Sequence[str]) -> str:
-    warning_items = "".join(f'<li class="warning">{escape(sentences)}</li>' for sentences in warnings)
-    first = (
-        f"<ul>{warning_items}</ul>"
-        if warning_items
-        else _paragraph("No warning: nothing went wrong in the fit. What codes lose is said above and below.")
-    )
-    return first + _listed(facts)
-
-
-def _settings(content: Content) -> str:
-    rows = [
-        [f"<code>{escape(name)}</code>", f"<code>{escape(value)}</code>"] for name, value in settings(content.model)
-    ]
-    name = type(content.model).__name__
-    return _paragraph(f"{name}; parameters that are not at their defaults, and what the fit set.") + _table(
-        ["name", "value"], rows
-    )
-
-
-def _load(content: Content) -> str:
+def _next(content: Content) -> str:
     file = content.model_file or "model.rkhs"
     lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
     code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
-    shell = f"rkhs transform {shell_word(file)} new.csv -o codes.csv"
-    return (
-        f"<pre><code>{escape(chr(10).join(code))}</code></pre>{_paragraph('On the command line:')}"
-        f"<pre><code>{escape(shell)}</code></pre>"
-    )
+    shell = (f"Codes of new items, by {file}", f"rkhs transform {shell_word(file)} new.csv -o codes.csv")
+    commands = [*content.commands, *([shell] if content.model_file or not content.commands else [])]
+    if content.model_file or not content.commands:
+        commands.append(("The same in Python", "\n".join(code)))
+    return "".join(f"{_paragraph(f'{what}:')}<pre><code>{escape(line)}</code></pre>" for what, line in commands)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.errors import optional
+from rkhs.reports.wording import written
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _UNIT = 0.05  # angstrom; a bond is about 1.5
@@ -72,7 +72,6 @@ def drawing(smiles: str) -> str:
 
 
 def _prepared(smiles: str) -> Any:
-    """The molecule with its places in the plane; None if RDKit cannot read it."""
     Chem, draw = optional("rdkit.Chem"), optional("rdkit.Chem.Draw.rdMolDraw2D")
     quiet = optional("rdkit.rdBase").BlockLogs()
     try:
@@ -102,8 +101,8 @@ def _label(atom: Any) -> str:
     return f"{atom.GetIdx()}:{isotope}{atom.GetSymbol()}:{atom.GetTotalNumHs()}:{atom.GetFormalCharge()}"
 
 
-def structure_svg(smiles: str) -> str:
-    """A structure drawn by RDKit, as the text of a ``data:`` address; empty if it cannot be drawn."""
+def structure_svg(smiles: str, parts: np.ndarray | None = None) -> str:
+    """A structure drawn by RDKit, as a ``data:`` address; ``parts`` colours its atoms; empty if it cannot be drawn."""
     molecule = _prepared(smiles)
     if molecule is None or molecule.GetNumAtoms() > _MOST_ATOMS:
         return ""
@@ -113,85 +112,49 @@ def structure_svg(smiles: str) -> str:
     options: Any = drawer.drawOptions()
     options.clearBackground = False
     options.prepareMolsBeforeDrawing = False
-    drawer.DrawMolecule(molecule)
+    shares = np.zeros(0) if parts is None else parts / max(float(np.abs(parts).max()), 1e-300)
+    colours = {i: _tint(share) for i, share in enumerate(shares.tolist())}
+    drawer.DrawMolecule(molecule, highlightAtoms=list(colours), highlightAtomColors=colours, highlightBonds=[])
     drawer.FinishDrawing()
     return "data:image/svg+xml;base64," + base64.b64encode(drawer.GetDrawingText().encode()).decode()
 
 
-def static_map(codes: np.ndarray, groups: Sequence[str]) -> str:
-    """Points as one SVG path a group: what is seen before the script runs, or without it."""
-    centre = (codes.max(0) + codes.min(0)) / 2.0
-    half = max(float(np.ptp(codes, axis=0).max()) / 2.0, 1e-300) * 1.06
-    shape = np.ptp(codes, axis=0) / (2.0 * half)
-    height = int(1000 * min(1.0, max(0.4, shape[1] * 1.06)))
-    x = np.round(500 + 500 * (codes[:, 0] - centre[0]) / half).astype(int)
-    y = np.round(height / 2 - 500 * (codes[:, 1] - centre[1]) / half).astype(int)
-    size = int(np.clip(400 / len(codes) ** 0.5, 6, 18))
-    paths = []
-    for group in sorted(set(groups)):
-        steps = "".join(f"M{x[i]} {y[i]}h0" for i in range(len(codes)) if groups[i] == group)
-        paths.append(f'<path class="dot {group}" stroke-width="{size}" d="{steps}"/>')
+def _tint(share: float) -> tuple[float, float, float]:
+    end = (0.34, 0.71, 0.91) if share > 0.0 else (0.94, 0.55, 0.2)
+    red, green, blue = (1.0 - abs(share) * (1.0 - part) for part in end)
+    return red, green, blue
+
+
+def histogram(counts: np.ndarray) -> str:
+    """Counts as bars, small enough for a cell of a table."""
+    wide, top = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1)
+    heights = [30.0 * count / top for count in counts.tolist()]
+    parts = (f"M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z" for j, height in enumerate(heights))
+    return f'<svg class="histogram" viewBox="0 0 96 33" aria-hidden="true"><path d="{"".join(parts)}"/></svg>'
+
+
+def scatter(predicted: np.ndarray, true: np.ndarray, name: str) -> str:
+    """True against predicted numbers on one scale, with the line on which they agree."""
+    low, high = (float(end(np.r_[predicted, true])) for end in (np.min, np.max))
+    x, y = (40.0 + 300.0 * (part - low) / max(high - low, 1e-300) for part in (predicted, true))
+    dots = "".join(f"M{a:.0f} {360 - b:.0f}h0" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    ticks = "".join(
+        f'<text x="{40 + 300 * share:.0f}" y="342" text-anchor="{at}">{written(low + share * (high - low))}</text>'
+        for share, at in ((0.0, "start"), (1.0, "end"))
+    )
     return (
-        f'<svg id="still" viewBox="0 0 1000 {height}" role="img" aria-label="Map of {len(codes)} items">'
-        f"{''.join(paths)}</svg>"
+        f'<svg class="chart" viewBox="0 0 360 360" role="img" aria-label="{escape(name)}: true against predicted">'
+        f'<path class="axis" d="M40 20V320H340M40 320L340 20"/><path class="dot c0" stroke-width="5" d="{dots}"/>'
+        f"{ticks}"
+        f'<text x="190" y="342" text-anchor="middle">predicted</text>'
+        f'<text x="30" y="170" text-anchor="middle" transform="rotate(-90 30 170)">{escape(name)}, true</text></svg>'
     )
-
-
-def bars(shares: np.ndarray) -> str:
-    """Shares by component as bars, and their sum as a line."""
-    total = np.cumsum(shares)
-    top = max(1.0, float(total[-1]))
-    x, wide = _across(len(shares)), 0.76 * 560.0 / len(shares)
-    rects = "".join(
-        f'<rect class="bar" x="{x[j] - wide / 2:.1f}" y="{220 - 200 * share / top:.1f}" width="{wide:.1f}" '
-        f'height="{200 * share / top:.1f}"><title>component {j + 1}: {share:.1%}</title></rect>'
-        for j, share in enumerate(shares.tolist())
-    )
-    sentences = f"Share of the variance by component: {shares[0]:.0%} for component 1; {total[-1]:.0%} together"
-    return _chart(
-        sentences, rects + _line(x, 220.0 - 200.0 * total / top), len(shares), "component", (0.0, top, "{:.0%}")
-    )
-
-
-def curve(values: np.ndarray, labels: Sequence[str], chosen: int | None) -> str:
-    """Errors by setting as a line; the chosen setting is marked."""
-    low, high = float(values.min()), float(values.max())
-    margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
-    low, high = low - margin, high + margin
-    x, y = _across(len(values)), 220.0 - 200.0 * (values - low) / (high - low)
-    marks = "".join(
-        f'<circle class="{"mark chosen" if i == chosen else "mark"}" cx="{x[i]:.1f}" cy="{y[i]:.1f}" '
-        f'r="{7 if i == chosen else 4}"><title>{escape(label)}: {values[i]:.4g}</title></circle>'
-        for i, label in enumerate(labels)
-    )
-    return _chart("Held-out error by setting", _line(x, y) + marks, len(values), "setting", (low, high, "{:.3g}"))
-
-
-def _across(n: int) -> np.ndarray:
-    """Places of n things on the axis."""
-    return 60.0 + 560.0 * (np.arange(n) + 0.5) / n
 
 
 def _line(x: np.ndarray, y: np.ndarray, look: str = "line") -> str:
     known = np.isfinite(y)  # no line leads over a gap
     steps = (f"{'L' if j and known[j - 1] else 'M'}{x[j]:.1f} {y[j]:.1f}h0" for j in np.flatnonzero(known))
     return f'<path class="{look}" d="{"".join(steps)}"/>'
-
-
-def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float, str]) -> str:
-    """What is drawn, with axes: the numbers of n things below it, and five values beside it."""
-    low, high, form = ticks
-    x, step = _across(n), 1 if n <= 16 else -(-n // 12)
-    below = "".join(f'<text x="{x[j]:.1f}" y="238" text-anchor="middle">{j + 1}</text>' for j in range(0, n, step))
-    extra = "".join(
-        f'<text x="54" y="{224 - 200 * (value - low) / (high - low):.1f}" text-anchor="end">{form.format(value)}</text>'
-        for value in np.linspace(low, high, 5)
-    )
-    return (
-        f'<svg class="chart" viewBox="0 0 640 264" role="img" aria-label="{escape(label)}">'
-        f'<path class="axis" d="M60 20V220H620"/>{drawn}{below}{extra}'
-        f'<text x="340" y="258" text-anchor="middle">{what}</text></svg>'
-    )
 
 
 def sparkline(original: np.ndarray, rebuilt: np.ndarray, low: float, high: float) -> str:

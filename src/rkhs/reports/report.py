@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.checks import check_count
+from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
-from rkhs.reports.audit import audit, target_sentence
+from rkhs.reports.audit import audit
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
+from rkhs.reports.likeness import draw_map, find_likeness
 from rkhs.reports.page import Content, page, summary
+from rkhs.reports.table import column_rows
+from rkhs.reports.target import predict_target
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
@@ -34,7 +37,7 @@ class Report:
     audit : tuple of str
         What was found in the input.
     summary : tuple of str
-        What was fitted, how much of the variance it rebuilds, and what new items are expected to lose.
+        Whether the target can be predicted, what the map or the codes lose, and what to look at.
     warnings : tuple of str
         What :func:`rkhs.diagnose` warns of. Usually empty.
 
@@ -77,21 +80,25 @@ def make_report(
     at_most: int = 5000,
     title: str | None = None,
     model_file: str | None = None,
+    commands: Sequence[tuple[str, str]] = (),
+    parts: Literal["all", "map"] = "all",
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Make a page about a fitted model and items: what the input is, the map, the errors, and what to know.
+    """Make a page about a fitted model and items: the columns, the target, the map, items to look at, what to do next.
 
-    The page is one file without links to other places. It draws its map by a small script of its own; without scripts
-    it shows the texts, the tables and a still map.
+    The map is the model itself if that is a :class:`KernelMap`, else one of the kernel of the model. The page is one
+    file without links to other places. It draws its map by a small script of its own; without scripts
+    it shows the texts and the tables.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with ``transform``: KernelAutoencoder, KernelPCA, KernelContrastive, DeepRKM.
+        Fitted, with ``transform``: KernelMap, KernelAutoencoder, KernelPCA, KernelContrastive, DeepRKM.
     X : array (n, d), kernel values (n, n_train), list of n objects, DataFrame, or Dataset of ``rkhs.data``
         Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``.
     target : array of shape (n,), default=None
-        A class or a number of each item, to colour the map. NaN and None are gaps.
+        A class or a number of each item: it colours the map, and each item's is predicted from the others. NaN and None
+        are gaps.
     target_name : str, default="target"
     names : sequence of n str, default=None
         Of the items; None takes those of a Dataset or DataFrame, else numbers from 1.
@@ -105,6 +112,10 @@ def make_report(
     title : str, default=None
     model_file : str, default=None
         Name of the file that holds the model, for the lines that load it.
+    commands : sequence of pairs of str, default=()
+        What a command does, and the line to copy.
+    parts : {"all", "map"}, default="all"
+        The whole page, or the map alone.
     progress : callable, default=None
         Told in words what is done next.
 
@@ -123,8 +134,9 @@ def make_report(
 
     Notes
     -----
-    Time is that of ``transform``, of the reconstruction errors and of :func:`rkhs.diagnose`, ``2 n^3``, which is left
-    out beyond 5,000 training items.
+    Time is that of ``transform``, of a map, of distances and a matrix inverse, O(n^3), of :func:`rkhs.diagnose`, ``2
+    n^3``, which is left out beyond 5,000 training items, and of an :class:`OperatorKernelRegressorCV` on at most 2,000
+    rows for a target.
 
     Examples
     --------
@@ -141,37 +153,47 @@ def make_report(
     check_is_fitted(model)
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
     everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
-    n = len(everything)
+    n, whole = len(everything), check_choice(parts, "parts", ("all", "map")) == "all"
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
-    sentences, coloured = audit(everything), None
-    if target is not None:
-        values = _target(target, len(everything))
-        sentences.append(target_sentence(target_name, values))
-        coloured = target_name, values[kept]
-    if getattr(model, "columns", "raw") == "scaled":
-        sentences.append("The model standardises the columns; its errors count standard deviations.")
-    items = everything if len(kept) == len(everything) else everything.rows(kept)
+    asked = None if target is None else (target_name, _target(target, n))
+    coloured = None if asked is None else (target_name, asked[1][kept])
+    columns = getattr(model, "columns", "raw")
+    items = everything if len(kept) == n else everything.rows(kept)
     progress_line = progress or (lambda _: None)
     progress_line(f"codes of {len(items)} items")
     codes = np.asarray(model.transform(items.X), dtype=np.float64)
     if codes.ndim != 2 or not codes.shape[1]:
         raise InputError(f"model must give codes of shape (n, p); got {codes.shape}")
-    progress_line("reconstructions")
-    rebuilt = rebuild(model, items, codes)
-    progress_line("diagnosis")
+    progress_line("map")
+    likeness, K = find_likeness(model, items, codes)
     content = Content(
         model=model,
         items=items,
-        total=len(everything),
-        audit=tuple(sentences),
+        total=n,
+        audit=tuple(audit(everything, scaled=columns == "scaled")),
+        columns=column_rows(everything, columns, asked),
         codes=codes,
-        rebuilt=rebuilt,
-        diagnosis=diagnosis(model),
+        likeness=likeness,
+        drawn=draw_map(model, codes, K),
         target=coloured,
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
         model_file=model_file,
+        commands=commands,
+        whole=whole,
     )
+    content = _measured(content, progress_line) if whole else content
     return Report(page(content), content.audit, tuple(summary(content)), tuple(content.diagnosis[0]))
+
+
+def _measured(content: Content, progress: Callable[[str], None]) -> Content:
+    """The content with the prediction of the target, the reconstructions and the diagnosis."""
+    model, items, prediction = content.model, content.items, None
+    if content.target is not None:
+        progress(f"prediction of {content.target[0]}")
+        prediction = predict_target(model, items, content.target)
+    progress("reconstructions")
+    rebuilt = rebuild(model, items, content.codes)
+    return replace(content, prediction=prediction, rebuilt=rebuilt, diagnosis=diagnosis(model))
 
 
 def _target(target: Any, n: int) -> np.ndarray:

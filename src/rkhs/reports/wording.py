@@ -1,0 +1,33 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def written(value: float) -> str:
+    """A number of four digits or a whole one, with commas from 10,000 on and without an exponent."""
+    if not np.isfinite(value):
+        return "missing"
+    if value == round(value) and abs(value) < 1e6:
+        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.0f}"
+    short = float(f"{value:.4g}")
+    return f"{short:,.0f}" if abs(short) >= 1e4 else np.format_float_positional(short, trim="-")
+
+
+def with_error(value: float, error: float) -> str:
+    """A number and its standard error, both to the second digit of the error."""
+    if not np.isfinite(error) or error <= 0.0:
+        return written(value)
+    digits = int(np.clip(1 - np.floor(np.log10(error)), -12, 12))
+    commas = "," if abs(value) >= 1e4 else ""
+    return " ± ".join(f"{round(part, digits):{commas}.{max(digits, 0)}f}" for part in (value, error))
+
+
+def percent(share: float) -> str:
+    """A share in percent, with two digits of what is missing to 0 or 100."""
+    if 0.0 < abs(share) < 1e-6:
+        return "less than 0.0001 %"
+    least = min(abs(share), abs(1.0 - share))
+    digits = 1 if least == 0.0 else int(np.clip(-np.floor(np.log10(least)) - 1, 1, 6))
+    return f"{100.0 * share:.{digits}f} %"
