@@ -45,7 +45,7 @@ class Row:
     def cells(self) -> list[str]:
         day = datetime.date.today().isoformat()
         word = "ok" if self.is_good else "**not ok**"
-        return [self.goal.number, self.goal.promise, self.measured, f"{self.seconds:.0f} s", self.size, day, word]
+        return [self.goal.number, self.goal.guarantee, self.measured, f"{self.seconds:.0f} s", self.size, day, word]
 
 
 def _place(number: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""The goals R1 to R20: what each promises, which script measures it, and how its output is read.
+"""The goals R1 to R20: what each guarantees, which script measures it, and how its output is read.
 
 No figure stands here: all are parsed from what the scripts print.
 """
@@ -18,7 +18,7 @@ class Targets:
     """One line of the table."""
 
     number: str
-    promise: str
+    guarantee: str
     read: Callable[[str, bool], Reading]
     """From the output of the script, and whether it ended with status 0."""
 

@@ -8,7 +8,7 @@ Three families for the file of each case of ``file_kinds``:
 * *bent*: shapes, dtypes, places, lengths, numbers and names of a file changed one at a time, with a right checksum:
   near enough to an honest file to be loaded. What loads is used on new items.
 
-In use, too, an error must be one of the library's own, and nothing may write or read beside its arrays: a process that
+In use, too, an error must be one of the library's own, and nothing may write or read outside its arrays: a process that
 ends by itself is a missed goal.
 
 Run: python -m studies.reliability.mutated_files [--full]

@@ -10,7 +10,7 @@ import pytest
 from studies.reliability.mistakes import MISTAKES
 from studies.reliability.mutations import PACKAGE, ROOT, verdict
 
-# Ways to use the library, and what it promises to others: no mathematics and no files of users.
+# Ways to use the library, and what it guarantees to others: no mathematics and no files of users.
 LEFT_OUT = {"testing"}
 
 

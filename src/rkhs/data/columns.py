@@ -209,7 +209,7 @@ def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]
 
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
-    """Say which columns beside the values of curves, spectra or images are none of them."""
+    """Say which columns next to the values of curves, spectra or images are none of them."""
     columns = [_Column(values, str(name)) for values, name in zip(X.T, names, strict=True)]
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
     remarks = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]

@@ -14,7 +14,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.pictures import drawing, image_sheet
 
 _SHEET = 2_000_000  # characters of all thumbnails together
-_CELLS = 200_000  # numbers of columns beside the codes
+_CELLS = 200_000  # numbers of columns next to the codes
 _COLUMNS = 40
 _COLOURS = 20  # classes; more have no colours of their own
 _STEPS = 5  # of the still map's scale of numbers

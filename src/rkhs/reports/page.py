@@ -192,7 +192,7 @@ def _names(items: Items, chosen: np.ndarray) -> str:
 
 
 def _look(items: Items, found: Rebuilt) -> str:
-    """How an item is shown beside its error."""
+    """How an item is shown next to its error."""
     if items.smiles is not None:
         return "structure"
     if found.vectors is None or items.numbers is None:

@@ -179,7 +179,7 @@ def _line(x: np.ndarray, y: np.ndarray, look: str = "line") -> str:
 
 
 def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float, str]) -> str:
-    """What is drawn, with axes: the numbers of n things below it, and five values beside it."""
+    """What is drawn, with axes: the numbers of n things below it, and five values next to it."""
     low, high, form = ticks
     x, step = _across(n), 1 if n <= 16 else -(-n // 12)
     below = "".join(f'<text x="{x[j]:.1f}" y="238" text-anchor="middle">{j + 1}</text>' for j in range(0, n, step))

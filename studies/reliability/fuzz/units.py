@@ -26,7 +26,7 @@ CENTRED: list[Any] = [*MOVING, Linear("mean_norm", "mean"), 0.5 * Gaussian("2*me
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantee:
     """A class with parameters under which it does not see units and offsets of its inputs."""
 
     kind: Any
@@ -38,8 +38,8 @@ class Promise:
     rtol: float = 1e-6
 
 
-PROMISES: dict[str, Promise] = {
-    "KernelPCA": Promise(
+PROMISES: dict[str, Guarantee] = {
+    "KernelPCA": Guarantee(
         rkhs.KernelPCA,
         CENTRED,
         (
@@ -51,32 +51,32 @@ PROMISES: dict[str, Promise] = {
             {"loss": "huber"},
         ),
     ),
-    "KernelAutoencoder": Promise(
+    "KernelAutoencoder": Guarantee(
         rkhs.KernelAutoencoder,
         ["auto", *CENTRED],
         ({}, {"reg": 1e-3}, {"constraint": "sphere", "reg": 1e-3}, {"storage": Nystroem(6)}, {"refine": False}),
         {"max_iter": 1000, "tol": 1e-9},  # on the way to a minimum rounding grows with each step
         rtol=1e-4,
     ),
-    "DeepRKM": Promise(
+    "DeepRKM": Guarantee(
         rkhs.DeepRKM,
         MOVING,
         ({}, {"center": False}, {"out_of_sample": "block"}),
         {"n_components": (2, 1), "max_iter": 1000, "tol": 1e-9},
         rtol=1e-4,
     ),
-    "KernelContrastive": Promise(rkhs.KernelContrastive, MOVING, ({}, {"loss": "spectral"}, {"n_neighbors": 2})),
-    "OperatorKernelRegressor": Promise(
+    "KernelContrastive": Guarantee(rkhs.KernelContrastive, MOVING, ({}, {"loss": "spectral"}, {"n_neighbors": 2})),
+    "OperatorKernelRegressor": Guarantee(
         rkhs.OperatorKernelRegressor,
         MOVING,
         ({}, {"loss": "huber"}, {"operator": "covariance"}, {"storage": Nystroem(6)}),
         targets=True,
         rtol=1e-5,
     ),
-    "InputOutputKernelRegressor": Promise(
+    "InputOutputKernelRegressor": Guarantee(
         rkhs.InputOutputKernelRegressor, MOVING, ({}, {"output_kernel": "gaussian"}), rtol=1e-5
     ),
-    "FunctionalKernelRegressor": Promise(
+    "FunctionalKernelRegressor": Guarantee(
         rkhs.FunctionalKernelRegressor,
         ["functional_laplacian", "functional_gaussian"],
         ({}, {"loss": "squared"}),
@@ -84,31 +84,31 @@ PROMISES: dict[str, Promise] = {
         targets=True,
         rtol=1e-5,
     ),
-    "GramTransformer": Promise(rkhs.GramTransformer, CENTRED),
-    "Nystroem": Promise(Nystroem, MOVING, fixed={"m": 4}),
-    "RandomFeatures": Promise(RandomFeatures, ["gaussian", "matern"], fixed={"m": 8}, offset=False),
-    "SmoothRegressor": Promise(SmoothRegressor, [None], fixed={"gammas": (0.5, 1.0)}, rtol=1e-5),
+    "GramTransformer": Guarantee(rkhs.GramTransformer, CENTRED),
+    "Nystroem": Guarantee(Nystroem, MOVING, fixed={"m": 4}),
+    "RandomFeatures": Guarantee(RandomFeatures, ["gaussian", "matern"], fixed={"m": 8}, offset=False),
+    "SmoothRegressor": Guarantee(SmoothRegressor, [None], fixed={"gammas": (0.5, 1.0)}, rtol=1e-5),
 }
 
 
 def walk(case: Case, name: str) -> None:
     """Fit on data and on the same data in other units, and compare what the two models say."""
-    promise = PROMISES[name]
-    params = {**promise.fixed, **case.one_of(promise.params)}
-    kernel = case.one_of(promise.kernels)
+    guarantee = PROMISES[name]
+    params = {**guarantee.fixed, **case.one_of(guarantee.params)}
+    kernel = case.one_of(guarantee.kernels)
     if kernel is not None:
         params["kernel"] = kernel
     n, d = int(case.rng.integers(6, 13)), int(case.rng.integers(2, 5))
     X, new, Y = values.tame(case, n, d), values.tame(case, 4, d), values.tame(case, n, 3)
     unit = 2.0 ** case.one_of([-40, -7, 0, 3, 40])
-    offset = unit * case.one_of([0.0, 2.0**10, -(2.0**20)]) if promise.offset else 0.0
-    stretch = 2.0 ** case.one_of([-30, 0, 5]) if promise.targets else 1.0
-    shift = stretch * case.one_of([0.0, 64.0]) if promise.targets else 0.0
-    rtol = promise.rtol * (1.0 if offset == 0.0 else 10.0)
+    offset = unit * case.one_of([0.0, 2.0**10, -(2.0**20)]) if guarantee.offset else 0.0
+    stretch = 2.0 ** case.one_of([-30, 0, 5]) if guarantee.targets else 1.0
+    shift = stretch * case.one_of([0.0, 64.0]) if guarantee.targets else 0.0
+    rtol = guarantee.rtol * (1.0 if offset == 0.0 else 10.0)
     if case.told:
-        print(f"{promise.kind.__name__}({params}), unit {unit}, offset {offset}, targets {stretch}, {shift}")
-    regression = "Regressor" in promise.kind.__name__
-    first, second = promise.kind(**params), promise.kind(**params)
+        print(f"{guarantee.kind.__name__}({params}), unit {unit}, offset {offset}, targets {stretch}, {shift}")
+    regression = "Regressor" in guarantee.kind.__name__
+    first, second = guarantee.kind(**params), guarantee.kind(**params)
     more = {"y": Y} if regression else {}
     plain = case.call("fit", first.fit, X, **more)
     moved = case.call("fit moved", second.fit, unit * X + offset, **({"y": stretch * Y + shift} if regression else {}))
@@ -119,7 +119,7 @@ def walk(case: Case, name: str) -> None:
     settled = all(getattr(model, "converged_", True) for model in (first, second))
     if isinstance(first, rkhs.KernelAutoencoder):
         settled = settled and _keeps_its_codes(
-            case, promise.kind(**params), second, unit * X + offset, unit * new + offset
+            case, guarantee.kind(**params), second, unit * X + offset, unit * new + offset
         )
     for method in ("transform", "predict"):
         if method == "transform" and not settled and hasattr(first, "reconstruction_error"):
@@ -218,7 +218,7 @@ def metric_walk(case: Case) -> None:
 
 
 def subjects() -> dict[str, Callable[[Case], None]]:
-    """Every class that makes the promise, and the metrics."""
+    """Every class that makes the guarantee, and the metrics."""
     return {
         **{f"units.{name}": (lambda case, name=name: walk(case, name)) for name in PROMISES},
         "units.metrics": metric_walk,
