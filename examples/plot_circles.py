@@ -4,7 +4,7 @@
 Three concentric circles through one and through two numbers (Figure 3 of the kernel autoencoder paper).
 
 A kernel autoencoder 2-1-2 learns a curve through the circles; 2-2-2 keeps the circles and separates them. The
-one-dimensional codes of the paper tell the circles apart. Ours are the best of several starts; they have a lower
+one-dimensional codes of the paper distinguish the circles. Ours are the best of several starts; they have a lower
 objective and follow the angle instead. A network with two hidden layers on both sides is trained beside it; the one of
 the paper has none. The network rebuilds new points better: the best code on a line jumps between the circles, and a
 smooth kernel encoder cannot jump. The script prints both errors.

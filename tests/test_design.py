@@ -13,8 +13,8 @@ PAGE = ROOT / "docs" / "design.md"
 FOLDERS = {
     "Layers": PACKAGE,
     "The studies": ROOT / "studies",
-    "The rooms of the kernels": PACKAGE / "kernels",
-    "The rooms of the spaces": PACKAGE / "spaces",
+    "The packages of the kernels": PACKAGE / "kernels",
+    "The packages of the spaces": PACKAGE / "spaces",
     "The rooms of the estimators": PACKAGE / "estimators",
 }
 CODE = re.compile(r"`([^`]+)`")

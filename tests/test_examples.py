@@ -1,4 +1,4 @@
-"""Every gallery script runs, writes its figure, and keeps its promise on a small sample."""
+"""Every gallery script runs, writes its figure, and keeps its guarantee on a small sample."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
-    sizes, promise = CHECKS[name]
+    sizes, guarantee = CHECKS[name]
     result = module.main(**sizes)
     assert all(np.isfinite(value) for value in result.values())
-    assert promise(result), result
+    assert guarantee(result), result
     figures = {path.stem: path.stat().st_size for path in tmp_path.glob("*.png")}
     assert name in figures
     assert all(stem.startswith(name) for stem in figures)

@@ -11,8 +11,8 @@ import rkhs
 from rkhs._core.errors import ModelFileError
 from rkhs._core.stored import Stored
 from rkhs.persistence import registry
+from studies.reliability.file_kinds import CASES, answers, made
 from tests.contracts.estimator_examples import estimators
-from tests.reliability.file_kinds import CASES, answers, made
 
 SEEN: set[str] = set()
 

@@ -17,7 +17,7 @@ import pytest
 
 import rkhs
 import rkhs.estimators
-from tests.reliability.mistakes import MISTAKES
+from studies.reliability.mistakes import MISTAKES
 from tools.measure_house import modules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -296,7 +296,7 @@ def test_no_test_is_skipped_without_a_condition() -> None:
 def test_the_small_mistakes_can_still_be_made() -> None:
     counts = {mistake: (PACKAGE / mistake.file).read_text().count(mistake.old) for mistake in MISTAKES}
     gone = listed(f"{m.file} holds {count} times, not once: {m.old}" for m, count in counts.items() if count != 1)
-    assert not gone, f"these lines were changed: change their entries in tests/reliability/mistakes.py too\n{gone}"
+    assert not gone, f"these lines were changed: change their entries in studies/reliability/mistakes.py too\n{gone}"
 
 
 # ---------------------------------------------------------------- public names

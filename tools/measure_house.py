@@ -40,7 +40,7 @@ BORDER = tuple(
 WORDS = frozenset(
     (
         *("said", "say", "says", "tell", "tells", "told", "telling", "goal", "goals"),
-        *("beside", "own", "room", "again", "anew", "onto", "apart", "unsure", "touching"),
+        *("next to", "own", "room", "again", "anew", "onto", "apart", "unsure", "touching"),
         *("rested", "shown", "made", "plenty", "thinned", "carried", "held", "sweep", "sweeps"),
         *("price", "priced", "pricing", "growing"),
     )
@@ -360,7 +360,7 @@ def by_folder() -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the measures beside their goals."""
+    """Print the measures next to their goals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--over", action="store_true", help="only what is above its goal")
     parser.add_argument("--hard", action="store_true", help="functions, circles, constants and folders by name")

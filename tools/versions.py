@@ -1,4 +1,4 @@
-"""Install the built wheel beside the lowest and the newest versions of what it needs, and run a part of the tests.
+"""Install the built wheel next to the lowest and the newest versions of what it needs, and run a part of the tests.
 
 Usage: ./dev versions [LEG ...] [-- ARGUMENTS OF PYTEST]
 

@@ -73,7 +73,7 @@ for solver in (Subspace(), ProjectedGradient(tol=1e-7), RiemannianLBFGS(tol=1e-7
 # Change one part
 # ---------------
 #
-# A kernel of your own is a class of a few lines. A whole suite of checks tells whether it keeps the promises that
+# A kernel of your own is a class of a few lines. A whole suite of checks tells whether it keeps the guarantees that
 # estimators rely on: symmetry, positive semi-definiteness, gradients. :doc:`/user/add_a_kernel` explains the
 # contract.
 
@@ -97,8 +97,8 @@ class RationalQuadratic(Radial):
         return -self._gamma / (1.0 + self._gamma * D) ** 2
 
 
-promises = check_kernel(RationalQuadratic(0.5), images[:20])
-print(f"{len(promises)} promises kept, such as: {promises[0]}")
+guarantees = check_kernel(RationalQuadratic(0.5), images[:20])
+print(f"{len(guarantees)} guarantees kept, such as: {guarantees[0]}")
 KernelAutoencoder(3, kernel=RationalQuadratic(), reg=1e-4).fit(images[:200]).reconstruction_error(images[200:]).mean()
 
 # %%

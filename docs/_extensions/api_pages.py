@@ -22,7 +22,7 @@ FOR_USE = (
 )
 FOR_FILES_AND_MACHINES = ("persistence", "export", "engines", "augment", "errors")
 TO_EXTEND = ("testing", "constraints", "spaces.grams", "outputs", "solvers", "protocols")
-# What is inside a fit: a page, and no promise that it stays.
+# What is inside a fit: a page, and no guarantee that it stays.
 INSIDE = ("spaces", "models")
 # Commands, scripts, and what these pages need not show.
 ELSEWHERE = ("cli", "problems", "torch_module")

@@ -111,7 +111,7 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     Parameters
     ----------
     model : KernelAutoencoder, KernelPCA, KernelContrastive or OperatorKernelRegressor
-        Fitted on vectors with any kernel; those without a gradient refuse the way back. Refined codes are settled to
+        Fitted on vectors with any kernel; those without a gradient refuse to decode. Refined codes are settled to
         rounding, where ``transform`` stops after ten steps, and their derivatives are those of the least objective, by
         the implicit function theorem.
     part : {"encoder", "decoder", "predictor"}, default=None

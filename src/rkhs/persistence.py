@@ -73,7 +73,7 @@ def _stored_name(cls: type) -> str:
         if cls.__module__.startswith("sklearn."):
             raise InputError(f"{got} with skops: skops.io.dump(model, path); of a search, best_estimator_ can be saved")
         raise InputError(
-            f"{got} with pickle or joblib, beside the code of the class, or fit on the Gram matrix with "
+            f"{got} with pickle or joblib, next to the code of the class, or fit on the Gram matrix with "
             "kernel='precomputed'"
         )
     return name

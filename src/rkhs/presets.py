@@ -353,7 +353,7 @@ def krl_2024_autoencoder(n_components: int = 2, kernel: Kernel | None = None, re
 def krl_2024_denoising(
     n_components: int = 10, kernel: Kernel | None = None, reg: float = 1e-3, *, std: float = 0.1**0.5, copies: int = 1
 ) -> KernelAutoencoder:
-    """The same for noisy inputs and clean targets, as figure 3 of Esser et al. (2024): ``x + N(0, std^2)``.
+    """Return the same for noisy inputs and clean targets, as figure 3 of Esser et al. (2024): ``x + N(0, std^2)``.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class Resolvent(Protocol):
     """``(K + shift)^-1`` of the quadratic parts ``K`` of a whole batch."""
 
     def __call__(self, T: Tensor) -> Tensor:
-        """Of ``T`` of shape (n, q, B)."""
+        """Apply the operator to ``T`` of shape (n, q, B)."""
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
         """Add ``alpha`` times it to ``out``."""

@@ -1,16 +1,15 @@
-"""How often answers above the threshold of ``risk_coverage`` are wrong more often than was promised.
+"""How often answers above the threshold of ``risk_coverage`` are wrong more often than was guaranteed.
 
 Run: RKHS_DATA=... ./dev bench abstention [--splits 200] [--rows 300] [--known 200]. A machine is fitted once, to rows
 at random. Known answers are drawn with replacement from all other rows, so that these rows are the whole population and
 the true risk is known: mistakes above the threshold among them all. Scores are the gap of the two best candidates (the
 classes of a table, 30 molecules of a spectrum) or minus the predicted deviation, where a mistake is an error above one
-unit. Printed: the share of splits with a true risk above the promise, mean risk, and the share of items answered, for
+unit. Printed: the share of splits with a true risk above the guarantee, mean risk, and the share of items answered, for
 "answered" with a confidence of 0.95 and for "all". The steps of the test were chosen on the first three sets.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 
@@ -23,6 +22,7 @@ from rkhs import InputOutputKernelRegressor
 from rkhs.evaluation import risk_coverage
 from rkhs.kernels import ProbabilityProduct, Tanimoto
 from studies.bench.coverage import fitted, molecules
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 from studies.harness.spectra import load_spectra
 
@@ -79,7 +79,7 @@ SETS: dict[str, tuple[tuple[float, ...], Callable[[int], Answers]]] = {
 
 
 def measured(scores: np.ndarray, losses: np.ndarray, risk: float, of: str, known: int, splits: int) -> np.ndarray:
-    """Of each split: whether the promise is broken, the true risk (nan: no answer), and the share answered."""
+    """Of each split: whether the guarantee is broken, the true risk (nan: no answer), and the share answered."""
     found = []
     for seed in range(splits):
         rows = np.random.default_rng(seed).integers(len(scores), size=known)
@@ -91,11 +91,7 @@ def measured(scores: np.ndarray, losses: np.ndarray, risk: float, of: str, known
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--known", type=int, default=200)
-    parser.add_argument("--splits", type=int, default=200)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=300, known=200, splits=200)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     print(f"{'set':14}{'items':>7}{'wrong':>7}{'risk':>6}{'of':>10}{'broken':>8}{'true risk':>18}{'answered':>18}")

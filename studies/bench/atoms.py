@@ -9,8 +9,6 @@ learned shuffled targets; and the mean part of each kind of atom.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import pandas as pd
 from rdkit import Chem
@@ -18,6 +16,7 @@ from rdkit.Chem import rdMolDescriptors
 
 from rkhs import OperatorKernelRegressor
 from rkhs.evaluation import atom_contributions
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 
@@ -49,11 +48,7 @@ def kinds(molecules: list[str], parts: list[np.ndarray]) -> pd.Series:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=int, default=800)
-    options.add_argument("--new", type=int, default=200)
-    options.add_argument("--shuffles", type=int, default=20)
-    args = options.parse_args()
+    args = bench_arguments(__doc__, rows=800, new=200, shuffles=20)
     for name in ("esol", "lipophilicity"):
         table = pd.read_csv(data_folder() / name / "data.csv")
         order = np.random.default_rng(0).permutation(len(table))

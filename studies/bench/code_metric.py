@@ -7,7 +7,6 @@ is at most 0.01 below that of kernel principal components with defaults.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 
 import numpy as np
@@ -17,6 +16,7 @@ from rkhs import KernelAutoencoder, KernelPCA
 from studies.bench.usefulness.heads import head_scores
 from studies.bench.usefulness.protocol import Task, components, make_task
 from studies.bench.usefulness.sets import all_sets
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -38,10 +38,7 @@ def scores_of(task: Task, p: int, seed: int) -> dict[tuple[str, object], float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--seeds", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=400, seeds=2)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     tasks = []

@@ -8,7 +8,6 @@ come, and of the same tables in made-up units, each column multiplied by ``10**u
 
 from __future__ import annotations
 
-import argparse
 import warnings
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from rkhs import KernelAutoencoder
 from rkhs.data.columns import share_a_unit, spreads, wants_scaling
 from studies.bench.usefulness.sets import DataSet, all_sets
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 
@@ -48,10 +48,7 @@ def ratio_of(X: np.ndarray, seed: int, made: bool) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--seeds", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=400, seeds=2)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     sets = [data for data in all_sets(data_folder()) if not data.gram and data.sample is None]

@@ -8,7 +8,6 @@ on singular matrices: a second table has half of its points doubled.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from rkhs.kernels import Gaussian
 from rkhs.problems.contrastive import SimpleContrastive
 from rkhs.problems.pairs import Links, Pairs
+from studies.harness.arguments import bench_arguments
 from studies.harness.timing import describe, interleaved, ratio, verdict
 
 
@@ -49,10 +49,7 @@ def triplets(n: int, *, singular: bool) -> tuple[torch.Tensor, Pairs]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, n=1000, rounds=5)
     torch.set_num_threads(1)
     n, h = arguments.n, 2
     for singular in (False, True):

@@ -1,7 +1,7 @@
 """How often sets of predictions hold the truth, and how large they are beside those of a split on the same model.
 
 Run: RKHS_DATA=... ./dev bench coverage [--splits 200] [--rows 150]. Rows for training at random, 100 others to look at,
-a promise of 0.9. Standardised columns, a Gaussian kernel with the median bandwidth (Tanimoto for molecules), the
+a guarantee of 0.9. Standardised columns, a Gaussian kernel with the median bandwidth (Tanimoto for molecules), the
 regulariser by leave-one-out in each split, on the rows of the fit. The split fits half of the rows and calibrates on
 the others. Printed: mean coverage with its standard error over splits, and the size (the root of the volume that has
 its units, the number of candidates or labels) as a share of that of the split. The last lines compare the sizes of
@@ -13,7 +13,6 @@ sets marked "other"; the recipes were chosen on the sets marked "chosen on".
 
 from __future__ import annotations
 
-import argparse
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from rkhs.kernels import ProbabilityProduct, Tanimoto
 from rkhs.models import MemberSets
 from studies.bench.label_sets import read
 from studies.bench.several_outputs import DEVELOPMENT, OTHERS as HALVES, Pair, halves
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 from studies.harness.spectra import load_spectra
 
@@ -168,11 +168,12 @@ def line(name: str, where: str, kind: str, found: list[tuple[float, ...]]) -> No
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=150)
-    parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--candidates", type=int, default=20, help="halves of the spectra to calibrate on; 0: none")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        rows=150,
+        splits=200,
+        candidates={"type": int, "default": 20, "help": "halves of the spectra to calibrate on; 0: none"},
+    )
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     print(f"{'set':20}{'':11}{'shape':10}{'left out':>17}{'split':>18}{'size over split':>18}")

@@ -8,7 +8,6 @@ The candidates are the training molecules and others. Printed in percent: the tr
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import torch
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.estimators import Ranking
 from rkhs.kernels import Tanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 SETS = ("esol", "lipophilicity", "bbbp", "qm7", "nci")
@@ -47,10 +47,7 @@ def found(ranking: Ranking, truth: np.ndarray) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--candidates", type=int, default=1500)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=600, candidates=1500)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     n = arguments.rows

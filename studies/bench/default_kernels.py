@@ -8,7 +8,6 @@ Printed: held-out error with refined codes over that of the first row, the mean 
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian, Linear, Matern
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import read_table
 from studies.harness.scripts import data_folder, run_script
 
@@ -83,10 +83,7 @@ def settings(few: bool) -> dict[str, dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--components", type=int, nargs="*", default=[10, 2])
-    parser.add_argument("--rows", type=int, default=600)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, components=[10, 2], rows=600)
     warnings.simplefilter("ignore", ConvergenceWarning)
     torch.set_num_threads(1)
     sets = read_sets(data_folder())

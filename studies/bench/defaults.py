@@ -10,7 +10,6 @@ their own units.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from rkhs import KernelAutoencoder
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import components, development_sets, splits
 from studies.harness.scripts import data_folder, run_script
 
@@ -31,12 +31,9 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--components", type=int, default=10)
-    parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--tol", type=float, nargs="*", default=[])
-    parser.add_argument("--raw", action="store_true")
-    asked = parser.parse_args()
+    asked = bench_arguments(
+        __doc__, components=10, rows=200, tol={"type": float, "nargs": "*", "default": []}, raw=False
+    )
     rows = ROWS | {f"free linear part, chosen, tol {tol:g}": {"tol": tol} for tol in asked.tol}
     warnings.simplefilter("ignore")
     table: dict[str, list[float]] = {name: [] for name in rows}

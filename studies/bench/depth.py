@@ -25,6 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from rkhs import KernelAutoencoder
 from rkhs.features import Nystroem
 from rkhs.kernels import Tanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import read_table
 from studies.harness.scripts import data_folder, run_script
 
@@ -141,13 +142,14 @@ def compare(name: str, X: np.ndarray, asked: argparse.Namespace) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="*", default=[])
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=0)
-    parser.add_argument("--landmarks", type=int, default=0)
-    parser.add_argument("--development", action="store_true")
-    asked = parser.parse_args()
+    asked = bench_arguments(
+        __doc__,
+        sets={"nargs": "*", "default": []},
+        splits=3,
+        rows=0,
+        landmarks=0,
+        development=False,
+    )
     warnings.simplefilter("ignore")
     asked.rows = asked.rows or (3000 if asked.landmarks else 600)
     scored, development = (MANY_SCORED, MANY_DEVELOPMENT) if asked.landmarks else (SCORED, DEVELOPMENT)

@@ -9,7 +9,6 @@ and a quarter of the epochs, which is quicker and worse.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA, KernelPCA as TheirKernelPCA
 
 from rkhs import KernelAutoencoder, KernelPCA
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 from studies.harness.timing import describe, interleaved, ratio, verdict
 from studies.networks import NetworkAutoencoder
@@ -37,9 +37,7 @@ def best_kernel_pca(train: np.ndarray, test: np.ndarray, p: int) -> tuple[float,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    rounds = bench_arguments(__doc__, rounds=3).rounds
     torch.set_num_threads(1)
     X = load_digits().data / 16.0
     train, test = X[:1200], X[1200:]

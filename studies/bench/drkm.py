@@ -10,7 +10,6 @@ In chunks: --table-only --runs FILE --minutes 9, as often as needed. One thread.
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import time
@@ -32,6 +31,7 @@ from rkhs.solvers import (
     Solver,
     Subspace,
 )
+from studies.harness.arguments import bench_arguments
 from studies.harness.finished import Finished
 from studies.harness.scripts import data_folder, run_script
 from studies.harness.timing import describe, ratio, verdict
@@ -162,16 +162,17 @@ def goals(n: int, starts: int, must: float, stretch: float) -> None:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=100.0, help="seconds a run of the table")
-    parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("--goals-only", action="store_true", help="no table")
-    parser.add_argument("--table-only", action="store_true", help="no goals")
-    parser.add_argument("--large", action="store_true", help="N = 4000 too")
-    parser.add_argument("--runs", type=Path, help="file of finished runs of the table, to go on from")
-    parser.add_argument("--processor", action="store_true", help="the limit counts processor time (busy machines)")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="start no further run after so long")
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__,
+        limit={"type": float, "default": 100.0, "help": "seconds a run of the table"},
+        starts=5,
+        goals_only={"action": "store_true", "help": "no table"},
+        table_only={"action": "store_true", "help": "no goals"},
+        large={"action": "store_true", "help": "N = 4000 too"},
+        runs={"type": Path, "help": "file of finished runs of the table, to go on from"},
+        processor={"action": "store_true", "help": "the limit counts processor time (busy machines)"},
+        minutes={"type": float, "default": math.inf, "help": "start no further run after so long"},
+    )
     torch.set_num_threads(1)
     threadpool_limits(1)  # a second thread costs the default solver more than it brings it at this size
     if not options.table_only:

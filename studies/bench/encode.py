@@ -10,7 +10,6 @@ variance of the rows that the codes lose.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 
@@ -21,6 +20,7 @@ from sklearn.decomposition import KernelPCA as TheirPCA
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import sines_file
 from studies.harness.timing import describe, interleaved, ratio, verdict
 
@@ -41,13 +41,14 @@ def refined(n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=1_000_000)
-    parser.add_argument("--m", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--refined", type=int, metavar="ROWS", help="refined codes of so many rows, and nothing else")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        n=1_000_000,
+        m=1000,
+        repeats=3,
+        threads=2,
+        refined={"type": int, "metavar": "ROWS", "help": "refined codes of so many rows, and nothing else"},
+    )
     torch.set_num_threads(arguments.threads)
     if arguments.refined is not None:
         refined(arguments.refined)

@@ -8,7 +8,6 @@ largest over kernel PCA, and the median of seconds.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ import torch
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.estimators.autoencoder.defaults import FEATURE_REGS, fixed_feature_reg
 from rkhs.kernels import Gaussian, Matern, Tanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import development_sets
 from studies.harness.scripts import data_folder, run_script
 
@@ -79,9 +79,7 @@ def measured(model: KernelAutoencoder | KernelPCA, K: np.ndarray, n: int) -> tup
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2)
-    seeds = range(parser.parse_args().seeds)
+    seeds = range(bench_arguments(__doc__, seeds=2).seeds)
     folder = data_folder()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)

@@ -1,10 +1,10 @@
-"""Whether p-values and sets keep their promise with few rows, where scales, bandwidths and regularisers are estimated.
+"""Whether p-values and sets keep their guarantee with few rows, where scales and regularisers are estimated.
 
 Run: RKHS_DATA=... ./dev bench few_rows [--draws 40] [--rows 19] [--part novelty|sets|smooth|power]. Some minutes.
 novelty: pure noise, 10 new rows of the same law a draw: the share with p at most .05, over draws, with its standard
 error; of ``KernelNovelty()``, of its ``predict`` and of a regressor with ``columns="scaled"``; last what scales of the
 training rows alone gave. ``rkhs novelty`` must give the p-values of ``KernelNovelty()`` in the first draw.
-sets: two columns, y the first and noise, 10 new rows a draw, a promise of .9: how many sets hold the truth, at the
+sets: two columns, y the first and noise, 10 new rows a draw, a guarantee of .9: how many sets hold the truth, at the
 defaults of each class; for intervals and candidates also with the choice of the training rows alone, and the width of
 the first over that of the second (medians).
 smooth: intervals of two columns without noise: their width over that of the choice of the training rows (medians), the
@@ -16,7 +16,6 @@ that calls .05 of the normal rows, AUROC, and the same with scales of the traini
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import tempfile
@@ -32,6 +31,7 @@ from rkhs import InputOutputKernelRegressor, KernelNovelty, OperatorKernelRegres
 from rkhs.cli.main import main as command
 from rkhs.estimators.regression import sets
 from studies.bench.novelty import CHOSEN_ON, split
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 
 NEW, ALPHA = 10, 0.05
@@ -130,7 +130,7 @@ def of_members(rng: np.random.Generator, n: int) -> list[np.ndarray]:
 
 
 def coverage(draws: int, rows: list[int]) -> None:
-    print("coverage, promise .9: choice with the new row | by the training rows | width over that")
+    print("coverage, guarantee .9: choice with the new row | by the training rows | width over that")
     kinds: dict[str, Callable[[np.random.Generator, int], list[np.ndarray]]] = {
         "intervals": lambda rng, n: of_intervals(OperatorKernelRegressor, rng, n),
         "intervals, CV": lambda rng, n: of_intervals(OperatorKernelRegressorCV, rng, n),
@@ -145,7 +145,7 @@ def coverage(draws: int, rows: list[int]) -> None:
 
 
 def smooth(draws: int, rows: list[int]) -> None:
-    print("without noise: width over that of the choice of the training rows, median and most; coverage, promise .9")
+    print("without noise: width over that of the choice of the training rows, median and most; coverage, guarantee .9")
     for n in rows:
         found = []
         for seed in range(draws):
@@ -185,12 +185,13 @@ def power(known: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=40)
-    parser.add_argument("--known", type=int, default=100)
-    parser.add_argument("--rows", type=int, nargs="+", help="of training, in place of those of the tables")
-    parser.add_argument("--part", choices=("novelty", "sets", "smooth", "power"))
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        draws=40,
+        known=100,
+        rows={"type": int, "nargs": "+", "help": "of training, in place of those of the tables"},
+        part={"choices": ("novelty", "sets", "smooth", "power")},
+    )
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     parts: dict[str, Callable[[], None]] = {

@@ -11,7 +11,6 @@ and seconds of a fit by the clock.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from itertools import chain
@@ -20,6 +19,7 @@ import numpy as np
 
 from rkhs import FunctionalKernelRegressor
 from studies.bench.wrong_curves import sets
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 
 SETS = ("growth", "weather", "gait", "made")
@@ -48,10 +48,7 @@ def with_lines(Y: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Print one line a set and kind of gaps."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--sets", nargs="*", default=list(SETS))
-    asked = parser.parse_args()
+    asked = bench_arguments(__doc__, splits=3, sets={"nargs": "*", "default": list(SETS)})
     warnings.simplefilter("ignore")
     known = {name: (X, Y) for name, X, Y in chain(sets(development=False), sets(development=True))}
     for name in asked.sets:

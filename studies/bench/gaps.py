@@ -35,6 +35,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from rkhs import KernelAutoencoder
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
 from rkhs.kernels import MixedTable
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 DEVELOPMENT, OTHERS = (
@@ -248,14 +249,15 @@ def missing_views(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--codes", type=int, default=4)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
-    parser.add_argument("--sets", nargs="*")
-    parser.add_argument("--view", action="store_true")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        rows=400,
+        seeds=3,
+        codes=4,
+        methods={"nargs": "*", "default": list(METHODS)},
+        sets={"nargs": "*"},
+        view=False,
+    )
     arguments.sets = arguments.sets or [*DEVELOPMENT, *OTHERS, *(("gait", "weather") if arguments.view else ())]
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)

@@ -5,7 +5,6 @@ Run: ./dev bench gpu [--n 20000] [--rows 1000000]. Says so, and ends, on a machi
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 import warnings
@@ -17,6 +16,7 @@ import torch
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import sines_file
 from studies.harness.timing import verdict
 
@@ -81,10 +81,7 @@ def fits(n: int, rows: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=20_000)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, n=20_000, rows=1_000_000)
     if not torch.cuda.is_available():
         print("this machine has no CUDA device that torch can use: nothing to measure")
         return

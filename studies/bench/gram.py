@@ -6,13 +6,13 @@ repeated, and ratios are taken within a round, so that a load on the machine mee
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 
 import torch
 
 from rkhs.kernels import NTK, Gaussian, Laplacian, Matern, MinMax, Tanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.timing import describe, interleaved, ratio, verdict
 
 
@@ -44,12 +44,7 @@ def others(n: int, d: int, repeats: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=5000)
-    parser.add_argument("--d", type=int, default=50)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, n=5000, d=50, repeats=7, threads=1)
     torch.set_num_threads(arguments.threads)
     X = torch.randn(arguments.n, arguments.d, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     X /= math.sqrt(arguments.d)

@@ -18,7 +18,6 @@ goes to the file as soon as it is there, and is not computed again.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
 import warnings
@@ -31,6 +30,7 @@ from sklearn.svm import SVC
 from rkhs import OperatorKernelRegressor
 from rkhs.data import read_items
 from rkhs.kernels import ShortestPath, WeisfeilerLehman, alignment_weights
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 DEPTHS = (1, 2, 3, 4, 5)
@@ -107,11 +107,12 @@ def measure(name: str, repeats: int, path: Path) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=["mutag", "ptc", "imdbbinary", "nci1"])
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--results", type=Path, default=Path("build/graphs.csv"))
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__,
+        sets=["mutag", "ptc", "imdbbinary", "nci1"],
+        repeats=10,
+        results={"type": Path, "default": Path("build/graphs.csv")},
+    )
     warnings.simplefilter("ignore")
     print("set".ljust(12) + "".join(f"{name:>14}" for name in (*MODELS, *PUBLISHED, "seconds")))
     for name in options.sets:

@@ -8,8 +8,6 @@ over splits of their ratio, and the `leave_one_out_error_` of both. Nothing was 
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import pandas as pd
 import torch
@@ -17,6 +15,7 @@ import torch
 from rkhs import OperatorKernelRegressor
 from rkhs.data import molecular_fingerprints
 from rkhs.kernels import Tanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 SETS = ("CHEMBL204_Ki", "CHEMBL214_Ki", "CHEMBL233_Ki", "CHEMBL2835_Ki", "CHEMBL1871_Ki", "CHEMBL228_Ki")
@@ -47,10 +46,7 @@ def errors(X: np.ndarray, y: np.ndarray, scaffolds: np.ndarray, seed: int) -> tu
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--molecules", type=int, default=800)
-    parser.add_argument("--splits", type=int, default=10)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, molecules=800, splits=10)
     torch.set_num_threads(1)
     print(f"{'set':16}{'scaffolds':>10}{'by rows':>9}{'by groups':>10}{'ratio':>7}   left out: rows, groups")
     for name in SETS:

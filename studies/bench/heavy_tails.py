@@ -14,7 +14,6 @@ to it with the difference of the same rows in standard errors (negative: better)
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from rkhs import KernelAutoencoder
 from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, unbounded_kernels
 from studies.bench.usefulness.methods import network, pca, sklearn_kernel_pca
 from studies.bench.usefulness.sets import all_sets
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import components, development_sets, splits
 from studies.harness.scripts import data_folder, run_script
 
@@ -211,14 +211,15 @@ def summarise(what: str, tasks: list[dict[str, tuple[float, float, float]]]) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("development", "scored"), nargs="*", default=["development", "scored"])
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--made", action="store_true")
-    parser.add_argument("--sets", action="store_true", help="names of the sets alone")
-    parser.add_argument("--others", choices=OTHERS, nargs="*", default=["kernel-pca", "pca"])
-    asked = parser.parse_args()
+    asked = bench_arguments(
+        __doc__,
+        part={"choices": ("development", "scored"), "nargs": "*", "default": ["development", "scored"]},
+        rows=400,
+        seeds=1,
+        made=False,
+        sets={"action": "store_true", "help": "names of the sets alone"},
+        others={"choices": OTHERS, "nargs": "*", "default": ["kernel-pca", "pca"]},
+    )
     if asked.sets:
         for part in asked.part:
             print(f"{part}:", "; ".join(name for name, *_ in sets_of(part, None if asked.made else data_folder(), 400)))

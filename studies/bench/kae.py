@@ -8,7 +8,6 @@ everything that fit does, Gram matrix and start too.
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import warnings
@@ -27,6 +26,7 @@ from rkhs.problems.autoencoder import items_autoencoder
 from rkhs.problems.initial_codes import best_start, kernel_pca_scores, targets_of_layers
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Alternating
+from studies.harness.arguments import bench_arguments
 from studies.harness.timing import describe, interleaved, ratio, seconds, verdict
 
 P, ENCODER, DECODER, REG = 10, 1.0 / 50.0, 1.0 / 10.0, 1e-4
@@ -210,10 +210,7 @@ def alternating_scheme() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--goals", type=int, nargs="*", default=[1, 2, 3, 4, 6])
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rounds=7, goals=[1, 2, 3, 4, 6])
     torch.set_num_threads(1)
     goals: dict[int, Callable[[], None]] = {
         1: lambda: time_to_objective(arguments.rounds),

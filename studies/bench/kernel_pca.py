@@ -7,7 +7,6 @@ codes, the same ridge penalty. Also timed: our defaults, whose kernel on the cod
 
 from __future__ import annotations
 
-import argparse
 import statistics
 
 import numpy as np
@@ -16,14 +15,12 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 
 from rkhs import KernelPCA
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 from studies.harness.timing import describe, interleaved, ratio, verdict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[2000, 5000])
-    parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, sizes=[2000, 5000], rounds=3)
     torch.set_num_threads(1)
     for n in arguments.sizes:
         rng = np.random.default_rng(0)

@@ -10,7 +10,6 @@ over splits. Emotions and scene were looked at while this was made; nothing was 
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ from sklearn.model_selection import GridSearchCV
 
 from rkhs import InputOutputKernelRegressor
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 DEVELOPMENT, OTHERS = ("emotions", "scene"), ("yeast", "cal500", "bibtex")
@@ -70,10 +70,7 @@ def ridge(X: np.ndarray, Y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> t
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--splits", type=int, default=3)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=600, splits=3)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     print(f"{'':10}{'':28}{'variance lost':>16}{'F1':>16}{'wrong cells':>16}{'seconds':>16}")

@@ -15,7 +15,6 @@ and the labels of the other half are predicted.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 
@@ -30,6 +29,7 @@ from sklearn.semi_supervised import LabelSpreading
 from rkhs import KernelAutoencoder, KernelContrastive
 from rkhs.evaluation import SmoothClassifier
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
@@ -159,12 +159,7 @@ def compare_pairs(count: int, draws: int, most: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--labels", type=int, default=5)
-    parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--contrastive", action="store_true")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=400, labels=5, draws=3, contrastive=False)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     if arguments.contrastive:

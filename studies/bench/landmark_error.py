@@ -7,7 +7,6 @@ last two with their defaults, codes refined where they can be.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 
@@ -18,6 +17,7 @@ import torch
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import sines_file
 
 
@@ -27,11 +27,12 @@ def angle(A: np.ndarray, B: np.ndarray) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=5000)
-    parser.add_argument("--landmarks", default="100,300,1000")
-    parser.add_argument("--only", choices=("pca", "autoencoder", "pca, defaults", "autoencoder, defaults"))
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        n=5000,
+        landmarks="100,300,1000",
+        only={"choices": ("pca", "autoencoder", "pca, defaults", "autoencoder, defaults")},
+    )
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     rows = np.array(np.load(sines_file(101_000), mmap_mode="r")[: arguments.n + 1000], dtype=np.float64)

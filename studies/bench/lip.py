@@ -9,7 +9,6 @@ folds times 50 kappas are solved in one batch. Run with RKHS_DATA naming the fol
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rkhs.solvers import ADMM, FISTA
+from studies.harness.arguments import bench_arguments
 from studies.harness.figures import curve_figure
 from studies.harness.lip_curves import KAPPAS, SIZES, curves, figure
 from studies.harness.scripts import run_script
@@ -25,12 +25,13 @@ from studies.harness.timing import describe, interleaved, ratio, verdict
 
 def main() -> None:
     """Time both conventions against batched FISTA, and print the figure's main numbers."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--out", help="write the errors to this npz file")
-    parser.add_argument("--center", action="store_true", help="subtract the mean curve of each fold")
-    parser.add_argument("--figures", type=Path, help="write one PNG a convention to this folder")
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__,
+        repeats=5,
+        out={"help": "write the errors to this npz file"},
+        center={"action": "store_true", "help": "subtract the mean curve of each fold"},
+        figures={"type": Path, "help": "write one PNG a convention to this folder"},
+    )
     admm, fista = ADMM(tol=1e-6), FISTA(tol=1e-6)
     center = options.center
     _, Y, t = curves()

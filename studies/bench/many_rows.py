@@ -25,6 +25,7 @@ import numpy as np
 
 from rkhs.augment import GaussianNoise
 from rkhs.losses import Power
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import sines_file
 from studies.harness.scripts import run_child
 
@@ -82,16 +83,17 @@ def child(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--dense", type=int, default=3000)
-    parser.add_argument("--new", type=int, default=2000)
-    parser.add_argument("--components", type=int, default=10)
-    parser.add_argument("--landmarks", type=int)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--fitted", type=int, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        rows=100_000,
+        dense=3000,
+        new=2000,
+        components=10,
+        landmarks={"type": int},
+        models={"nargs": "+", "default": list(MODELS), "choices": MODELS},
+        child={"action": "store_true", "help": argparse.SUPPRESS},
+        fitted={"type": int, "help": argparse.SUPPRESS},
+    )
     if arguments.child:
         child(arguments)
         return

@@ -15,7 +15,6 @@ Run: RKHS_DATA=... ./dev bench maps [--rows 1500] [--splits 3] [--only wine,digi
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs import KernelAutoencoder, KernelMap
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 NEAR = 10
@@ -246,12 +246,13 @@ def speed(sizes: list[int]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1500, help="for the fit, at most (1500)")
-    parser.add_argument("--splits", type=int, default=3, help="of each set (3)")
-    parser.add_argument("--only", default="", help="sets, separated by commas (all)")
-    parser.add_argument("--speed", default="", help="numbers of rows to time, separated by commas")
-    args = parser.parse_args()
+    args = bench_arguments(
+        __doc__,
+        rows={"type": int, "default": 1500, "help": "for the fit, at most (1500)"},
+        splits={"type": int, "default": 3, "help": "of each set (3)"},
+        only={"default": "", "help": "sets, separated by commas (all)"},
+        speed={"default": "", "help": "numbers of rows to time, separated by commas"},
+    )
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     for run in installed().values():  # importing and compiling belong to no set

@@ -7,22 +7,18 @@ error as a share of the variance; "top-k" with the standard error of counting, o
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
 from rkhs import InputOutputKernelRegressor
 from rkhs.kernels import GaussianOf, Normalized, ProbabilityProduct, Tanimoto
 from rkhs.metrics import truth_ranks
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 from studies.harness.spectra import load_spectra
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=800)
-    parser.add_argument("--test", type=int, default=300)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, rows=800, test=300)
     data = load_spectra(arguments.rows, arguments.test)
     print(f"{'kernel':34}{'lost':>8}{'top-1':>16}{'top-10':>16}{'reciprocal rank':>18}")
     for kernel in (ProbabilityProduct(), Normalized(ProbabilityProduct())):

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import peak_bytes
 from studies.harness.scripts import run_child
 from studies.harness.timing import verdict
@@ -128,16 +129,17 @@ def many(sizes: list[int], train: int, only: list[str] | None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=10_000)
-    parser.add_argument("--max-iter", type=int, default=3)
-    parser.add_argument("--rows", type=int, nargs="+", help="measure methods on so many new rows")
-    parser.add_argument("--train", type=int, default=500)
-    parser.add_argument("--only", nargs="+", choices=(*METHODS, *COMMANDS), help="methods and commands")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--what", help=argparse.SUPPRESS)
-    parser.add_argument("--files", nargs="+", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        n=10_000,
+        max_iter=3,
+        rows={"type": int, "nargs": "+", "help": "measure methods on so many new rows"},
+        train=500,
+        only={"nargs": "+", "choices": (*METHODS, *COMMANDS), "help": "methods and commands"},
+        child={"action": "store_true", "help": argparse.SUPPRESS},
+        what={"help": argparse.SUPPRESS},
+        files={"nargs": "+", "help": argparse.SUPPRESS},
+    )
     if arguments.what is not None:
         many_child(arguments.what, dict(one.split("=", 1) for one in arguments.files), arguments.train)
     elif arguments.child:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import peak_bytes
 from studies.harness.scripts import run_child
 from studies.harness.timing import verdict
@@ -88,13 +89,14 @@ def ask(n: int, kind: str, gib: float, seconds: float) -> dict[str, float | str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--asks", type=int, default=100)
-    parser.add_argument("--gib", type=float, default=6.0)
-    parser.add_argument("--largest", type=float, default=1e7)
-    parser.add_argument("--seconds", type=float, default=600.0, help="an ask that computes for longer is stopped")
-    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        asks=100,
+        gib=6.0,
+        largest=1e7,
+        seconds={"type": float, "default": 600.0, "help": "an ask that computes for longer is stopped"},
+        child={"nargs": 4, "help": argparse.SUPPRESS},
+    )
     if arguments.child:
         child(int(arguments.child[0]), arguments.child[1], *map(float, arguments.child[2:]))
         return

@@ -17,6 +17,7 @@ import warnings
 
 import numpy as np
 
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import peak_bytes, sines_file
 from studies.harness.scripts import run_child
 from studies.harness.timing import verdict
@@ -78,15 +79,16 @@ def child(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=1_000_000)
-    parser.add_argument("--m", type=int, default=1000)
-    parser.add_argument("--estimator", choices=("default", "autoencoder", "pca"), default="autoencoder")
-    parser.add_argument("--tol", type=float, default=1e-4)
-    parser.add_argument("--max-iter", type=int, default=500)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        n=1_000_000,
+        m=1000,
+        estimator={"choices": ("default", "autoencoder", "pca"), "default": "autoencoder"},
+        tol=1e-4,
+        max_iter=500,
+        threads=2,
+        child={"action": "store_true", "help": argparse.SUPPRESS},
+    )
     if arguments.child:
         child(arguments)
         return

@@ -7,7 +7,6 @@ quarter of the coefficients each: once as many steps, once four times as many, f
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 
@@ -17,6 +16,7 @@ import torch
 from rkhs import KernelAutoencoder
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 
 HELD_OUT = 2000
 
@@ -33,11 +33,7 @@ def sines(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--n", type=int, nargs="*", default=[20_000, 300_000])
-    parser.add_argument("--m", type=int, default=300)
-    parser.add_argument("--steps", type=int, default=200)
-    asked = parser.parse_args()
+    asked = bench_arguments(__doc__, n=[20_000, 300_000], m=300, steps=200)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     for n in asked.n:

@@ -12,7 +12,6 @@ ten rows for molecules as outputs.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import numpy as np
 import torch
 
 import rkhs
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 from studies.harness.timing import seconds
 
@@ -88,12 +88,13 @@ def others(X: np.ndarray) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default=None, help="default: 500,1000,2029")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--storage", default="dense", choices=("dense", "auto"))
-    parser.add_argument("--others", action="store_true", help="files of other estimators, of 500 rows by default")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        rows={"default": None, "help": "default: 500,1000,2029"},
+        rounds=3,
+        storage={"default": "dense", "choices": ("dense", "auto")},
+        others={"action": "store_true", "help": "files of other estimators, of 500 rows by default"},
+    )
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     X = molecules()

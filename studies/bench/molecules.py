@@ -12,7 +12,6 @@ The five kinds of counts were chosen on the sets of ``CHOOSING``; the others onl
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
 import warnings
@@ -25,6 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from rkhs import OperatorKernelRegressorCV
 from rkhs.kernels import Kernel, MoleculeKernel, MoleculeTanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 CHOOSING = (
@@ -140,10 +140,11 @@ def compare(title: str, ours: dict[str, list[float]], counts: dict[str, float]) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", help="names with commas between them; default: all, and bbbp")
-    parser.add_argument("--results", type=Path, default=Path("build/molecules.csv"))
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        sets={"help": "names with commas between them; default: all, and bbbp"},
+        results={"type": Path, "default": Path("build/molecules.csv")},
+    )
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     files = sorted((data_folder() / "moleculeace").glob("CHEMBL*.csv"), key=lambda path: path.stat().st_size)

@@ -14,7 +14,6 @@ missing, in training and in new curves: filled by straight lines (`curves_on_gri
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from rkhs import KernelAutoencoder, fit_robust
 from rkhs.augment import GaussianNoise
 from rkhs.data import Curves, curves_on_grid
 from rkhs.kernels import FunctionalGaussian, quadrature_weights
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 COMPONENTS, NOISE, SPIKES, BAD, TRAIN = 4, 0.3, 3.0, 12, 160
@@ -151,11 +151,7 @@ def gaps() -> None:
 
 def main() -> None:
     """Print one table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", action="store_true")
-    parser.add_argument("--scored", action="store_true")
-    parser.add_argument("--gaps", action="store_true")
-    options = parser.parse_args()
+    options = bench_arguments(__doc__, kernels=False, scored=False, gaps=False)
     if options.gaps:
         return gaps()
     if options.kernels or options.scored:

@@ -9,7 +9,6 @@ The kernel, its bandwidth and the ridge of KernelNovelty were chosen on the sets
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.svm import OneClassSVM
 
 from rkhs import KernelNovelty
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 CHOSEN_ON = (
@@ -68,10 +68,9 @@ def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--part", choices=("chosen on", "other"), help="one list of sets alone")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__, seeds=2, part={"choices": ("chosen on", "other"), "help": "one list of sets alone"}
+    )
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     names = sorted(path.stem for path in (data_folder() / "adbench").glob("*.npz"))

@@ -12,7 +12,6 @@ Run: RKHS_DATA=... ./dev bench object_kernels [--scored] [--splits 10]
 
 from __future__ import annotations
 
-import argparse
 import csv
 import warnings
 from collections.abc import Callable, Sequence
@@ -30,6 +29,7 @@ from rkhs import KernelPCA
 from rkhs.data import read_items
 from rkhs.kernels import GlobalAlignment, Kernel, ShiftInvariant, WeisfeilerLehman, kernels_for
 from rkhs.selection import choose_kernel
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 Items = tuple[list[Any], np.ndarray]
@@ -240,10 +240,7 @@ def one_set(kind: Any, items: list[Any], y: np.ndarray, splits: int) -> tuple[li
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scored", action="store_true")
-    parser.add_argument("--splits", type=int, default=10)
-    options = parser.parse_args()
+    options = bench_arguments(__doc__, scored=False, splits=10)
     warnings.simplefilter("ignore", UserWarning)  # negative eigenvalues of dynamic time warping
     for kind, readers in sets(options.scored).items():
         means = []

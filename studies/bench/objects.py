@@ -5,7 +5,6 @@ Run: ./dev bench objects [--n 3000]
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 
@@ -14,6 +13,7 @@ import torch
 
 from rkhs.data import load_molecules
 from rkhs.kernels import DynamicTimeWarping, GlobalAlignment, MinMax, Tanimoto, WeisfeilerLehman
+from studies.harness.arguments import bench_arguments
 from studies.harness.timing import interleaved
 
 
@@ -108,10 +108,7 @@ def series(n: int, repeats: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=3000, help="number of molecules")
-    parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
+    options = bench_arguments(__doc__, n={"type": int, "default": 3000, "help": "number of molecules"}, repeats=3)
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     fingerprints(options.n, options.repeats)
     graphs(options.n // 3, options.repeats)

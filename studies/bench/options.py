@@ -8,7 +8,6 @@ than the default. "time" is processor time, the least of three. docs/user/option
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from rkhs.solvers import ADMM, FISTA, Adam, ProjectedGradient
 from studies.bench.usefulness.protocol import Task, make_task
 from studies.bench.usefulness.sets import all_sets
 from studies.bench.wrong_curves import sets as curve_sets, spoil
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 TABLES = ("wine", "glass", "sonar", "growth", "digits")
@@ -237,10 +237,7 @@ def _halves(X: np.ndarray, Y: np.ndarray, seed: int) -> Task:
 
 def main() -> None:
     """Print one line an option and value."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(__doc__, splits=3, only="")
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for trial in TRIALS:

@@ -10,7 +10,6 @@ the standard deviation over the splits, and the seconds of one fit.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from itertools import product
@@ -19,6 +18,7 @@ import numpy as np
 
 from rkhs import KernelAutoencoder
 from studies.bench.scale import load
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 
 ENCODER, DECODER = (1e-3, 1e-4, 1e-5), (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -62,12 +62,7 @@ def measure(name: str, rows: int, p: int, split: int) -> dict[str, tuple[float, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=["satellite", "coil20", "patches"])
-    parser.add_argument("--rows", type=int, default=500)
-    parser.add_argument("--components", type=int, nargs="+", default=[10, 2])
-    parser.add_argument("--splits", type=int, default=2)
-    options = parser.parse_args()
+    options = bench_arguments(__doc__, sets=["satellite", "coil20", "patches"], rows=500, components=[10, 2], splits=2)
     warnings.simplefilter("ignore")
     for p, name in product(options.components, options.sets):
         runs = [measure(name, options.rows, p, split) for split in range(options.splits)]

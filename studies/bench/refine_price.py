@@ -23,6 +23,7 @@ from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian
 from rkhs.problems.refinement import CodeRefinement
 from studies.bench.selection import tasks
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import components
 from studies.harness.scripts import run_script
 
@@ -73,10 +74,7 @@ def gram_errors(train: np.ndarray, test: np.ndarray, p: int) -> dict[str, float]
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--seeds", type=int, default=2)
-    asked = parser.parse_args()
+    asked = bench_arguments(__doc__, rows=300, seeds=2)
     warnings.simplefilter("ignore")
     for what, errors_of in (("vectors, free linear parts", vector_errors), ("Gram matrices", gram_errors)):
         for level in (2, 10):

@@ -6,7 +6,6 @@ components as columns, up to ten. The class is told by a support vector machine 
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from rkhs import KernelAutoencoder
+from studies.harness.arguments import bench_arguments
 
 
 def sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
@@ -41,9 +41,7 @@ def accuracy(model: KernelAutoencoder, rows: np.ndarray, y: np.ndarray, new: np.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=4)
-    splits = parser.parse_args().splits
+    splits = bench_arguments(__doc__, splits=4).splits
     warnings.simplefilter("ignore")
     print("set, kernel: splits with components at rest, error at rest / as they are, accuracy as they are -> at rest")
     for name, X, y in sets():

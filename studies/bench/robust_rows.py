@@ -11,7 +11,6 @@ standard deviation over splits.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from rkhs import OperatorKernelRegressor
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, Loss
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 
 COLUMNS, DENSE, NOISE = 10, 2000, 0.1
@@ -61,11 +61,7 @@ def score(method: Callable[[float, int], Any], n: int, split: int) -> tuple[floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[2000, 20000])
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--splits", type=int, default=3)
-    options = parser.parse_args()
+    options = bench_arguments(__doc__, rows=[2000, 20000], landmarks=500, splits=3)
     m = options.landmarks
     methods = {
         "Huber, dense": machine("huber", "dense"),

@@ -9,7 +9,6 @@ one class is rare, so that its rows are good, but few; the shares of its rows an
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from rkhs import KernelAutoencoder, fit_robust
 from rkhs.estimators import robust_fit
+from studies.harness.arguments import bench_arguments
 from studies.harness.development import development_sets, splits
 from studies.harness.scripts import data_folder, run_script
 
@@ -95,11 +95,9 @@ def _error(model: KernelAutoencoder, rows: Any, train: np.ndarray, held: Any, *,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=120)
-    parser.add_argument("--splits", type=int, default=1)
-    parser.add_argument("--classes", action="store_true", help="the tables with a rare class")
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__, rows=120, splits=1, classes={"action": "store_true", "help": "the tables with a rare class"}
+    )
     warnings.simplefilter("ignore")
     robust_fit._MOST = robust_fit._MOST_OF_CELLS = 1.0  # so that the fit without them is measured
     robust_fit._RARE = 0.0

@@ -10,7 +10,6 @@ Development sets alone; ``made`` is a table of smooth functions of eight numbers
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from dataclasses import replace
@@ -21,6 +20,7 @@ import numpy as np
 import torch
 
 import rkhs
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 from studies.networks.network_autoencoder import NetworkAutoencoder
 
@@ -98,13 +98,14 @@ def network(train: np.ndarray, new: np.ndarray, p: int, epochs: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--rows", default="1000,2000,4000,8000")
-    parser.add_argument("--components", default="2,10")
-    parser.add_argument("--network", action="store_true", help="beside it a network; takes many times as long")
-    parser.add_argument("--epochs", type=int, default=500)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        sets={"default": ",".join(SETS)},
+        rows="1000,2000,4000,8000",
+        components="2,10",
+        network={"action": "store_true", "help": "beside it a network; takes many times as long"},
+        epochs=500,
+    )
     warnings.simplefilter("ignore")
     folder = data_folder()
     for name in arguments.sets.split(","):

@@ -15,7 +15,6 @@ the paper, mean of ten runs on the same test series.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from pathlib import Path
@@ -33,6 +32,7 @@ from rkhs.kernels import (
     alignment_weights,
     kernels_for,
 )
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 ARCHIVE = ("arrowhead", "gunpoint", "coffee", "italypowerdemand", "basicmotions")
@@ -95,10 +95,7 @@ def line(name: str, cells: list[str], seconds: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = bench_arguments(__doc__, splits=10, seed=0)
     warnings.simplefilter("ignore")
     print("set".ljust(18) + "".join(f"{model:>13}" for model in (*MODELS, "ROCKET")) + "  seconds")
     for name in ARCHIVE:

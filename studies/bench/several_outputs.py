@@ -10,7 +10,6 @@ is lost on new rows, and seconds of processor, with the standard error over spli
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from rkhs import OperatorKernelRegressorCV
 from rkhs.kernels import Gaussian
 from studies.bench.label_sets import read
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -98,11 +98,9 @@ def splits(X: np.ndarray, Y: np.ndarray, rows: int, count: int) -> Iterator[tupl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--part", choices=("development", "others"), help="one list of sets alone")
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__, rows=400, splits=5, part={"choices": ("development", "others"), "help": "one list of sets alone"}
+    )
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for part, sets in (("development", DEVELOPMENT), ("others", OTHERS)):

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import peak_bytes
 from studies.harness.scripts import run_child
 
@@ -63,13 +64,14 @@ def child(name: str, n: int, d: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=2000)
-    parser.add_argument("--d", type=int, default=20_000)
-    parser.add_argument("--dense", type=int, default=2000, help="most documents that are fitted as dense rows too")
-    parser.add_argument("--name", default="scikit-learn", help=argparse.SUPPRESS)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        n=2000,
+        d=20_000,
+        dense={"type": int, "default": 2000, "help": "most documents that are fitted as dense rows too"},
+        name={"default": "scikit-learn", "help": argparse.SUPPRESS},
+        child={"action": "store_true", "help": argparse.SUPPRESS},
+    )
     sizes = ["--n", str(arguments.n), "--d", str(arguments.d)]
     if arguments.child:
         child(arguments.name, arguments.n, arguments.d)

@@ -12,7 +12,6 @@ Run: ./dev bench starts [--rows 150] [--starts 10]
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from typing import Any
@@ -23,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rkhs import KernelAutoencoder, diagnose
 from rkhs.kernels import Gaussian
+from studies.harness.arguments import bench_arguments
 
 PAPER: dict[str, Any] = {"center": False, "scale": False, "linear_part": "kernel", "refine": False, "code_metric": 0.0}
 MODELS: dict[str, dict[str, Any]] = {
@@ -55,10 +55,11 @@ def sets() -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=150, help="for training, at most half of a set (150)")
-    parser.add_argument("--starts", type=int, default=10, help="random ones (10)")
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__,
+        rows={"type": int, "default": 150, "help": "for training, at most half of a set (150)"},
+        starts={"type": int, "default": 10, "help": "random ones (10)"},
+    )
     warnings.simplefilter("ignore")
     print("model, set, components: random starts that end lower; by how much the lowest objective is below that of the")
     print(

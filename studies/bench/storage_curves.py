@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from studies.harness.arguments import bench_arguments
 from studies.harness.rows import peak_bytes, sines_file
 from studies.harness.scripts import run_child
 
@@ -106,14 +107,15 @@ def plot(found: list[dict[str, float]], path: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=100_000)
-    parser.add_argument("--estimators", default="pca,autoencoder")
-    parser.add_argument("--minutes", type=float, default=1e9, help="start no other fit after so many minutes")
-    parser.add_argument("--output", default="storage_curves.json")
-    parser.add_argument("--plot")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = bench_arguments(
+        __doc__,
+        largest=100_000,
+        estimators="pca,autoencoder",
+        minutes={"type": float, "default": 1e9, "help": "start no other fit after so many minutes"},
+        output="storage_curves.json",
+        plot={},
+        child={"nargs": 3, "help": argparse.SUPPRESS},
+    )
     if arguments.child:
         child(int(arguments.child[0]), arguments.child[1], arguments.child[2])
         return

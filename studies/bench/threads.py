@@ -6,11 +6,12 @@ its own, with ``OMP_NUM_THREADS=1`` and without, in turn; the least of the runs 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
+
+from studies.harness.arguments import bench_arguments
 
 _CALL = """
 import io, json, sys, tempfile, time, warnings
@@ -56,12 +57,13 @@ def seconds(name: str, n: int, *, one: bool) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[150, 300, 900, 2000])
-    parser.add_argument("--calls", nargs="+", default=["fit", "transform", "map", "report", "compare"])
-    parser.add_argument("--busy", type=int, default=0, help="busy loops beside")
-    parser.add_argument("--runs", type=int, default=1)
-    args = parser.parse_args()
+    args = bench_arguments(
+        __doc__,
+        rows=[150, 300, 900, 2000],
+        calls=["fit", "transform", "map", "report", "compare"],
+        busy={"type": int, "default": 0, "help": "busy loops beside"},
+        runs=1,
+    )
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.busy)]
     try:
         print("call, rows: processor seconds of one thread and by default, ratio; by the clock, ratio", flush=True)

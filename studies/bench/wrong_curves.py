@@ -16,7 +16,6 @@ autoencoders, chosen on other sets.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -26,6 +25,7 @@ from sklearn.decomposition import PCA
 
 from rkhs import FunctionalKernelRegressor, OperatorKernelRegressorCV, fit_robust
 from rkhs.kernels import Tanimoto
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 KINDS = ("none", "flipped", "shifted", "spikes", "wild", "swapped")
@@ -139,12 +139,13 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Predict]] = {
 
 def main() -> None:
     """Print one line a set and kind of wrong curves."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=4)
-    parser.add_argument("--development", action="store_true")
-    parser.add_argument("--regressors", action="store_true")
-    parser.add_argument("--sets", nargs="*", help="names of sets; all of them unless given")
-    asked = parser.parse_args()
+    asked = bench_arguments(
+        __doc__,
+        splits=4,
+        development=False,
+        regressors=False,
+        sets={"nargs": "*", "help": "names of sets; all of them unless given"},
+    )
     warnings.simplefilter("ignore")
     methods, last = (REGRESSORS, "fit_robust") if asked.regressors else (METHODS, "default")
     more = numbers(asked.development) if asked.regressors else iter(())

@@ -11,7 +11,6 @@ that is lost on new rows, mean of the splits and standard deviation, and Huber o
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 
@@ -20,6 +19,7 @@ from sklearn.datasets import load_diabetes, load_wine
 
 from rkhs import OperatorKernelRegressorCV
 from studies.bench.several_outputs import DEVELOPMENT, OTHERS, Pair
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import run_script
 
 KINDS = ("none", "noise", "shift")
@@ -71,11 +71,9 @@ def losses(X: np.ndarray, Y: np.ndarray, rows: int, kind: str, split: int) -> di
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--part", choices=sorted(PARTS), nargs="+", default=list(PARTS))
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__, rows=300, splits=3, part={"choices": sorted(PARTS), "nargs": "+", "default": list(PARTS)}
+    )
     warnings.simplefilter("ignore")
     for part in options.part:
         print(f"\n{part}\n| set | wrong | " + " | ".join(METHODS) + " | ratio |\n|---|---|" + "---|" * 4)

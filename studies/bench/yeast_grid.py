@@ -9,7 +9,6 @@ goals. Run with RKHS_DATA naming the folder of data sets:
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from sklearn.model_selection import train_test_split
 from rkhs import OperatorKernelRegressor
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 from studies.harness.timing import describe, interleaved, verdict
 
@@ -72,10 +72,9 @@ def _tensor(Y: np.ndarray) -> Any:
 
 def main() -> None:
     """Print quality and cost of every grid."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--out", help="write errors, support, saturation and iterations to this npz file")
-    options = parser.parse_args()
+    options = bench_arguments(
+        __doc__, repeats=5, out={"help": "write errors, support, saturation and iterations to this npz file"}
+    )
     data = folds()
     found = {name: errors(losses, data) for name, losses in GRIDS.items()}
     times = interleaved({name: partial(solve, losses, data) for name, losses in GRIDS.items()}, options.repeats)

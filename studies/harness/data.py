@@ -141,9 +141,3 @@ def main(words: list[str] | None = None) -> int:
         print("What is missing is fetched by the next call, or with --from URL from a copy of the folder that has it.")
         print("Files that differ are left as they are: move them away, and the next call fetches them.")
     return status
-
-
-if __name__ == "__main__":
-    from studies.harness.scripts import run_script
-
-    run_script(lambda: exit(main()))

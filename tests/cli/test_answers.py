@@ -75,7 +75,7 @@ def test_classes_of_series_are_a_column(tmp_path: Path, monkeypatch, capsys) -> 
     assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs"]) == 0
     assert "predicts class: slow (6), fast (6)" in capsys.readouterr().out
     assert main(["map", "w.ts", "--color", "speed", "-o", "w.png"]) == 2
-    assert "one column beside its items, class" in capsys.readouterr().err
+    assert "one column next to its items, class" in capsys.readouterr().err
 
 
 @pytest.fixture

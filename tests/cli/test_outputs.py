@@ -169,7 +169,7 @@ def test_a_disk_without_room_is_found_before_the_fit(
     # 12 rows: 192 bytes of codes, and 288 of the rows in the model.
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1000, 0, 600))
     assert run(*FIT, "-o", "new.rkhs", "--codes", "new.csv") == 2
-    assert "--codes new.csv: expected room for 672 B" in capsys.readouterr().err
+    assert "--codes new.csv: expected space for 672 B" in capsys.readouterr().err
 
 
 def test_codes_alone_are_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,7 +132,7 @@ def test_groups_of_classes_are_in_one_part(folder: Path, capsys: pytest.CaptureF
     ("words", "match"),
     [
         (["--groups", "persn"], "--groups .*'persn'.*person"),
-        (["--groups", "price"], "--groups must name a column beside those of --predict and --columns; got price"),
+        (["--groups", "price"], "--groups must name a column next to those of --predict and --columns; got price"),
         (["--groups", "person", "--columns", "person,a"], "got person; name another"),
         (["--groups", "one"], "--groups must hold at least 2 groups of rows of positive weight; got 1"),
         (["--groups", "person", "--loss", "huber"], "--groups must be left out where the choice has no closed form"),
@@ -340,7 +340,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
         (["--predict", "price", "--targets", "new.csv"], "--predict must name a column of the file; got 'price'"),
         (["--predict", "a", "--targets", "new.csv"], "--targets must have one row a row of the input, 30; got 5"),
         (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
-        (["--predict", "price", "--kind", "series"], "a series has no columns beside it; name a table with --targets"),
+        (["--predict", "price", "--kind", "series"], "a series has no columns next to it; name a table with --targets"),
         (
             ["--predict", "price", "--set", "n_components=2"],
             "OperatorKernelRegressorCV has no parameter 'n_components'",

@@ -1,4 +1,4 @@
-"""What every public estimator promises beyond the checks of scikit-learn (``test_scikit_learn_checks.py``).
+"""What every public estimator guarantees beyond the checks of scikit-learn (``test_scikit_learn_checks.py``).
 
 The estimators are those of ``estimator_examples.py``.
 """

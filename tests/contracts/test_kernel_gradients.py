@@ -1,4 +1,4 @@
-"""What every kernel promises of its gradients, with respect to items and to bandwidths."""
+"""What every kernel guarantees of its gradients, with respect to items and to bandwidths."""
 
 from __future__ import annotations
 

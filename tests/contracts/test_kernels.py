@@ -1,4 +1,4 @@
-"""What every kernel promises of its values; ``test_kernel_gradients.py`` holds what it promises of its gradients.
+"""What every kernel guarantees of its values; ``test_kernel_gradients.py`` holds what it guarantees of its gradients.
 
 The examples are those of ``kernel_examples.py``; a public class without one fails here.
 """

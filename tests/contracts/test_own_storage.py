@@ -1,4 +1,4 @@
-"""A storage of a user's own class serves every estimator; `check_space` names the promise that one breaks."""
+"""A storage of a user's own class serves every estimator; `check_space` names the guarantee that one breaks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Centred(RowsMap):
 
 
 @pytest.mark.parametrize(
-    ("broken", "promise"),
+    ("broken", "guarantee"),
     [
         (Doubled, "kept items are exact and others lie below"),
         (Kept, "raw features have the width and are new"),
@@ -102,13 +102,13 @@ class Centred(RowsMap):
         (Centred, "kept items are exact|rows do not depend|raw features of elements"),
     ],
 )
-def test_broken_storages_are_named_by_their_mistake(broken: type[FeatureMap], promise: str) -> None:
+def test_broken_storages_are_named_by_their_mistake(broken: type[FeatureMap], guarantee: str) -> None:
     class Storage(EvenlySpaced):
         def build(self, kernel: Any, items: Any, rng: Any) -> RowsMap:
             good = super().build(kernel, items, rng)
             return broken(good.kernel, good.rows, good.root)  # type: ignore[return-value, call-arg]
 
-    with pytest.raises(BrokenPromise, match=promise):
+    with pytest.raises(BrokenPromise, match=guarantee):
         check_space(Storage(12))
 
 

@@ -1,4 +1,4 @@
-"""The pages that explain how to add a class: their code runs, and their classes keep the promises."""
+"""The pages that explain how to add a class: their code runs, and their classes keep the guarantees."""
 
 from __future__ import annotations
 

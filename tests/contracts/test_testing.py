@@ -44,7 +44,7 @@ def test_every_solver_keeps_its_promises(solver: Solver) -> None:
     assert len(check_solver(solver)) == 8
 
 
-# ---------------------------------------------------------------- classes that break one promise each
+# ---------------------------------------------------------------- classes that break one guarantee each
 
 
 class Shape(Radial):
@@ -226,7 +226,7 @@ def test_what_cannot_be_checked_is_said() -> None:
         check_kernel(Gaussian(), [[0.0]])
     with pytest.raises(InputError, match="numbers for its parameters"):
         check_loss(Huber("auto"))
-    for kernel, items in ((Gaussian(-1.0), np.eye(6)), (Spectrum(2), list(range(6)))):  # no promise is broken
+    for kernel, items in ((Gaussian(-1.0), np.eye(6)), (Spectrum(2), list(range(6)))):  # no guarantee is broken
         with pytest.raises(InputError, match="This may be right"):
             check_kernel(kernel, items)
 

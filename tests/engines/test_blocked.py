@@ -12,7 +12,7 @@ from rkhs import KernelPCA
 from rkhs.engines import Dask, Serial, Threads
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.spaces.grams import Blocked
-from tests.reliability.cluster_kills import digest
+from studies.reliability.cluster_kills import digest
 
 X = np.random.default_rng(0).normal(size=(300, 3))
 V = torch.as_tensor(np.random.default_rng(1).normal(size=(300, 4)))

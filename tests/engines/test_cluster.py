@@ -17,9 +17,9 @@ from rkhs._core.errors import ClusterError, InputError
 from rkhs.engines import Dask, Serial, as_rows, row_blocks
 from rkhs.estimators.autoencoder import streams
 from rkhs.features import Nystroem
+from studies.reliability.cluster_kills import digest
 from tests.engines.blockwork import bits, deadly_once, describe, failing, greedy, moments, refusing, slow_moments
 from tests.engines.processes import Cluster, Killer, assert_gone, environment, free_port
-from tests.reliability.cluster_kills import digest
 
 distributed = pytest.importorskip("distributed")
 

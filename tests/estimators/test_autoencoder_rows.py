@@ -26,8 +26,8 @@ from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian
 from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.semiparametric import PrincipalCoordinates
+from studies.reliability.cluster_kills import digest
 from tests.estimators.unfinished_fits import fit, fit_once
-from tests.reliability.cluster_kills import digest
 
 
 def curved(n: int, seed: int = 0) -> np.ndarray:

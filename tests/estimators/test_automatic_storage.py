@@ -19,7 +19,7 @@ from rkhs.estimators.autoencoder import defaults
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Power
-from tests.reliability.cluster_kills import digest
+from studies.reliability.cluster_kills import digest
 
 X = np.sin(np.random.default_rng(0).normal(size=(90, 2)) @ np.random.default_rng(1).normal(size=(2, 6)))
 QUICK: dict[str, Any] = {"n_components": 2, "reg": 1e-3, "max_iter": 2}

@@ -1,4 +1,4 @@
-"""Sets of candidates that hold the item of a code with a promise."""
+"""Sets of candidates that hold the item of a code with a guarantee."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_set_holds_what_is_nearer_than_the_conformal_quantile_of_held_out_erro
     np.testing.assert_array_equal(np.array(found.members), near)
     np.testing.assert_array_equal(found.sizes, near.sum(1))
     assert 0 < near.mean() < 0.5
-    assert found.promise == "at least"
+    assert found.guarantee == "at least"
     assert not model.decode_set(model.transform(new), new, held[:18], coverage=0.95).informative.any()
 
 

@@ -1,4 +1,4 @@
-"""Promises at their edges: held-out rows of the fit, groups, one signature, parameters changed after the fit."""
+"""Guarantees at their edges: held-out rows of the fit, groups, one signature, parameters changed after the fit."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ def test_held_out_rows_of_the_fit_are_named_and_not_promised(name: str) -> None:
     targets = np.zeros((12, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert model.predict_set(NEW, held_out=(NEW, targets)).promise == "at least"
+        assert model.predict_set(NEW, held_out=(NEW, targets)).guarantee == "at least"
     with pytest.warns(UserWarning, match=f"3 of 15 {COPIES}"):
         found = model.predict_set(NEW, held_out=(np.r_[NEW, X[:3]], np.r_[targets, Y[:3]]))
-    assert found.promise == "about"
+    assert found.guarantee == "about"
 
 
 def test_held_out_items_of_the_fit_are_named_for_candidates_codes_and_texts() -> None:
     lists, places = [Y[:5]] * 6, np.zeros(6, dtype=int)
     model = InputOutputKernelRegressor().fit(X, Y)
     with pytest.warns(UserWarning, match=f"6 of 6 {COPIES}"):
-        assert model.predict_set(NEW, Y[:5], held_out=(X[:6], places, lists)).promise == "about"
+        assert model.predict_set(NEW, Y[:5], held_out=(X[:6], places, lists)).guarantee == "about"
     encoder = KernelAutoencoder(2).fit(X)
     codes = encoder.transform(NEW)
     with pytest.warns(UserWarning, match=f"4 of 4 {COPIES}"):
-        assert encoder.decode_set(codes, NEW, X[:4]).promise == "about"
-    assert encoder.decode_set(codes, NEW, NEW).promise == "at least"
+        assert encoder.decode_set(codes, NEW, X[:4]).guarantee == "about"
+    assert encoder.decode_set(codes, NEW, NEW).guarantee == "at least"
     texts = OperatorKernelRegressor("spectrum").fit(TEXTS[:20], Y[:20, 0])
     with pytest.warns(UserWarning, match=f"2 of 12 {COPIES}"):
         texts.predict_set(TEXTS[20:], held_out=(TEXTS[18:], Y[18:30, 0]))

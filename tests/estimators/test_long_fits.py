@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Threads
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
-from tests.reliability.cluster_kills import digest
+from studies.reliability.cluster_kills import digest
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

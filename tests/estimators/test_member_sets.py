@@ -1,4 +1,4 @@
-"""Sets of candidates and of labels with a promise."""
+"""Sets of candidates and of labels with a guarantee."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_set_of_candidates_is_the_full_conformal_one(center: bool) -> None:
             scores = np.diag(A @ G @ A) / np.diag(A)
             assert member == ((scores[:-1] >= scores[-1] * (1.0 - 1e-9)).sum() >= needed)
     assert 0 < found.sizes.mean() < 12
-    assert found.promise == "at least"
+    assert found.guarantee == "at least"
 
 
 def test_lists_of_their_own_and_one_list_for_all_agree() -> None:
@@ -109,7 +109,7 @@ def test_few_true_labels_are_missed_on_average() -> None:
         inside = np.array(found.members)[rows] & (Y[80:][rows] == 1)
         shares.append(1.0 - (inside.sum(1) / Y[80:][rows].sum(1)).mean())
         sizes.append(found.sizes.mean())
-        assert found.promise == "about"
+        assert found.guarantee == "about"
     assert 0.07 < np.mean(shares) * rows.mean() < 0.115
     assert np.mean(sizes) < 5.0
     assert not model.predict_set(X[80:], coverage=1.0).informative.any()

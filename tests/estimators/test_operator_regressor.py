@@ -267,7 +267,7 @@ BAD = [
     ({"operator": np.eye(2)}, r"shape \(3, 3\); got \(2, 2\)"),
     ({"operator": -np.eye(3)}, "positive semi-definite"),
     ({"kernel": [("gaussian", None, 1)]}, "list of pairs"),
-    ({"kernel": [("gaussian", None)], "operator": "covariance"}, "operator must be None beside"),
+    ({"kernel": [("gaussian", None)], "operator": "covariance"}, "operator must be None with"),
     ({"kernel": [("gaussian", np.diag([1, 2, 3.0])), ("linear", None)], "solver": "admm"}, "no common eigenbasis"),
 ]
 
@@ -360,5 +360,5 @@ def test_the_number_of_a_loss_is_kept():
     model = OperatorKernelRegressorCV(loss=Huber(0.3), cv=3).fit(X, Y)
     assert model.losses_ == [Huber(0.3)]
     assert model.loss_ == Huber(0.3)
-    with pytest.raises(InputError, match=r"kappas must be None beside loss=Huber\(kappa=0.3\), which has a number"):
+    with pytest.raises(InputError, match=r"kappas must be None with loss=Huber\(kappa=0.3\), which has a number"):
         OperatorKernelRegressorCV(loss=Huber(0.3), kappas=[0.1]).fit(X, Y)

@@ -1,4 +1,4 @@
-"""Sets with a promise, predictive deviations and p-values of regressors."""
+"""Sets with a guarantee, predictive deviations and p-values of regressors."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ def test_the_truth_is_inside_as_often_as_promised_with_nineteen_rows(draws: int)
 
 
 @pytest.mark.parametrize(
-    ("shape", "promise", "q"),
+    ("shape", "guarantee", "q"),
     [("ball", "at least", 3), ("box", "about", 3), ("box", "about", 12), ("ellipsoid", "at least", 3)],
 )
-def test_sets_of_several_outputs_hold_them_all(shape: Any, promise: str, q: int) -> None:
+def test_sets_of_several_outputs_hold_them_all(shape: Any, guarantee: str, q: int) -> None:
     held = []
     for seed in range(40):
         X, Y = made(70, q, seed)
         model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:40], Y[:40])
         found = model.predict_set(X[40:], shape=shape)
-        assert found.promise == promise
+        assert found.guarantee == guarantee
         held.append(found.contains(Y[40:]).mean())
     assert 0.86 < np.mean(held) < 0.97
 
@@ -107,7 +107,7 @@ def test_rows_that_the_fit_did_not_see_serve_every_loss_and_storage(shape: Any, 
         machine.fit(X[:40], Y[:40])
         found = machine.predict_set(X[60:], held_out=(X[40:60], Y[40:60]), shape=shape)
         held.append(found.contains(Y[60:]).mean())
-        assert found.promise == "at least"
+        assert found.guarantee == "at least"
     assert abs(np.mean(held) - 19 / 21) < 4.0 * np.std(held) / np.sqrt(draws)  # the 19th of 20 sorted scores
 
 
@@ -133,7 +133,7 @@ def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
     y, (new, _) = y - 100.0, made(2, seed=1)
     model = OperatorKernelRegressor(Gaussian(0.4), center=mean).fit(X, y)
     found = model.predict_set(new)
-    assert found.promise == "at least"
+    assert found.guarantee == "at least"
     assert found.lower is not None
     assert found.upper is not None
     for x, center, lower, upper in zip(new, found.center, found.lower, found.upper, strict=True):
@@ -154,7 +154,7 @@ def test_candidates_choose_reg_among_all_rows() -> None:
     new, candidates = made(3, seed=1)[0], np.round(made(30, q=2, seed=2)[1] - 100.0, 1)
     model = InputOutputKernelRegressor(Gaussian(0.4), decoding="candidates").fit(X, Y)
     found = model.predict_set(new, candidates)
-    assert found.promise == "at least"
+    assert found.guarantee == "at least"
     for members, x in zip(found.members, new, strict=True):
         K, expected = Gaussian(0.4)(np.vstack([X, x])), []
         for one in candidates:
@@ -177,25 +177,25 @@ def test_intervals_of_few_rows_hold_what_they_promise_also_from_a_file(cls: Any,
         save(one, tmp_path / "model.rkhs")
         again, first = load(tmp_path / "model.rkhs").predict_set(X[9:]), model.predict_set(X[9:])
         np.testing.assert_array_equal(again.upper, first.upper)
-        assert again.promise == "at least"
+        assert again.guarantee == "at least"
 
 
 def test_a_choice_that_cannot_take_part_in_a_set_promises_less(monkeypatch: pytest.MonkeyPatch) -> None:
     (X, y), new = made(30), made(4, seed=1)[0]
     model = OperatorKernelRegressor().fit(X, y)
-    assert model.predict_set(new, shape="ball").promise == "about"
-    assert OperatorKernelRegressor(reg=1e-3).fit(X, y).predict_set(new, shape="ball").promise == "at least"
-    assert OperatorKernelRegressor().fit(X, y, groups=np.arange(30) // 2).predict_set(new).promise == "about"
-    for reg, copied, promise in (("auto", 1, "about"), (1e-3, 1, "about"), (1e-3, 30, "at least")):
+    assert model.predict_set(new, shape="ball").guarantee == "about"
+    assert OperatorKernelRegressor(reg=1e-3).fit(X, y).predict_set(new, shape="ball").guarantee == "at least"
+    assert OperatorKernelRegressor().fit(X, y, groups=np.arange(30) // 2).predict_set(new).guarantee == "about"
+    for reg, copied, guarantee in (("auto", 1, "about"), (1e-3, 1, "about"), (1e-3, 30, "at least")):
         twice = OperatorKernelRegressor(reg=reg).fit(np.vstack([X, X[:copied]]), np.append(y, y[:copied]))
-        assert {twice.predict_set(new, shape=shape).promise for shape in ("auto", "ball")} == {promise}
+        assert {twice.predict_set(new, shape=shape).guarantee for shape in ("auto", "ball")} == {guarantee}
         corners = InputOutputKernelRegressor(decoding="candidates", reg=reg)
         corners.fit(np.vstack([X, X[:copied]]), np.append(y, y[:copied])[:, None] * [[1.0, 2.0]])
-        assert corners.predict_set(new, np.eye(2)).promise == promise
+        assert corners.predict_set(new, np.eye(2)).guarantee == guarantee
     folds = OperatorKernelRegressorCV(cv=3).fit(X, y).predict_set(new)
-    assert folds.promise == "about"
+    assert folds.guarantee == "about"
     monkeypatch.setattr("rkhs.estimators.regression.sets._MOST_ROWS", 29)
-    assert model.predict_set(new).promise == "about"
+    assert model.predict_set(new).guarantee == "about"
 
 
 def test_p_values_of_a_regressor_hold_where_columns_were_scaled_by_few_rows() -> None:

@@ -1,4 +1,4 @@
-"""Abstention: the curve is the one that its formula says, and thresholds keep their promises."""
+"""Abstention: the curve is the one that its formula says, and thresholds keep their guarantees."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_promises_are_kept() -> None:
     error = np.sqrt(0.05 * 0.95 / 1000)
     assert 0.01 < kept(lambda s: 0.1 + 0.1 * (s < 0.5), "answered")[0] <= 0.05 + 2.0 * error
     assert kept(lambda s: 0.3 * (1.0 - s), "answered")[0] <= 0.05 + 2.0 * error
-    # Above the promise at the top and again at the end: at most twice the chance.
+    # Above the guarantee at the top and again at the end: at most twice the chance.
     assert kept(lambda s: 0.12 * (s > 0.6) + 0.3 * (s < 0.2), "answered")[0] <= 0.1 + 2.0 * error
     assert 0.085 <= kept(lambda s: 0.5 * (1.0 - s), "all")[1] <= 0.1 + 0.002
 

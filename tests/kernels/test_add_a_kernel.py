@@ -1,4 +1,4 @@
-"""The code of the page that explains how to add a kernel runs, and its kernel keeps the promises."""
+"""The code of the page that explains how to add a kernel runs, and its kernel keeps the guarantees."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_histogram_kernel_is_that_of_scikit_learn(names: dict[str, Any]) -> 
 def test_the_page_and_the_check_promise_no_model_file(names: dict[str, Any]) -> None:
     X = np.random.default_rng(2).dirichlet(np.ones(4), size=12)
     kernel = names["ChiSquared"]()
-    assert not [promise for promise in check_kernel(kernel, X) if "file" in promise]
+    assert not [guarantee for guarantee in check_kernel(kernel, X) if "file" in guarantee]
     with pytest.raises(InputError, match=r"objects of rkhs only; got .*ChiSquared.*pickle.*precomputed"):
         save(KernelPCA(2, kernel=kernel).fit(X), "own.rkhs")
 

@@ -1,4 +1,4 @@
-"""Constrained autoencoder: the printed theorem, gradients, invariances, and what each constraint promises."""
+"""Constrained autoencoder: the printed theorem, gradients, invariances, and what each constraint guarantees."""
 
 from __future__ import annotations
 

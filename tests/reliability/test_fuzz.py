@@ -2,10 +2,10 @@
 
 The full runs, with as many cases as are asked for::
 
-    python -m tests.reliability.fuzz --full --seed 1       # 100,000 calls over all subjects
-    python -m tests.reliability.fuzz --calls 5000 --only KernelPCA,Nystroem
-    python -m tests.reliability.fuzz --case KernelPCA:1:14  # one case, with every call told
-    python -m tests.reliability.signatures                 # every parameter of every class beside 19 values
+    python -m studies.reliability.fuzz --full --seed 1       # 100,000 calls over all subjects
+    python -m studies.reliability.fuzz --calls 5000 --only KernelPCA,Nystroem
+    python -m studies.reliability.fuzz --case KernelPCA:1:14  # one case, with every call told
+    python -m studies.reliability.signatures                 # every parameter of every class beside 19 values
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability import signatures
-from tests.reliability.fuzz import estimators
-from tests.reliability.fuzz.case import Case
-from tests.reliability.fuzz.runner import run_case
-from tests.reliability.fuzz.subjects import subjects
+from studies.reliability import signatures
+from studies.reliability.fuzz import estimators
+from studies.reliability.fuzz.case import Case
+from studies.reliability.fuzz.runner import run_case
+from studies.reliability.fuzz.subjects import subjects
 
 SEED = 8
 SLOW = {"commands", "fit_robust"}  # seconds a case: in the full run

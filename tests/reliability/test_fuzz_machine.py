@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
-from tests.reliability.fuzz import subjects as every
-from tests.reliability.fuzz.case import Case, Failure
-from tests.reliability.fuzz.runner import last_line, main, run_case
+from studies.reliability.fuzz import subjects as every
+from studies.reliability.fuzz.case import Case, Failure
+from studies.reliability.fuzz.runner import last_line, main, run_case
 
 PACKAGES = (
     "estimators",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.reliability import __main__ as runner
-from tests.reliability.goals import SCRIPTS
+from studies.reliability import __main__ as runner
+from studies.reliability.goals import SCRIPTS
 
 GOALS = {goal.number: goal for script in SCRIPTS for goal in script.goals}
 
@@ -14,7 +14,7 @@ def test_every_goal_has_a_script_and_every_file_of_a_script_exists() -> None:
         word for script in SCRIPTS for word in (*script.reduced, *script.full) if word.startswith(("tests/", "bench"))
     }
     assert not [name for name in named if not (runner.ROOT / name).exists()]
-    modules = {w for s in SCRIPTS for w in (*s.reduced, *s.full) if w.startswith("tests.reliability.")}
+    modules = {w for s in SCRIPTS for w in (*s.reduced, *s.full) if w.startswith("studies.reliability.")}
     places = [runner.ROOT / name.replace(".", "/") for name in modules]
     assert not [place for place in places if not (place.is_dir() or place.with_suffix(".py").exists())]
 

@@ -26,7 +26,7 @@ from rkhs._core.errors import (
     RoundingWarning,
 )
 from rkhs.kernels import Gaussian
-from tests.reliability import (
+from studies.reliability import (
     hostile_gram_matrices,
     hostile_kernel_items,
     hostile_new_data,
@@ -34,7 +34,7 @@ from tests.reliability import (
     hostile_targets_and_weights,
     hostile_training_data,
 )
-from tests.reliability.hostile_calls import MODELS, NEW, Case, K, X
+from studies.reliability.hostile_calls import MODELS, NEW, Case, K, X
 
 CHOSEN = (
     CollapseWarning,

@@ -1,4 +1,4 @@
-"""Changed model files, a few of some kinds; the long run is ``python -m tests.reliability.mutated_files --full``."""
+"""Changed model files, a few of some kinds; the long run is ``python -m studies.reliability.mutated_files --full``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rkhs.features import Nystroem
 from rkhs.models import AutoencoderModel
 from rkhs.persistence import FORMAT
 from rkhs.spaces.features import base
-from tests.reliability import mutated_files
-from tests.reliability.file_kinds import CASES, made
-from tests.reliability.mutated_files import bent_array, campaign, try_model
+from studies.reliability import mutated_files
+from studies.reliability.file_kinds import CASES, made
+from studies.reliability.mutated_files import bent_array, campaign, try_model
 
 KINDS = ("kernel_pca_sparse", "kernel_pca_tables", "kernel_autoencoder_nystroem", "deep_rkm", "operator_regressor")
 

@@ -1,4 +1,4 @@
-"""The list of mistakes; ``python -m tests.reliability.mutations`` runs it, and ``test_house`` keeps it in step."""
+"""The list of mistakes; ``python -m studies.reliability.mutations`` runs it, and ``test_house`` keeps it in step."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from tests.reliability.mistakes import MISTAKES
-from tests.reliability.mutations import PACKAGE, ROOT, verdict
+from studies.reliability.mistakes import MISTAKES
+from studies.reliability.mutations import PACKAGE, ROOT, verdict
 
-# Ways to use the library, and what it promises to others: no mathematics and no files of users.
+# Ways to use the library, and what it guarantees to others: no mathematics and no files of users.
 LEFT_OUT = {"testing"}
 
 
@@ -31,6 +31,6 @@ def test_only_a_failing_test_is_a_catch() -> None:
 
 @pytest.mark.slow
 def test_a_mistake_is_caught() -> None:
-    command = [sys.executable, "-m", "tests.reliability.mutations", "--only", "divided by the entropy"]
+    command = [sys.executable, "-m", "studies.reliability.mutations", "--only", "divided by the entropy"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.splitlines()[-1] == "R19: 1 of 1 caught"

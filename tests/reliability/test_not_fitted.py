@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from tests.reliability.fuzz.estimators import BY_CODE, BY_ROW, kinds
+from studies.reliability.fuzz.estimators import BY_CODE, BY_ROW, kinds
 
 METHODS = (*BY_ROW, *BY_CODE, "score", "rank", "traverse", "get_feature_names_out", "decision_function")
 

@@ -362,7 +362,7 @@ def _dict_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaling:
-    """``(x - mean) / scale`` for each column, and the way back; a constant column becomes zero."""
+    """``(x - mean) / scale`` for each column, and its inverse; a constant column becomes zero."""
 
     mean: np.ndarray  # (d,): of float64; the scales are positive
     scale: np.ndarray  # (d,)

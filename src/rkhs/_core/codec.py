@@ -370,7 +370,7 @@ class Decoder:
 
     def _random_state(self, value: dict[str, Any]) -> np.random.RandomState:
         state = self.decode(value["$random_state"])
-        if not 0 <= state["state"]["pos"] <= 624:  # NumPy would read beside its memory
+        if not 0 <= state["state"]["pos"] <= 624:  # NumPy would read next to its memory
             raise _damaged("the position of a RandomState")
         generator = np.random.RandomState()
         generator.set_state(state)

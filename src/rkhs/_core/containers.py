@@ -118,7 +118,7 @@ def pack(content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tup
     if size > _MAX_HEADER:
         raise InputError(
             f"the description of the model takes {size / 2**20:.1f} MiB, more than the 1 MiB that a model file may use "
-            "beside its arrays; store the items as texts or arrays, or fit on the Gram matrix with kernel='precomputed'"
+            "next to its arrays; store items as texts or arrays, or fit on the Gram matrix with kernel='precomputed'"
         )
     unpack(data, "the file just written", version)
     return data

@@ -1,4 +1,4 @@
-"""Items that a kernel cannot tell apart, and items as near to each other as repeats of a measurement are."""
+"""Items that a kernel cannot distinguish, and items as near to each other as repeats of a measurement are."""
 
 from __future__ import annotations
 

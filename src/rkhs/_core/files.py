@@ -91,7 +91,7 @@ class _Counted(io.BufferedWriter):
     size = 0
 
     def write(self, data: Any) -> int:
-        """Write bytes; a disk without room for them raises, here or in the end."""
+        """Write bytes; a disk without space for them raises, here or in the end."""
         count = super().write(data)
         self.size = max(self.size, self.seek(0, os.SEEK_CUR))
         return count
@@ -110,7 +110,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that :func:`atomic_path` could not write, without touching what is there."""
+    """Refuse a path that :func:`atomic_path` could not write, without changing what is there."""
     target, old = _target(path)
     try:
         _create(target, old).unlink()
@@ -163,12 +163,12 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
 def _cannot_write(path: str | os.PathLike[str], error: OSError) -> InputError:
     return InputError(
         f"cannot write {os.fspath(path)!r} ({error.strerror or error}); choose a folder that exists, that you may "
-        "write to, and with room for the file"
+        "write to, and with space for the file"
     )
 
 
 def _create(target: Path, old: os.stat_result | None) -> Path:
-    """An empty file beside the target; one that takes the place of another is private until it has its permissions."""
+    """An empty file next to the target; one that takes the place of another is private until it has its permissions."""
     # The process number keeps two writers apart and lets leftovers of a killed process be recognised.
     name = f".{target.stem[:_SHOWN]}.{os.getpid()}.{os.urandom(4).hex()}.tmp{target.suffix}"
     temporary = target.with_name(name)

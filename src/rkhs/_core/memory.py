@@ -18,7 +18,7 @@ _SMALL = 3 * 2**24  # bytes below which what there is, half a millisecond, is no
 
 @dataclass(frozen=True)
 class Estimate:
-    """The largest amount of memory that a fit holds at one time, beside its input."""
+    """The largest amount of memory that a fit holds at one time, in addition to its input."""
 
     what: str  # which fit, for messages: ``"KernelPCA on n=1000 rows with storage='dense'"``
     n_bytes: int

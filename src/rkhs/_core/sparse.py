@@ -48,7 +48,7 @@ def from_items(items: list[SparseItem], width: int) -> scipy.sparse.csr_array:
     stops = np.cumsum([0, *(len(places) for places, _ in items)])
     places = np.concatenate([item[0] for item in items]) if items else np.empty(0, np.int32)
     values = np.concatenate([item[1] for item in items]) if items else np.empty(0)
-    if len(places) and not 0 <= places.min() <= places.max() < width:  # SciPy would write beside its memory
+    if len(places) and not 0 <= places.min() <= places.max() < width:  # SciPy would write next to its memory
         raise InputError(f"rows of a sparse matrix must have places from 0 to {width - 1}; got {places.max()}")
     index = np.int32 if stops[-1] < _WIDEST else np.int64
     parts = (values, places.astype(index, copy=False), stops.astype(index))

@@ -128,7 +128,7 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
 
 
 def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
-    """A number for each row: copies, which the kernel cannot tell apart, have the number of the first."""
+    """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
     import numpy as np
     import torch
 

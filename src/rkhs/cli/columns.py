@@ -187,7 +187,7 @@ def _series_note(data: Dataset) -> list[str]:
     length, of = (a_day, "a day") if a_day > 1 else (7, "7 rows")
     return [
         f"note: the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
-        "beside each other are alike, so errors of left-out rows look too small; "
+        "next to each other are alike, so errors of left-out rows look too small; "
         f"--window {length} makes an item of each"
     ]
 

@@ -137,7 +137,7 @@ def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Name
 
 
 def _read_codes(path: str, model: KernelEstimator) -> Dataset:
-    """Codes; in a table with the columns that ``rkhs transform`` writes the one beside them holds names of rows."""
+    """Codes; in a table with the columns that ``rkhs transform`` writes the one next to them holds names of rows."""
     from rkhs.data import read_table
     from rkhs.data.readers import column_titles
 

@@ -77,7 +77,7 @@ INPUT  a file or folder; see below
 --quiet  no progress and no summary{JSON}
 prediction of numbers or of a class:
 --predict COLUMN,...  columns of numbers, or one of texts that are classes, to predict from the others, or from the
-    SMILES, texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty
+    SMILES, texts or other items with them; the settings are chosen by cross-validation. Cells of classes may be empty
 --targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
     predicted, such as the second halves of curves, and it is read by the same flags as INPUT
 --drop-rare N  take classes with fewer than N rows for unknown

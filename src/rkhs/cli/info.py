@@ -105,7 +105,7 @@ def _of_target(target: dict[str, Any]) -> dict[str, str]:
 
 
 def _shape(value: dict[str, Any], container: Container) -> tuple[int, ...]:
-    """Of an array that a description names."""
+    """Return the shape of an array that a description names."""
     if "$bits" in value:
         return container.arrays[value["$bits"]].shape[0], int(value["columns"])
     shape = container.arrays[value["$array"]].shape

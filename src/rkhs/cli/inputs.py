@@ -103,7 +103,7 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) 
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
-    """The options as one of two files takes them: --smiles is the column of the table beside a .smi file."""
+    """The options as one of two files takes them: --smiles is the column of the table next to a .smi file."""
     alike = args.new is None or args.input.lower().endswith(".smi") == args.new.lower().endswith(".smi")
     return args if alike or not path.lower().endswith(".smi") else changed(args, smiles=None)
 
@@ -295,7 +295,7 @@ def _in_training_order(
         return data
     if len(set(names)) < len(names):
         raise InputError(
-            f"{path}: names of training items repeat, so that columns cannot be told by them; leave the names of "
+            f"{path}: names of training items repeat, so that columns cannot be identified by them; leave the names of "
             "columns out, with kernel values in the order of the training file"
         )
     _refuse_lacking(path, names, found, what)

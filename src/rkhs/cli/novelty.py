@@ -28,7 +28,7 @@ examples:
   rkhs novelty curves.csv --kind curves
 
 p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
-at most: a promise that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Rows of
+at most: a guarantee that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Rows of
 FILE are each compared with the others, so that some have a small p whatever the file holds: look at the score too. It
 is the posterior variance, and nears its largest value where nothing in FILE says anything of a row.
 """

@@ -81,7 +81,7 @@ def declare(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def _argument(head: str, help_text: str) -> tuple[list[str], dict[str, Any]]:
-    """What argparse is told of an argument."""
+    """What argparse knows of an argument."""
     *flags, rest = head.split(", ")
     name, shape, default = (*rest.split(), "", "")[:3]
     kind, plain = _TYPES.get(shape, str), name.strip("[]")

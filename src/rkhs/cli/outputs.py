@@ -99,8 +99,8 @@ class Outputs:
         free = shutil.disk_usage(folders[flag]).free
         if wanted > free:
             raise InputError(
-                f"{flag} {self._planned[flag]}: expected room for {readable(wanted)} in {str(folders[flag])!r}; got "
-                f"{readable(free)}; make room, or write elsewhere"
+                f"{flag} {self._planned[flag]}: expected space for {readable(wanted)} in {str(folders[flag])!r}; got "
+                f"{readable(free)}; free some, or write elsewhere"
             )
 
     def _refuse_clashes(self, flag: str, path: str) -> None:
@@ -113,7 +113,7 @@ class Outputs:
 
 
 def _is_read(path: str, source: str) -> bool:
-    """Whether a file is read because a source is named: it is the source, in its folder, or one of a set beside it."""
+    """Whether a file is read because a source is named: it is the source, in its folder, or one of a set next to it."""
     if _are_one(path, source):
         return True
     place, target = Path(os.path.realpath(source)), Path(os.path.realpath(path))

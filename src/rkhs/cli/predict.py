@@ -77,7 +77,7 @@ def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassif
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:
-    """Predictions, and what stands beside them where each row of the fit can be left out."""
+    """Predictions, and what stands next to them where each row of the fit can be left out."""
     model = file.estimator
     sets = model.model_.leaves_out and model.model_.map.kept is not None
     if not sets and args.coverage is not None:

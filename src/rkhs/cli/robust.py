@@ -77,7 +77,7 @@ class Fitted(NamedTuple):
         return [f"robust: {sentence}" for sentence in sentences]
 
     def facts(self, data: Dataset) -> dict[str, Any]:
-        """The same as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
+        """Return names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads them."""
         if self.found is None:
             return {}
         names, sides = row_labels(data), self.found.outlier_sign
@@ -152,7 +152,7 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
 
 
 def _greatest_error(found: RobustFit) -> float:
-    """Of a row that does not stand apart: no least one, as rows of the fit have smaller errors than new ones."""
+    """Return the greatest error of an ordinary row; no least one: rows of the fit have smaller errors than new ones."""
     return (found.limits[1] * found.threshold) ** 2
 
 

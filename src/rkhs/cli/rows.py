@@ -32,7 +32,7 @@ def named_rows(data: Dataset) -> str:
 
 
 def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
-    """What stands beside the rows of a file, and its title: names, else SMILES, else numbers from 1."""
+    """What stands next to the rows of a file, and its title: names, else SMILES, else numbers from 1."""
     if data.row_names is not None:
         return data.row_names, data.row_title
     return (tuple(map(str, data.row_numbers)), "row_from_1") if data.smiles is None else (data.smiles, "smiles")
@@ -41,7 +41,7 @@ def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
 def write_numbers(
     path: str, X: np.ndarray, data: Dataset, titles: Sequence[str] | None = None, *, numbered: bool = False
 ) -> None:
-    """Write numbers beside the names of the rows, or what numbers them; a .npy file holds numbers alone."""
+    """Write numbers next to the names of the rows, or what numbers them; a .npy file holds numbers alone."""
     write_number_parts(path, [(X, data)], titles, numbered=numbered)
 
 
@@ -52,7 +52,7 @@ def write_number_parts(
     *,
     numbered: bool = False,
 ) -> tuple[int, int]:
-    """The same of rows that come some at a time; return how many they are, and their columns."""
+    """Return the same of rows that come some at a time; return how many they are, and their columns."""
     from rkhs.data.writers import write_parts
 
     first, parts = peeked(parts)

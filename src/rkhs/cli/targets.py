@@ -1,4 +1,4 @@
-"""What is known of the rows of a file: columns beside the items, or a file of its own."""
+"""What is known of the rows of a file: columns next to the items, or a file of its own."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
         )
     kind = "Gram matrix" if args.gram else args.kind
     if args.targets is None and kind in ("Gram matrix", "curves", "series"):
-        raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
+        raise InputError(f"{source}: a {kind} has no columns next to it; name a table with --targets FILE")
 
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
@@ -120,7 +120,7 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
 
 
 def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
-    """Columns without names that the table of a fit had beside those of the model."""
+    """Columns without names that the table of a fit had next to those of the model."""
     if data.kind != "vectors" or data.column_names is not None or args.targets is not None or args.columns is not None:
         return []
     if args.labels is not None:
@@ -154,7 +154,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         return _read_labels(args, name, flag)
     if (classes := item_classes(args)) is not None:
         if name != "class":
-            raise InputError(f"{flag}: {args.input} has one column beside its items, class; got {name}; write class")
+            raise InputError(f"{flag}: {args.input} has one column next to its items, class; got {name}; write class")
         return classes.astype(object)
     flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
     if flags or not has_columns(args.input):
@@ -221,7 +221,7 @@ def with_groups(args: argparse.Namespace) -> argparse.Namespace:
         return args
     flag, wanted = ("--predict", args.predict) if hasattr(args, "predict") else ("--target", args.target)
     if name in (*named_columns(wanted), *named_columns(args.columns)):
-        raise InputError(f"--groups must name a column beside those of {flag} and --columns; got {name}; name another")
+        raise InputError(f"--groups must name a column next to those of {flag} and --columns; got {name}; name another")
     read_column_of(args, name, "--groups")
     return without_columns(args, name)
 

@@ -69,7 +69,7 @@ def load_molecules() -> Molecules:
     Notes
     -----
     Source: MassBank, https://github.com/MassBank/MassBank-data, records under CC0 and CC BY. How they were chosen, and
-    whom to credit, stands in ``PROVENANCE.md`` beside the files.
+    whom to credit, stands in ``PROVENANCE.md`` next to the files.
 
     Examples
     --------

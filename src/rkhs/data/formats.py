@@ -118,7 +118,7 @@ def refuse_sparse_lines(path: Path, lines: list[str]) -> None:
 
 
 def _first_lines(path: Path) -> list[str]:
-    """Of a text in any encoding, in which only numbers are looked for."""
+    """Return the first lines of a text in any encoding, in which only numbers are looked for."""
     with open(path, "rb") as handle:
         encoding = marked_encoding(handle.read(4)) or "latin-1"
     with open_lines(path, encoding, None) as text:

@@ -71,7 +71,7 @@ def _read_text(file: Path) -> Dataset:
     }
     indicator = f"{start}graph_indicator.txt"
     if "graph_indicator" not in found:
-        raise InputError(f"{file}: expected {indicator} beside it; the TU format needs both")
+        raise InputError(f"{file}: expected {indicator} next to it; the TU format needs both")
     owners, edges = found["graph_indicator"] - 1, _numbers(file, 2) - 1
     labels, y = found.get("node_labels"), found.get("graph_labels")
     n = int(owners.max(initial=-1)) + 1 if y is None else len(y)

@@ -19,7 +19,7 @@ _LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_typ
 
 
 def read_graph_file(file: Path, unused: set[str]) -> list[tuple[str, Any]]:
-    """Read the graphs of one file, and note what a list of edges holds beside nodes."""
+    """Read the graphs of one file, and note what a list of edges holds next to nodes."""
     if file.suffix.lower() == ".graphml":
         graphs = _graphml(file)
         return [(file.stem if len(graphs) == 1 else f"{file.stem}:{i}", graph) for i, graph in enumerate(graphs)]

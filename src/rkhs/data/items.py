@@ -48,7 +48,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       (length, channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
       at the end are padding and cut off.
     * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
-      array ``times`` or ``t`` beside them.
+      array ``times`` or ``t`` next to them.
 
     Parameters
     ----------

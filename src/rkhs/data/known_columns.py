@@ -28,7 +28,7 @@ from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_group
 
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
-    """One column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
+    """Read one column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
     file, _ = check_path(path)
     settings = Options(**options)
     check_layout(settings)

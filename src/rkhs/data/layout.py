@@ -300,7 +300,7 @@ def _encoding(path: Path, asked: str) -> str:
 
 
 def _place_of_nul(handle: BinaryIO) -> int | None:
-    """Where the first NUL character of a file stands."""
+    """Find where the first NUL character of a file stands."""
     done = 0
     while part := handle.read(_PART):
         if (place := part.find(b"\0")) >= 0:

@@ -276,7 +276,7 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
 def texts_of(
     found: Columns, column: Any, index_column: str | int | None, argument: str, known: bool | None = None
 ) -> tuple[list[str], RowNames]:
-    """Texts of a column, and the names of the rows beside it with their title."""
+    """Texts of a column, and the names of the rows next to it with their title."""
     position = locate(column, found.names, found.width, argument)
     free = found.may_name_rows([position], None, index_column)
     named = free and (found.holds_names(required=False) if known is None else known)

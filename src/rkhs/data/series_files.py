@@ -151,7 +151,7 @@ def _array_named(file: Path, key: str) -> np.ndarray:
 
 
 def _finite(item: Any, where: str) -> np.ndarray:
-    """One series as float64 of shape (length, channels), without rows of NaN at its end."""
+    """Return one series as float64 of shape (length, channels), without rows of NaN at its end."""
     if item.dtype.kind not in "biuf" or item.ndim not in (1, 2) or item.size == 0:
         raise InputError(
             f"{where}: expected numbers of shape (length,) or (length, channels); got {item.dtype} of shape "

@@ -45,7 +45,7 @@ class Columns:
     names: tuple[str, ...] | None  # of the columns; None without a header
     cells: list[Column]
     layout: Layout | None = None  # of a text file
-    stored: tuple[str, ...] | None = None  # names of rows that a parquet file keeps beside the columns
+    stored: tuple[str, ...] | None = None  # names of rows that a parquet file keeps next to the columns
     stored_title: str | None = None
     start: int = 0  # rows of the file before these
     guessed: tuple[str, ...] = ()
@@ -401,7 +401,7 @@ def _blank_rows(cells: list[np.ndarray], missing: Any) -> np.ndarray:
 
 
 def _gaps(cells: Column, missing: Collection[str]) -> np.ndarray:
-    """Where cells hold nothing."""
+    """Find where cells hold nothing."""
     if cells.dtype != object:
         return np.isnan(cells)
     return np.array([is_gap(cell) or cell in missing for cell in cells.tolist()], dtype=bool)

@@ -139,7 +139,7 @@ class FileRows(Rows):
         return (self._count, self._layout[2][1])
 
     def part(self, start: int, stop: int) -> Rows:
-        """Where to read some rows."""
+        """Return where to read some rows."""
         path, dtype, shape, offset, fortran = self._layout
         return FileRows(path, dtype, shape, offset, fortran, self._first + start, stop - start)
 
@@ -213,7 +213,7 @@ class ParquetRows(Rows):
         return (self._count, len(self._columns))
 
     def part(self, start: int, stop: int) -> Rows:
-        """Where to read some rows."""
+        """Return where to read some rows."""
         return ParquetRows(self._files, self._columns, self._first + start, stop - start)
 
     def _read(self, start: int, stop: int) -> np.ndarray:

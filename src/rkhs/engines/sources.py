@@ -127,7 +127,7 @@ def _from_path(path: str, name: str) -> Rows:
 
 
 def _from_map(X: np.ndarray) -> Rows | None:
-    """Where in which file the rows of a memory map lie; None if they are no such rows."""
+    """Find where in which file the rows of a memory map lie; None if they are no such rows."""
     root: Any = X
     while isinstance(root, np.ndarray) and isinstance(root.base, np.ndarray):
         root = root.base

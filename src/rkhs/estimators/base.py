@@ -438,7 +438,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         return torch.cat(found) if len(found) > 1 else found[0]
 
     def _promise_of(self, held_out: Any) -> str:
-        """What sets by errors of held-out items promise: less where the fit has seen some of these, which is warned."""
+        """What sets by held-out errors guarantee: less, with a warning, where the fit has seen some of the items."""
         items = self._read_new(held_out)
         steps = tiles(len(items), tile_rows(self.map_.width))
         known = sum(int(self.map_.holds(items[tile]).sum()) for tile in steps)
@@ -446,7 +446,7 @@ class KernelEstimator(EngineThreads, WholeFits):
             return "at least"
         warn(
             f"{known} of {len(items)} items of held_out are items of the fit, or equal ones: their errors can be too "
-            "small, and then sets hold less than they promise; pass items that the fit did not see"
+            "small, and then sets hold less than they guarantee; pass items that the fit did not see"
         )
         return "about"
 

@@ -91,7 +91,7 @@ class Decoding(Protocol):
 
     @property
     def decode(self) -> Callable[..., Ranking]:
-        """From codes and candidates."""
+        """Decode from codes and candidates."""
 
 
 class BestCandidates:

@@ -1,4 +1,4 @@
-"""What the held-out rows of ``reg="auto"`` say beside the choice: of the model, and of kinds of kernel."""
+"""What the held-out rows of ``reg="auto"`` say in addition to the choice: of the model, and of kinds of kernel."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def edge_sentences(model: KernelEstimator) -> list[str]:
 
 
 def warn_of_edges(model: KernelEstimator) -> None:
-    """One warning for each choice at an open end."""
+    """Give one warning for each choice at an open end."""
     for message in edge_sentences(model):
         warn(f"{type(model).__name__}: {message}", EdgeWarning)
 

@@ -187,7 +187,7 @@ def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
 
 
 def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
-    """One sentence for each trouble: what was seen, and what to do."""
+    """Yield one sentence for each trouble: what was seen, and what to do."""
     sentences = []
     if facts["converged"] is False:
         sentences.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")

@@ -226,7 +226,7 @@ class FunctionalKernelRegressor(DualRegressor):
         return self
 
     def _loss_with_gaps(self) -> Loss:
-        """With a chosen regulariser the squared loss, by which it is chosen, in place of the default."""
+        """Return, with a chosen regulariser the squared loss, by which it is chosen, in place of the default."""
         return Squared() if self._chooses and self.loss == "huber" else as_loss(self.loss)
 
     def __sklearn_tags__(self) -> Any:

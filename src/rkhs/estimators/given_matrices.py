@@ -158,7 +158,7 @@ def _is_matrix(K: Items) -> bool:
 
 
 def _join_training_views(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, np.ndarray | None]:
-    """One Gram matrix from several, and their multipliers; a single matrix passes unchanged, without such."""
+    """Build one Gram matrix from several, and their multipliers; a single matrix passes unchanged, without such."""
     if not has_views(X):
         return X, None
     views = _matrices(X, "X")

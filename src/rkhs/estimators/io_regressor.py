@@ -231,7 +231,7 @@ class InputOutputKernelRegressor(KernelMachine):
         return to_tensor(check_squares(array, "y", self.dtype), **self._options)
 
     def _check_output_names(self, y: Any, *, reset: bool) -> None:
-        """Names of training outputs beside their kernel values: remember them, or refuse others and another order."""
+        """Names of training outputs next to their kernel values: remember them, or refuse others and another order."""
         if not is_frame(y):
             return
         names = [str(name) for name in y.columns]
@@ -262,7 +262,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
     @property
     def multilabel_(self) -> bool:
-        """By the present ``decoding``, which may change after the fit."""
+        """Decide by the present ``decoding``, which may change after the fit."""
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
         outputs, linear = self.train_outputs_, self.output_kernel_ == Linear()
         binary = isinstance(outputs, np.ndarray) and bool(((outputs == 0) | (outputs == 1)).all())
@@ -328,11 +328,11 @@ class InputOutputKernelRegressor(KernelMachine):
         per_sample: bool = False,
         gram: ArrayLike | None = None,
     ) -> MemberSets:
-        """Sets of candidates, or of labels, that hold the true one with a promised probability.
+        """Sets of candidates, or of labels, that hold the true one with a guaranteed probability.
 
         Without ``held_out`` each training row is left out in turn, in closed form. Candidates form the exact full
         conformal set of the score ``||phi(z) - h|| / sd``, also with ``reg="auto"``, of 500 rows at most without groups
-        and copies: see :meth:`OperatorKernelRegressor.predict_set`; else the promise is "about". Labels
+        and copies: see :meth:`OperatorKernelRegressor.predict_set`; else the guarantee is "about". Labels
         (``multilabel_``, no candidates) are those whose left-out scores reach a limit at which a share of at most about
         ``1 - coverage`` of an item's true labels is missed, on average.
 
@@ -344,7 +344,7 @@ class InputOutputKernelRegressor(KernelMachine):
         held_out : tuple (X, places, lists), default=None
             Items that the fit did not see, with the place of the true output in the list of candidates of each. Then
             the scores of a list are standardised and made probabilities with one temperature, and sets are those of
-            split conformal prediction: smaller, and with the promise, as long as later lists are made in the same way.
+            split conformal prediction: smaller, and with the guarantee, if later lists are made in the same way.
         gram : array of shape (n, n), optional
             The Gram matrix of the fit, with ``kernel="precomputed"``.
 

@@ -33,7 +33,7 @@ class JointItems:
 
     @classmethod
     def of(cls, estimator: KernelEstimator, kernels: Sequence[Kernel]) -> Self | None:
-        """None where nothing was estimated from the items, or so little that nothing is seen of it."""
+        """Return None where nothing was estimated from the items, or so little that nothing is seen of it."""
         kept, kernel = estimator.model_.map.kept, estimator.kernel_
         fitted = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
         if kept is None:
@@ -58,7 +58,7 @@ class JointItems:
         return _some(as_tensor(kept) if isinstance(kept, np.ndarray) else kept, places)
 
     def with_each(self, X: Any, places: Sequence[int]) -> Iterator[tuple[int, tuple[list[Kernel], Any]]]:
-        """For each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
+        """Give for each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
         table = self.estimator.filling_
         items: Any = self.estimator._read_new(X) if table is None else table._read(X)
         for place in places:
@@ -67,7 +67,7 @@ class JointItems:
             yield place, self._in_units(rows, rows)
 
     def without_each(self, places: Sequence[int]) -> Iterator[tuple[list[Kernel], Any]]:
-        """For some of the training items the kernels that the others resolve, and all n items, this one last."""
+        """Give for some of the training items the kernels that the others resolve, and all n items, this one last."""
         for place in places:
             rows = _some(self.known, [*(i for i in range(len(self)) if i != place), place])
             yield self._in_units(rows, rows[:-1])

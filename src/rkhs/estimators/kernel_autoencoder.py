@@ -67,7 +67,7 @@ class KernelAutoencoder(BaseAutoencoder):
     n_components : int or tuple of int, default=2
         Dimension of the codes. A tuple gives the dimension of every hidden layer: ``(10, 2, 10)`` has four layers.
     kernel : str, Kernel, callable or "auto", default="auto"
-        Kernel of the inputs. ``"auto"`` is ``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear
+        Kernel of the inputs. ``"auto"`` is ``Gaussian("4*median") + Linear("mean_norm", "mean")``; with a free linear
         part the linear terms of both default kernels are left out where vectors are rebuilt, and heavy tails may ask
         for others (see Notes). With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n), every other method kernel
         values with the training items (m, n).
@@ -94,7 +94,7 @@ class KernelAutoencoder(BaseAutoencoder):
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies without ``targets`` or operator on the codes, with several hidden
-        layers to the codes of the first one, beside a constraint with landmarks only; Gram inputs need a constant
+        layers to the codes of the first one, with a constraint with landmarks only; Gram inputs need a constant
         diagonal.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n and read
@@ -159,7 +159,7 @@ class KernelAutoencoder(BaseAutoencoder):
     ----------
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer. They are on principal axes where the model allows a
-        rotation. ``fit_transform`` encodes the items anew, so refined codes may differ as far as refining is exact.
+        rotation. ``fit_transform`` recomputes the codes, so refined codes may differ as far as refining is exact.
     encoder_coefs_, decoder_coef_ : list of ndarray of shape (n, p_l), and ndarray of shape (n, q)
         Coefficients of the kernels at the training items, the maps of the representer theorem (theorem 6 of the paper).
     layer_codes_ : list of ndarray of shape (n, p_l)
@@ -173,7 +173,7 @@ class KernelAutoencoder(BaseAutoencoder):
     reg_ : tuple of float
         The regulariser of each layer; infinite for hidden layers that stay the identity (see Notes).
     decoder_reg_ : float or None
-        On landmarks beside a free linear part, where ``reg`` was chosen: the regulariser of the last decoder, which is
+        On landmarks with a free linear part, where ``reg`` was chosen: the regulariser of the last decoder, which is
         chosen once more and may be a thousandth of ``reg_[-1]``. None: it is ``reg_[-1]``.
     candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
         The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
@@ -238,7 +238,7 @@ class KernelAutoencoder(BaseAutoencoder):
     **Storage.** ``"auto"`` looks at the data, never at the machine: ``"dense"`` below 1,000 rows, ``Nystroem(1000)``
     from there on. Features of a kernel (``output_kernel="same"``, objects) in more than two components stay dense below
     2,000 items. Whatever landmarks do not have stays dense: Gram matrices, kernels that may be indefinite, features of
-    another kernel, vectors beside a kernel that was given, other ``targets``, operators, noise beside a constraint,
+    another kernel, vectors with a kernel that was given, other ``targets``, operators, noise with a constraint,
     other solvers, ``linear_part="kernel"`` and ``refine=False``. A cluster, and rows that only a file or a Dask
     collection holds, mean landmarks whatever their number.
 
@@ -253,7 +253,7 @@ class KernelAutoencoder(BaseAutoencoder):
     outside of it counts in every error. ``docs/user/big_data.md`` says more.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
-    decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
+    decoder. ``s^2`` is the power function with free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
     whatever ``loss`` is.
 
     **Depth.** With default decoder kernels and no further option, or ``linear_part="free"``, hidden layers add to the
@@ -334,12 +334,12 @@ class KernelAutoencoder(BaseAutoencoder):
     @available_if(_takes_more_rows)
     @within_limit
     def partial_fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
-        """Add rows of numbers; the model is fitted anew whenever their number has grown by half.
+        """Add rows of numbers; the model is refitted whenever their number has grown by half.
 
         A random sample of all rows so far is kept, at most 32,768 of them: as many as the encoder of any fit is fitted
         to. Up to that number the model is exactly that of one ``fit`` on the rows so far; beyond it, that of the
         sample. Between two fits the model stays what it is, so that all fits together cost some three times the last.
-        After ``fit`` the sample starts anew, without the rows of that fit.
+        After ``fit`` the sample starts from nothing, without the rows of that fit.
 
         Parameters
         ----------

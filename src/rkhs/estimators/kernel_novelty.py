@@ -122,7 +122,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     @property
     def offset_(self) -> float:
-        """By the present ``alpha``, which may change after the fit."""
+        """Decide by the present ``alpha``, which may change after the fit."""
         check_is_fitted(self)
         self._check_parameters()
         return -self.model_.limit(self.alpha)

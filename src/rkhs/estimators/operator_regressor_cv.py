@@ -254,7 +254,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         return self.cv_errors_ @ (shares / shares.sum())
 
     def _copies(self, X: Any) -> np.ndarray:
-        """A number for each item of the fit: one for those that the kernel cannot tell apart."""
+        """A number for each item of the fit: one for those that the kernel cannot distinguish."""
         return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
 
     def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -294,7 +294,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
             return [None], [base]
         many = list(_BANDWIDTHS) if automatic else check_list(self.gammas, "gammas")
         if "gamma" not in parameters:
-            raise InputError("gammas must stand beside one kernel with a bandwidth, such as 'gaussian'")
+            raise InputError("gammas must go with one kernel with a bandwidth, such as 'gaussian'")
         return many, [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
 
     def _losses(self, Y: Tensor, weights: Tensor) -> list[Loss]:
@@ -303,7 +303,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         if name is None or not loss.automatic:
             if given is not None:
                 raise InputError(
-                    f"{name} must be None beside loss={loss!r}, which has a number; got both. Give the loss by its "
+                    f"{name} must be None with loss={loss!r}, which has a number; got both. Give the loss by its "
                     "name to compare several"
                 )
             return [loss]

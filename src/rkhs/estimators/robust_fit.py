@@ -72,7 +72,7 @@ class RobustFit(Generic[M]):
 
     @property
     def outlier_sign(self) -> np.ndarray:
-        """Of shape (n,): 1 for items whose score is above the upper limit, -1 for those below the lower one, else 0."""
+        """Compare scores with the limits, shape (n,): 1 above the upper one, -1 below the lower one, else 0."""
         low, high = self.limits
         return (self.outlier_score > high).astype(int) - (self.outlier_score < low).astype(int)
 
@@ -147,7 +147,7 @@ def fit_robust(
     Notes
     -----
     Where more than 20 in a hundred rows look wrong (5 in a mixed table), none is left out, and ``too_many`` is true:
-    they are of a kind that the model does not code, or the bad rows are too many to be told. A tight group of bad items
+    they are of a kind that the model does not code, or the bad rows are too many. A tight group of bad items
     near the middle is not found. The time is that of two to eight fits, of a regressor six times that. ``./dev bench
     robust`` and ``./dev bench wrong_curves --regressors`` measure the errors, and ``docs/user/outliers.md`` shows them.
 
@@ -313,7 +313,7 @@ class RegressorRounds:
             raise InputError(f"y must have one row an item of X, {n}; got {len(self.y)}")
         if n < 2 * FOLDS:
             raise InputError(f"X must hold at least {2 * FOLDS} items, to predict each from others; got {n}")
-        self.near = np.zeros(n, dtype=bool)  # in a fit, bad rows beside each other hide each other
+        self.near = np.zeros(n, dtype=bool)  # in a fit, bad rows next to each other hide each other
         every = np.ones(n, dtype=bool)
         roots = np.sqrt(self.errors(self.fit(every)[0], every))
         self.distances = roots / max(float(np.quantile(roots, 0.75)), 1e-300)

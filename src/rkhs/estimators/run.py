@@ -53,7 +53,7 @@ class Plan:
 
     options: dict[str, str]  # what parameters become, or the rule that chooses them from the data
     storage: str
-    bytes: int  # of memory beside the data
+    bytes: int  # of memory next to the data
     equations: tuple[str, ...]  # the problem that would be solved
     summary: str  # what the fit itself says of its memory with verbose=1
 
@@ -75,7 +75,7 @@ class Run:
     plans: bool = False  # whether the fit ends where it has said what it will take
 
     def quiet(self) -> Run:
-        """The same without a word."""
+        """Return a run that prints nothing."""
         return replace(self, verbose=0, engine=None)
 
     def announce(self, estimate: Estimate, advice: str | Callable[[], str]) -> None:
@@ -213,7 +213,7 @@ def open_run(name: str, parameters: Mapping[str, Any], plans: bool = False) -> I
 
 
 def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | None:
-    """The engine, and the threads that this process has beside it."""
+    """The engine, and the threads that this process has next to it."""
     wanted, storage = parameters["engine"], parameters["storage"]
     if wanted is None:
         return None

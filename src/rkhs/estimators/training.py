@@ -43,7 +43,7 @@ class Training:
         return equal_rows(self.items) if self.self_targets else equal_rows(self.items, self.targets)
 
     def part(self, rows: np.ndarray) -> Training:
-        """Those of some items that have positive weight."""
+        """Return those of some items that have positive weight."""
         weights, total = None, float(len(rows))
         if self.weights is not None:
             kept, w, total = normal_weights(self.weights.cpu().numpy()[rows] * self.total)

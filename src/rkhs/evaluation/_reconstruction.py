@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """Squared reconstruction errors, beside those of predicting the mean of the training items.
+    """Squared reconstruction errors, next to those of predicting the mean of the training items.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def risk_coverage(
     confidence: float = 0.95,
     of: Literal["answered", "all"] = "answered",
 ) -> RiskCoverage:
-    """Say how wrong the surest answers are, and above which score they keep a promise.
+    """Say how wrong the surest answers are, and above which score they keep a guarantee.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def risk_coverage(
     losses : array of shape (n,)
         How wrong each answer is, for rows that the fit has not seen: 1 for a mistake, 0 for none.
     risk : float, default=None
-        The share of mistakes to be promised; None: the curve alone.
+        The share of mistakes to be guaranteed; None: the curve alone.
     confidence : float, default=0.95
-        Probability of the promise of ``of="answered"``.
+        Probability of the guarantee of ``of="answered"``.
     of : {"answered", "all"}, default="answered"
         "answered": of new answers above the threshold, a share of at most ``risk`` is wrong, with probability
         ``confidence`` over the draw of the n rows. "all": of all new rows, a share of at most ``risk`` is answered and
@@ -71,14 +71,14 @@ def risk_coverage(
     Raises
     ------
     InputError
-        For scores and losses that are not finite or not in pairs, and losses that the promise does not cover.
+        For scores and losses that are not finite or not in pairs, and losses that the guarantee does not cover.
 
     Notes
     -----
     "answered" tests the surest tenth of the rows, then two tenths, and so on, up to the first share with a
     Clopper-Pearson bound above ``risk``. The theorem is for independent rows and an expected risk of the answered that
     exceeds ``risk`` from some score down; each further stretch of scores where it does may add ``1 - confidence``
-    to the chance of a broken promise. "all" is conformal risk control, ``(sum of answered losses + 1) / (n + 1) <=
+    to the chance of a broken guarantee. "all" is conformal risk control, ``(sum of answered losses + 1) / (n + 1) <=
     risk``, for every distribution. O(n log n).
 
     References
@@ -116,7 +116,7 @@ def risk_coverage(
 def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: str) -> float:
     n, mistakes = len(s), of == "answered"
     if not (np.isin(loss, (0.0, 1.0)) if mistakes else (loss >= 0.0) & (loss <= 1.0)).all():
-        raise InputError(f"losses must be {'0 or 1' if mistakes else 'from 0 to 1'} to promise a risk of={of!r}")
+        raise InputError(f"losses must be {'0 or 1' if mistakes else 'from 0 to 1'} to guarantee a risk of={of!r}")
     ranks = np.unique(-(-n * np.arange(1, _STEPS + 1) // _STEPS)) if mistakes else np.arange(n + 1)
     limits = np.append(s, -np.inf)[ranks]
     counts = np.searchsorted(-s, -limits)

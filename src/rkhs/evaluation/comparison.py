@@ -170,7 +170,7 @@ def compare_codes(
         Codes are made from all of them in any case.
     groups : array of shape (n,), optional
         Labels of rows that belong together, such as the measurements of one person: they are on one side of a split.
-        None: copies are, rows that the standardised columns, or the Gram matrix, cannot tell apart and whose targets
+        None: copies are, rows that the standardised columns, or the Gram matrix, cannot distinguish and whose targets
         are equal; where rows look like repeats of measurements, a warning says so.
     at_most : int, default=2000
         Rows that are used, drawn at random, for the learners take cubic time.

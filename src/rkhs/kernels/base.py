@@ -123,7 +123,7 @@ class Kernel(Configurable):
             check(getattr(self, name), f"{type(self).__name__}.{name}")
 
     def _with(self, **params: Any) -> Self:
-        """The same kernel with other numbers for some parameters."""
+        """Return the same kernel with other numbers for some parameters."""
         return type(self)(**{**self.get_params(deep=False), **params})
 
     def pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
@@ -270,7 +270,7 @@ class Composite(Kernel):
         return self.parts[0].read(X)
 
     def with_parts(self, parts: Sequence[Kernel]) -> Self:
-        """The same kernel made of others, which its parameter ``terms`` or ``base`` holds."""
+        """Return the same kernel made of others, which its parameter ``terms`` or ``base`` holds."""
         if all(new is old for new, old in zip(parts, self.parts, strict=True)):
             return self
         several = "terms" in self._get_param_names()

@@ -72,7 +72,7 @@ class OperatorKernel(Configurable):
 
     @abstractmethod
     def with_operators(self, operators: Sequence[Any]) -> OperatorKernel:
-        """The same kernel with other operators, one a term (None: the identity)."""
+        """Return the same kernel with other operators, one a term (None: the identity)."""
 
     def grams(self, X: Any, Y: Any = None) -> list[Tensor]:
         """Gram matrices of the scalar kernels, one of shape (n, m) a term; equal kernels share one."""

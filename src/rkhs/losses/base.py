@@ -24,7 +24,7 @@ class Loss(Configurable, ABC):
     """Whether ``f(r Q) = f(r)`` for every rotation ``Q``, of the targets of :meth:`bind` too: a function of norms.
 
     Such a loss may be computed in any orthonormal coordinates of the outputs. Others are computed in the columns that
-    the user gave, which is slower beside an operator.
+    the user gave, which is slower with an operator.
     """
 
     of_targets: bool = False

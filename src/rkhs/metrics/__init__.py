@@ -1,4 +1,4 @@
-"""Measures of representations and predictions, and what theory promises about them."""
+"""Measures of representations and predictions, and what theory guarantees about them."""
 
 from rkhs._core.lazy import names_in_stub
 

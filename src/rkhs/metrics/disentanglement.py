@@ -308,7 +308,7 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
     if not Z.shape[1]:
         return scores, np.zeros(0)
     weights = np.abs(_centred(Z)).max(axis=0)
-    # Each column in a unit of its own: beside a column of large numbers one of small ones would become zero.
+    # Each column in a unit of its own: next to a column of large numbers one of small ones would become zero.
     Z = np.hstack([centred_columns(column[:, None]) for column in Z.T])
     largest = np.abs(Z).max(axis=0)
     for j, v in enumerate(V.T):
@@ -320,7 +320,7 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
 
 @within_limit
 def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = _BINS) -> list[dict[str, Any]]:
-    """For each factor, the code that knows it best and by how much.
+    """Give for each factor, the code that knows it best and by how much.
 
     Parameters
     ----------
@@ -461,7 +461,7 @@ def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 
 
 
 def _purity(importances: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """One minus the entropy of each row, in the base of its length; one column is pure."""
+    """Return one minus the entropy of each row, in the base of its length; one column is pure."""
     count = importances.shape[1]
     if count == 1:
         return np.ones(len(importances))

@@ -1,6 +1,6 @@
 """A fitted autoencoder, and codes of new items refined by what the items are; see :mod:`rkhs.problems.refinement`.
 
-A change of a code is priced by the power function beside free linear parts, and by ``k(x, x)`` without: there the power
+A change of a code is penalised by the power function with free linear parts, by ``k(x, x)`` without: there the power
 function had 1.26 of the error at two components and 1.07 at ten (``./dev bench refine_price``: fourteen development
 sets as Gram matrices, two splits), and it leaves a kernel of finite rank no room at all.
 """

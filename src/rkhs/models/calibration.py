@@ -1,4 +1,4 @@
-"""What a machine of the squared loss says without each of its rows: sets with a promise, variances, p-values.
+"""What a machine of the squared loss says without each of its rows: sets with a guarantee, variances, p-values.
 
 All of it comes from one matrix. ``A`` is the inverse of the Gram matrix with the ridge ``r = n reg`` on its diagonal,
 with constants projected out where the machine has a mean; ``e_i = (A U)_i / A_ii`` is the left-out residual of row i,
@@ -8,7 +8,7 @@ prediction calls row i at least as strange as ``(x, y)`` exactly if ``||y - h + 
 b_i^2)``. So the outputs for which this holds for at least ``floor(alpha (n + 1))`` rows hold the truth with probability
 ``1 - alpha``, if rows are exchangeable and neither kernel nor ridge was chosen from them.
 
-Lengths in the metric of the inverse of ``S = U^T A U`` keep the promise too: the new row makes ``S + t t^T / d`` of
+Lengths in the metric of the inverse of ``S = U^T A U`` keep the guarantee too: the new row makes ``S + t t^T / d`` of
 ``S``, ``t = y - h``. With products in this metric and ``a = A_ii e_i``, row i is at least as strange exactly if
 ``(A_ii - <a, a>) <t, t> + <a, t>^2 + 2 b_i <a, t> <= d <a, a>``: an ellipsoid.
 """
@@ -27,7 +27,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 
 _TIE = 1.0 + 1e-9  # variances that differ by rounding alone are equal
-_SHRINKING = 10.0  # rows whose worth the mean scale of all outputs has, beside the scale of one
+_SHRINKING = 10.0  # rows whose worth the mean scale of all outputs has, next to the scale of one
 _RATIOS = np.concatenate([[0.0], np.logspace(-6.0, 6.0, 97)])  # of the two parts of a variance
 _LEAST_NOISE = 0.1  # of the mean squared residual
 
@@ -42,7 +42,7 @@ def rows_at_least(coverage: float, n: int, different: int | None = None) -> int:
 
 
 def lengths(rows: np.ndarray, metric: np.ndarray | None = None) -> np.ndarray:
-    """Of rows (m, q), in a metric (q, q)."""
+    """Return the lengths of rows (m, q), in a metric (q, q)."""
     return np.asarray(np.linalg.norm(rows, axis=1) if metric is None else np.sqrt(((rows @ metric) * rows).sum(1)))
 
 
@@ -53,17 +53,17 @@ def conformal_rank(coverage: float, n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PredictionSets:
-    """Sets of outputs, one an item, that hold the true output with a promised probability.
+    """Sets of outputs, one an item, that hold the true output with a guaranteed probability.
 
     Attributes
     ----------
     coverage : float
         The probability that was asked for.
-    promise : {"at least", "about"}
+    guarantee : {"at least", "about"}
         Whether it is a theorem for items exchangeable with those of the fit, or was measured only: of boxes, where a
         choice of settings from these rows takes no part in the set, and where some rows have more copies than others.
     scope : {"items", "items of known groups"}
-        The new items that the promise speaks of: after ``fit(groups=)`` those of the groups of the fit.
+        The new items that the guarantee speaks of: after ``fit(groups=)`` those of the groups of the fit.
     center : ndarray of shape (m,) or (m, q)
         What the sets lie around.
     lower, upper : ndarray of the shape of ``center``, or None
@@ -77,7 +77,7 @@ class PredictionSets:
     """
 
     coverage: float
-    promise: str
+    guarantee: str
     center: np.ndarray
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
@@ -109,20 +109,20 @@ class MemberSets:
     """Sets of candidates, or of labels, one an item."""
 
     coverage: float  # the probability that was asked for
-    promise: str  # "at least" or "about", as in :class:`PredictionSets`
+    guarantee: str  # "at least" or "about", as in :class:`PredictionSets`
     members: list[np.ndarray]  # m arrays of bool: which candidates, or labels, belong to each set
     probabilities: list[np.ndarray] | None = None  # m arrays: of the candidates; they sum to one in each
-    scope: str = "items"  # that the promise speaks of, as in :class:`PredictionSets`
+    scope: str = "items"  # that the guarantee speaks of, as in :class:`PredictionSets`
 
     @classmethod
     def nearest(
-        cls, indices: np.ndarray, distances: np.ndarray, scores: np.ndarray, coverage: float, promise: str
+        cls, indices: np.ndarray, distances: np.ndarray, scores: np.ndarray, coverage: float, guarantee: str
     ) -> MemberSets:
-        """Of candidates ranked by distances (m, c), those within the conformal quantile of known distances (k,)."""
+        """Find candidates with distances (m, c) within the conformal quantile of known distances (k,)."""
         limit = np.append(np.sort(scores), np.inf)[conformal_rank(coverage, len(scores)) - 1]
         inside = np.zeros(indices.shape, dtype=bool)
         np.put_along_axis(inside, indices, distances <= limit, 1)
-        return cls(coverage, promise, list(inside))
+        return cls(coverage, guarantee, list(inside))
 
     @property
     def sizes(self) -> np.ndarray:
@@ -170,7 +170,7 @@ class Calibration:
 
     @classmethod
     def of(cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool) -> Calibration:
-        """Of the Gram matrix (n, n) and coordinates (n, r) of the targets; with a mean that is free."""
+        """Build it of the Gram matrix (n, n) and coordinates (n, r) of the targets; with a mean that is free."""
         n, (K, U) = len(K), (K.double(), U.double())
         first, place, counts = torch.unique(torch.from_numpy(copies([K], U)), return_inverse=True, return_counts=True)
         if len(first) < 3:
@@ -278,7 +278,7 @@ class Calibration:
         return _outermost(new.shares.abs() * sizes + self._radii(new), self.needed(coverage))
 
     def ellipsoid(self, new: NewItems, coverage: float) -> np.ndarray:
-        """The same in the metric of ``S^-1``: of ellipsoids that hold the exact sets of the lengths in it."""
+        """Return the balls in the metric of ``S^-1``: of ellipsoids that hold the exact sets of the lengths in it."""
         per_row, b, d = self.precision, new.shares.abs(), new.variance[:, None]
         dual = self.residuals * per_row[:, None]
         sizes = (dual * torch.linalg.solve(self.moments, dual.mT).mT).sum(1)
@@ -325,7 +325,7 @@ class Calibration:
         return found
 
     def _radii(self, new: NewItems) -> Tensor:
-        """Of the ball that each row gives to each new item, shape (m, n)."""
+        """Return the radii of the ball that each row gives to each new item, shape (m, n)."""
         sizes = torch.linalg.vector_norm(self.residuals, dim=1)
         return sizes * (self.precision * new.variance[:, None] + new.shares**2).sqrt()
 

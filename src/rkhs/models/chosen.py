@@ -89,7 +89,7 @@ def _hull(functions: np.ndarray, values: np.ndarray, ends: np.ndarray) -> tuple[
 
 
 def _last(points: np.ndarray, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row of points (k, p) the last one with a flag, and the next one."""
+    """Find for each row of points (k, p) the last one with a flag, and the next one."""
     place = flags.shape[1] - 1 - flags[:, ::-1].argmax(1)
     rows = np.arange(len(points))
     return points[rows, place], points[rows, np.minimum(place + 1, flags.shape[1] - 1)]

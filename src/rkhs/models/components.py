@@ -57,7 +57,7 @@ class ComponentsModel(Stored):
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Of the centred Gram matrix: ``n`` times the variances."""
+        """Return the eigenvalues of the centred Gram matrix: ``n`` times the variances."""
         return self.variances * self.n
 
     @property
@@ -130,7 +130,7 @@ class ComponentsModel(Stored):
 
     @property
     def _returns_to_items(self) -> bool:
-        """Whether the way back goes from the codes to the kept items, which are the training items."""
+        """Whether pre-images are learned from the codes to the kept items, which are the training items."""
         items, whole = self.map.kept, self.map.whole and self.kernel.domain == "vectors"
         return whole and isinstance(items, np.ndarray) and self.back is not None and self.back.anchors is self.codes
 
@@ -158,7 +158,7 @@ class ComponentsModel(Stored):
             return self
         if not self._returns_to_items:
             raise InputError(
-                "the way back must have coefficients, or training items to compute them again; got neither"
+                "the learned pre-image must have coefficients, or training items to compute them again; got neither"
             )
         with completing():
             items = self.map.kept.astype(self.encoder.coefficients.dtype, order="C")

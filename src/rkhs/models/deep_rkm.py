@@ -58,12 +58,12 @@ class DeepRKMModel(Stored):
 
     @property
     def coefficients(self) -> list[np.ndarray]:
-        """Of the encoders."""
+        """Return the coefficients of the encoders."""
         return [self.encoder.coefficients, *(one.coefficients for one in self.upper)]
 
     @property
     def shifts(self) -> list[np.ndarray | None]:
-        """Of the encoders."""
+        """Return the shifts of the encoders."""
         return [self.encoder.shift, *(one.shift for one in self.upper)]
 
     def encode(self, raw: Tensor) -> list[Tensor]:

@@ -48,7 +48,7 @@ class Expansion(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Layer(Stored):
-    """The function ``g(z) = k(z, A) C`` of codes; beside a free linear part ``k(z, A) C + [z, 1] L``."""
+    """The function ``g(z) = k(z, A) C`` of codes; with a free linear part ``k(z, A) C + [z, 1] L``."""
 
     kernel: Kernel  # on codes, resolved
     anchors: np.ndarray  # (a, p): ``A``: the codes of the training items, or of some of them

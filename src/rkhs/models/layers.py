@@ -40,7 +40,7 @@ class Compared(Stored):
     kinds: dict[str, float] | None = None
 
     def deepened(self, count: int) -> Compared:
-        """The same of a model with ``count`` further layers, which are the identity."""
+        """Return a model with ``count`` further layers, which are the identity."""
         if self.candidates is None:
             return self
         return replace(self, candidates=np.insert(self.candidates, [1] * count, np.inf, axis=1))
@@ -104,7 +104,7 @@ class AutoencoderLayers(Stored):
 
     @property
     def decoder_kernels(self) -> tuple[Kernel, ...]:
-        """Of the layers 2..L."""
+        """Return the decoder kernels of the layers 2..L."""
         return tuple(layer.kernel for layer in self.layers)
 
     @property
@@ -174,7 +174,7 @@ class AutoencoderLayers(Stored):
     @property
     def refinable(self) -> bool:
         """Whether codes can be refined: of all items, or with codes of the rows' own; own targets."""
-        free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
+        free = self.map.whole or self.linear is not None  # landmarks next to kernel parts have plain codes
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )
@@ -208,7 +208,7 @@ class AutoencoderLayers(Stored):
 
     @property
     def gram_of_targets(self) -> GramOf | None:
-        """Of targets that are features: their Gram matrix; None where the targets are not held."""
+        """Return the Gram matrix of targets that are features; None where the targets are not in memory."""
         rebuilt = self.rebuilt
         items = self.map.kept if rebuilt.self_targets and self.map.whole else rebuilt.items
         if rebuilt.kernel is None or items is None:

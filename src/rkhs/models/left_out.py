@@ -1,6 +1,6 @@
 """What a fitted autoencoder says of its training items as if it had not seen them, in closed form.
 
-With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and beside a free linear part in
+With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and with a free linear part in
 ``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + free I')^-1``; its leave-one-out residual is
 ``phi_i / P_ii``. The encoder interpolates its training codes, so the code of item i, had it not been there, is
 ``z_i - a_i / (K_1^-1)_ii``, with the power function ``1 / (K_1^-1)_ii``, and is refined as that of a new item. All

@@ -1,4 +1,4 @@
-"""A last layer of many rows: beside one layer of all codes, leaves of a tree have layers of the rows there.
+"""A last layer of many rows: next to one layer of all codes, leaves of a tree have layers of the rows there.
 
 Near a cut of the tree both sides count, with weights that sum to one and change smoothly, so that what is decoded along
 a line of codes has no jump.

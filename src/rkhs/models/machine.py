@@ -39,7 +39,7 @@ class Certificates(Stored):
     output_bound: float | None = None  # largest norm of their targets
 
     def on_rows(self, kept: np.ndarray | None, n: int) -> Certificates:
-        """Of all ``n`` rows that were given, of which those of ``kept`` were fitted (None: all)."""
+        """Return them on all ``n`` rows that were passed, of which those of ``kept`` were fitted (None: all)."""
         if kept is None:
             return self
         shares, residuals = (part if part is None else _spread(part, kept, n) for part in (self.shares, self.residuals))

@@ -38,7 +38,7 @@ def fixed_sums(Z: Tensor, mass: Tensor) -> Sums:
 
 
 def placed(problem: Placing) -> Tensor:
-    """Where the rows of a problem go, shape (m, p)."""
+    """Find where the rows of a problem go, shape (m, p)."""
     return descend(problem, problem.start(), _STEPS, _TOL)
 
 
@@ -87,7 +87,7 @@ class NeighbourMapModel(Stored):
 
     @property
     def codes(self) -> np.ndarray:
-        """Of all training items, shape (N, p)."""
+        """Return the codes of all training items, shape (N, p)."""
         return self.places[self.kind]
 
     @cached_property
@@ -117,7 +117,7 @@ class NeighbourMapModel(Stored):
         return torch.cat([self._tile(items[tile]) for tile in tiles(len(items), _ROWS)])
 
     def _tile(self, items: Items) -> Tensor:
-        """Of a few items: products of matrices have one shape, so that other items do not change the rounding."""
+        """Place a few items: products of matrices have one shape, so that other items do not change the rounding."""
         m, (Z, _, diagonal) = len(items), self._tensors
         items = padded(items) if isinstance(items, Tensor) else items
         raw = padded(self.map.raw(items))

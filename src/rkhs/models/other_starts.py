@@ -24,7 +24,7 @@ _SEED = 987654  # few fits have started with it
 
 
 def lower_start(model: AutoencoderModel, options: Options, value: float, starts: int) -> float | None:
-    """By which share of the objective another start ends lower; zero if none does by more than a twentieth."""
+    """Compute by which share of the objective another start ends lower; zero if none does by more than a twentieth."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z)
     if K is None or not model.map.whole or not model.is_squared:

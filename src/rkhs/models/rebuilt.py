@@ -45,7 +45,7 @@ class Rebuilt(Stored):
 
     @property
     def columns(self) -> int:
-        """Of the vectors."""
+        """Return the columns of the vectors."""
         assert isinstance(self.output, Euclidean)
         return len(self.output.mean)
 

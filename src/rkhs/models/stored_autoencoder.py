@@ -124,7 +124,7 @@ def _rebuilt_items(model: AutoencoderLayers) -> np.ndarray | None:
 
 
 def with_kept_items(model: Model, items: Any) -> Model:
-    """A model that was just fitted, with its training items where its file needs them and they take little room."""
+    """A model that was just fitted, with its training items where its file needs them and they take little space."""
     layer, n = model.last, len(items)
     spread = model.kernel.domain == "vectors" and model.rebuilt.self_targets and isinstance(model.rebuilt.output, RKHS)
     if not spread or not isinstance(model.loss, Squared) or len(layer.anchors) != n or isinstance(layer, LocalLayer):

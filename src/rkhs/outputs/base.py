@@ -1,4 +1,4 @@
-"""What an output space is: isometric coordinates of the targets, and the way back."""
+"""What an output space is: isometric coordinates of the targets, and their inverse."""
 
 from __future__ import annotations
 

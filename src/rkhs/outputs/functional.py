@@ -52,7 +52,7 @@ def basis_functions(
     Raises
     ------
     InputError
-        For another name, or more functions than the grid can tell apart.
+        For another name, or more functions than the grid can distinguish.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Codes in one, two or three dimensions, training and new items beside each other, with pictures of items."""
+"""Codes in one, two or three dimensions, training and new items next to each other, with pictures of items."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CodeMapDisplay(Display):
     def from_estimator(
         cls, model: KernelEstimator, X_new: Any = None, *, components: Sequence[int] | None = None, **options: Any
     ) -> Self:
-        """Codes of the training items of a fitted model, and of new items beside them.
+        """Codes of the training items of a fitted model, and of new items next to them.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class CodeMapDisplay(Display):
         ax.margins(0.05)
 
     def _line(self, ax: Axes) -> None:
-        """One histogram a class; values are heights."""
+        """Draw one histogram a class; values are heights."""
         z = self.codes[:, 0]
         if self.values is not None:
             ax.scatter(z, self.values, s=16, color=COLORS[0], edgecolors="#444444", linewidths=0.3)

@@ -1,4 +1,4 @@
-"""Predictions beside the truth, ranks, risks of the surest, columns that codes hold, strange rows, parts of atoms."""
+"""Predictions next to the truth, ranks, risks of the surest, columns that codes hold, strange rows, parts of atoms."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class OutlierDisplay(Display):
 
     @classmethod
     def from_robust_fit(cls, fit: Any) -> Self:
-        """Of what :func:`rkhs.fit_robust` returned."""
+        """Build it from what :func:`rkhs.fit_robust` returned."""
         return cls(fit.outlier_score, fit.inliers, fit.limits)
 
     def _draw(self, ax: Axes) -> None:

@@ -1,4 +1,4 @@
-"""Items beside what a model makes of them: reconstructions, traversals, errors."""
+"""Items next to what a model makes of them: reconstructions, traversals, errors."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Autoencoder:
         return value + coded.encoder_penalty, *coded.back(G)
 
     def freeze_last(self, first: Tensor) -> Autoencoder:
-        """The same with the best last layer at ``first`` held: one step of algorithm 1."""
+        """Return the problem with the best last layer at ``first`` held: one step of algorithm 1."""
         layer: Any = self.last_layer
         frozen: Any = FrozenLayer(layer, layer.solve(self.encoder.layers(first)[-1]).parameters)
         return replace(self, last_layer=frozen)
@@ -87,7 +87,7 @@ def items_autoencoder(
     shortcut: bool = False,
     moving: bool = False,
 ) -> Autoencoder:
-    """Of any depth, every layer on all items; kernels are those of the layers 2..L, the rest is one a layer."""
+    """Build a problem of any depth, layers on all items; kernels are those of layers 2..L, the rest is one a layer."""
     # With a Gram matrix as ``factor`` points are coefficients, also those of a last layer that is ``moving``.
     A, *between, last = operators or (None,) * len(reg)
     encoder: Any = None

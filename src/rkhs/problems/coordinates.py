@@ -1,6 +1,6 @@
 """Coordinates of codes: ``Z = F V`` at the price ``||V||^2``, whatever ``F`` is.
 
-A factor of the Gram matrix of all items (:class:`~rkhs._core.linalg.Factor`), the same beside a linear part
+A factor of the Gram matrix of all items (:class:`~rkhs._core.linalg.Factor`), the same with a linear part
 (:class:`~rkhs.problems.semiparametric.LinearFactor`), and finite features where rows have codes of their own.
 """
 
@@ -132,7 +132,7 @@ class PerRowCodes:
         return W if self.spread is None else torch.cat([W, (Z - self.encoded(W)) / s])
 
     def coefficients(self, V: Tensor) -> Tensor:
-        """Where rows have codes of their own: what the kernel ``Q Q^T + F F^T + diag(s^2)`` takes to these codes."""
+        """Map per-row codes to coefficients: what the kernel ``Q Q^T + F F^T + diag(s^2)`` takes to these codes."""
         assert self.spread is not None
         return V[self.width :] / self.spread[:, None]
 

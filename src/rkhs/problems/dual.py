@@ -152,7 +152,7 @@ class DualProblem:
     def _of_one_term(self) -> Tensor:
         """Eigenvalues of the operator, one where all are equal."""
         if not self.separable:
-            what = "an operator beside a loss that is not isotropic"
+            what = "an operator with a loss that is not isotropic"
             if len(self.grams) > 1:
                 what = f"a sum of {len(self.grams)} operator-valued kernels"
             raise InputError(

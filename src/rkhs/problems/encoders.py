@@ -30,7 +30,7 @@ from rkhs.problems.coordinates import STRIP, Coordinates
 # interpolates its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice
 # the objective.
 _SMOOTH = 1e-2
-# Length of a row of hidden coefficients beside whitened ones; measured best of powers of ten from 1 to 1e4 on digits.
+# Length of a row of hidden coefficients next to whitened ones; measured best of powers of ten from 1 to 1e4 on digits.
 _UNIT = 100.0
 
 INSIDE = 0.9
@@ -55,10 +55,10 @@ class Encoder(Protocol):
 
     @property
     def factor(self) -> Coordinates:
-        """Of the first layer."""
+        """Return the factor of the first layer."""
 
     def forward(self, point: Tensor) -> Coded:
-        """Codes, price and the way back of a gradient."""
+        """Codes, penalty and the pull-back of a gradient."""
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """Codes of every layer."""
@@ -226,12 +226,12 @@ class DeepCodes:
 
     @property
     def factor(self) -> Coordinates:
-        """Of the first layer."""
+        """Return the factor of the first layer."""
         return self.first.factor
 
     @property
     def unit(self) -> Tensor | float:
-        """Of a row of ``Phi_l`` in a point: with it a row of weight two has the geometry of two rows."""
+        """Return the unit of a row of ``Phi_l`` in a point: a row of weight two has the geometry of two rows."""
         if isinstance(self.first, CoefficientCodes):
             return 1.0
         return (_UNIT / self.anchors) ** 0.5 if self.weights is None else (_UNIT * self.weights[:, None]).sqrt()

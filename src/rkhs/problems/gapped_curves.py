@@ -24,7 +24,7 @@ from torch import Tensor
 from rkhs._core.linalg import cholesky, weighted_mean
 
 _NOTHING = 1e-13  # of the largest eigenvalue of a G_i
-_ROUNDS, _STILL = 100, 1e-9  # of the mean curve, and its change beside its size
+_ROUNDS, _STILL = 100, 1e-9  # of the mean curve, and its change relative to its size
 Solve = Callable[[Tensor], Tensor]
 
 

@@ -102,7 +102,7 @@ class FrozenLayer:
         return value + 0.5 * layer.reg * float((Phi * predicted).sum()), layer.kernel.pullback(Z, S, K)
 
 
-# Penalty of the coefficients of the decoder, for targets of variance one: beside a linear part, and of kernel parts
+# Penalty of the coefficients of the decoder, for targets of variance one: next to a linear part, and of kernel parts
 # alone, where it is what rounding needs.
 _RIDGE, _LEAST_RIDGE = 1e-7, 1e-12
 _INDEFINITE = 1e-9  # what rounding can take from a diagonal that the factor of a semi-definite matrix leaves
@@ -153,18 +153,18 @@ class AnchorsLayer:
         *,
         linear: bool = True,
     ) -> Self:
-        """The last layer of a fit: penalties beside ``reg`` follow from the targets; at most so many anchors."""
+        """The last layer of a fit: penalties next to ``reg`` follow from the targets; at most so many anchors."""
         slope, ridge = slope_penalty(target, weights), _RIDGE if linear else _LEAST_RIDGE
         return cls(target, kernel, min(anchors, len(target)), reg, slope, ridge, weights, engine, linear=linear)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Of the rows that are fitted."""
+        """Return the blocks of the rows that are fitted."""
         blocks = row_blocks(len(self.target) - self.fitted, self.strip)
         return tuple(Block(one.index, one.start + self.fitted, one.stop + self.fitted) for one in blocks)
 
     def sums(self, Z: Tensor) -> tuple[np.ndarray, ...]:
-        """Of the normal equations at codes ``Z`` of shape (n, p). O(n a (a + r))."""
+        """Return the sums of the normal equations at codes ``Z`` of shape (n, p). O(n a (a + r))."""
         return (self.engine or Serial()).sum(_normal, self.blocks, None, _Pass(self, Z, None))
 
     def solve(self, Z: Tensor, sums: tuple[np.ndarray, ...] | None = None) -> AnchoredDecoder:

@@ -1,4 +1,4 @@
-"""Maps that keep neighbours: the loss of t-SNE beside a term that keeps distances far apart, over the codes alone.
+"""Maps that keep neighbours: the loss of t-SNE with a term that keeps distances far apart, over the codes alone.
 
     L(Z) = -e sum_ij P_ij log w_ij + log sum_(i!=j) m_i m_j w_ij + weight (1 - corr(d_il, e_il)),
 
@@ -80,7 +80,7 @@ class AllPairs:
     mass: Tensor
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
-        """At codes of shape (n, p)."""
+        """Evaluate at codes of shape (n, p)."""
         S = (Z * Z).sum(1)
         W = torch.addmm(S[:, None] + (S + 1.0), Z, Z.mT, alpha=-2.0).clamp_min_(1.0).reciprocal_().fill_diagonal_(0.0)
         total = self.mass @ W @ self.mass
@@ -96,7 +96,7 @@ class OnGrid:
     grid: CauchyGrid
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
-        """At codes of shape (n, p)."""
+        """Evaluate at codes of shape (n, p)."""
         phi, F = self.grid.of(Z, self.mass).at(Z, self.mass)
         total = self.mass @ phi
         return float(total.log()), F * (-4.0 * self.mass / total)[:, None]
@@ -111,7 +111,7 @@ class Correlation:
         self.x = centred / centred.norm().clamp_min(1e-300)
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
-        """At codes of shape (n, p)."""
+        """Evaluate at codes of shape (n, p)."""
         L = Z[self.landmarks]
         e = Z.new_ones(self.x.shape)
         for z, at in zip(Z.mT, L.mT, strict=True):
@@ -135,7 +135,7 @@ class NearPlaces:
     penalty: float
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
-        """At codes of shape (n, p)."""
+        """Evaluate at codes of shape (n, p)."""
         D = (Z - self.places) * (2.0 * self.penalty * self.mass)[:, None]
         return 0.5 * float((D * (Z - self.places)).sum()), D
 
@@ -149,7 +149,7 @@ class NeighbourMap:
     exaggeration: float = 1.0
 
     def value_and_grad(self, Z: Tensor) -> tuple[float, Tensor]:
-        """At codes of shape (n, p)."""
+        """Evaluate at codes of shape (n, p)."""
         value, grad = self.neighbours.attraction(Z)
         value, grad = self.exaggeration * value, self.exaggeration * grad
         for term in self.terms:
@@ -177,7 +177,7 @@ class SpectralUnits:
         return torch.linalg.solve_triangular(self.factor.mT, Y, upper=True)
 
     def value_and_grad(self, Y: Tensor) -> tuple[float, Tensor]:
-        """At points of shape (n, p)."""
+        """Evaluate at points of shape (n, p)."""
         value, grad = self.problem.value_and_grad(self.codes(Y))
         return value, torch.linalg.solve_triangular(self.factor, grad, upper=False)
 
@@ -225,7 +225,7 @@ class Placing:
         return values, grads, 2.0 * a.sum(1)
 
     def with_curvature(self, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The same with inverses of the curvature, shape (m, p, p)."""
+        """Return the problem with inverses of the curvature, shape (m, p, p)."""
         values, grads, curvature = self.values_and_grads(Z)
         return values, grads, torch.eye(Z.shape[1]).to(Z) / curvature.clamp_min(1e-9)[:, None, None]
 

@@ -34,7 +34,7 @@ class Links:
 
     @property
     def weights(self) -> Tensor:
-        """Of each link, shape (n m,)."""
+        """Return the weights of each link, shape (n m,)."""
         return torch.full_like(self.cols, 1.0 / self.index.shape[1], dtype=torch.float64)
 
     @property

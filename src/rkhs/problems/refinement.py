@@ -128,7 +128,7 @@ class CodeRefinement:
             H = J @ J.mT
             H.diagonal(dim1=1, dim2=2).add_(1.0)
             L, failed = torch.linalg.cholesky_ex(H)
-            if bool(failed.any()):  # a steep decoder: the ones are lost beside the rest, and take what rounding takes
+            if bool(failed.any()):  # a steep decoder: the ones are lost next to the rest, and take what rounding takes
                 least = (J.shape[1] + J.shape[2]) * torch.finfo(H.dtype).eps * H.diagonal(dim1=1, dim2=2).sum(1)
                 H.diagonal(dim1=1, dim2=2).add_(torch.where(failed > 0, least, torch.zeros_like(least))[:, None])
                 L = torch.linalg.cholesky_ex(H)[0]
@@ -137,7 +137,7 @@ class CodeRefinement:
         return values, grads, inverse
 
     def optimality(self, Y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """At codes ``Y`` before the set: the gradient ``Q`` of the error (m, p), ``dQ/dY`` and ``-n dQ/dgoal``."""
+        """Evaluate at codes ``Y``: the gradient ``Q`` of the error (m, p), ``dQ/dY`` and ``-n dQ/dgoal``."""
         # ``Y = start - radius^2 Q(Y, goal)`` at the least objective. The second derivatives are central differences.
         zero, free = torch.zeros_like(Y), replace(self, radius=torch.ones_like(self.radius))
         step = torch.finfo(Y.dtype).eps ** (1 / 3) * divisor(self.supports.std())

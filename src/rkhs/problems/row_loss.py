@@ -48,7 +48,7 @@ class RowLoss(ABC):
 
     @abstractmethod
     def with_tau(self, tau: Tensor) -> RowLoss:
-        """The same losses beside other regularisers."""
+        """Return the losses with other regularisers."""
 
     @property
     def quadratic(self) -> bool:
@@ -116,7 +116,7 @@ class CanonicalRows(RowLoss):
         return CanonicalRows(self.s, *numbers)
 
     def with_tau(self, tau: Tensor) -> CanonicalRows:
-        """The same losses beside other regularisers."""
+        """Return the losses with other regularisers."""
         return CanonicalRows(self.s, tau, self.c, self.epsilon, self.cap)
 
     def caps(self) -> Tensor:
@@ -175,7 +175,7 @@ class GeneralRows(RowLoss):
         return GeneralRows(self.s, self.tau[columns], self.loss, self.targets)
 
     def with_tau(self, tau: Tensor) -> GeneralRows:
-        """The same losses beside other regularisers."""
+        """Return the losses with other regularisers."""
         return GeneralRows(self.s, tau, self.loss, self.targets)
 
 

@@ -1,4 +1,4 @@
-"""Linear parts that cost next to nothing, beside kernel parts that pay: the semi-parametric autoencoder.
+"""Linear parts that cost next to nothing, with kernel parts that pay: the semi-parametric autoencoder.
 
 Encoder ``z = q(x) A + f(x)``, decoder ``g(z) = [z, 1] b + h(z)``, with the principal coordinates ``q`` of the inputs at
 unit variance, and ``f``, ``h`` in the spaces of their kernels:
@@ -30,7 +30,7 @@ from rkhs.problems.decoder import Decoder
 from rkhs.problems.initial_codes import kernel_pca_scores
 
 # Beside a total variance of one, of the slopes of the encoder on coordinates of unit variance. It sets the scale of the
-# codes beside the kernel of the decoder: far lower, the codes spread until every item is alone and the kernels
+# codes next to the kernel of the decoder: far lower, the codes spread until every item is alone and the kernels
 # interpolate.
 PRICE = 3e-2
 _TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
@@ -47,7 +47,7 @@ def slope_penalty(target: Tensor, weights: Tensor | None = None) -> float:
 
 
 def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
-    """What targets of total variance one are divided by, so that kernel penalties are not too strong beside a rest."""
+    """Divisor of targets of total variance one, so that kernel penalties are not too strong for a residual."""
     w = target.new_full((len(target),), 1.0 / len(target)) if weights is None else weights
     Y = (w.sqrt()[:, None] * target).to(torch.float64)
     total, k = float((Y * Y).sum()), min(k, *Y.shape)
@@ -95,7 +95,7 @@ class PrincipalCoordinates:
         return PrincipalCoordinates(self.directions[:, :k], self.offset[:k], self.center, self.scale[:k])
 
     def with_penalty(self, reg: float) -> PrincipalCoordinates:
-        """In units in which the penalty ``encoder_penalty`` becomes ``reg``."""
+        """Return it in units in which the penalty ``encoder_penalty`` becomes ``reg``."""
         unit = linear_unit(reg)
         return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.center, self.scale / unit)
 
@@ -120,7 +120,7 @@ class PrincipalCoordinates:
 
     @classmethod
     def of_gram(cls, K: Tensor, k: int, weights: Tensor | None = None) -> PrincipalCoordinates:
-        """Of the features of a kernel, leading ``k`` at most; rows are then kernel values with the training items."""
+        """Build it of the leading ``k`` features of a kernel; rows are then kernel values with the training items."""
         n = len(K)
         scores, values = kernel_pca_scores(K, min(k, n), weights)
         kept = _with_variance(values, n, K.dtype)

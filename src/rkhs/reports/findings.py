@@ -67,7 +67,7 @@ def far_above(errors: np.ndarray) -> np.ndarray:
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
-    """Codes decoded to rows like those of the items, NaN for texts; None if the model has no such way back."""
+    """Codes decoded to rows like those of the items, NaN for texts; None if the model cannot decode to rows."""
     if items.numbers is None or items.kind == "gram" or not hasattr(model, "inverse_transform"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Sets of candidates and of labels with a promise: what their scores must reach."""
+"""Sets of candidates and of labels with a guarantee: what their scores must reach."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _standardised(scores: np.ndarray) -> np.ndarray:
 
 
 def _warn_if_unlike(known: list[np.ndarray], scores: list[np.ndarray]) -> None:
-    """Sets promise nothing for lists that are made otherwise than those they were calibrated on."""
+    """Sets guarantee nothing for lists that are made otherwise than those they were calibrated on."""
     for what, measure in (("lengths", len), ("best scores", lambda z: _standardised(z).max()), ("spreads", np.std)):
         if ks_2samp([measure(one) for one in known], [measure(one) for one in scores]).pvalue < _UNLIKE:
             warn(
-                f"the {what} of the lists of candidates differ from those of held_out, so that the promised coverage "
+                f"the {what} of the lists of candidates differ from those of held_out, so that the guaranteed coverage "
                 "does not hold; make both lists in the same way"
             )
             return

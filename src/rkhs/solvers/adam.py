@@ -113,7 +113,7 @@ class CayleyAdam(OnASet):
         return _best_seen(self, manifold, problem, H, monitor, move)
 
     def _move(self, H: Tensor, M: Tensor, second: float, t: int) -> tuple[Tensor, Tensor]:
-        """One Cayley step; also returns the momentum projected on the tangent space."""
+        """Take one Cayley step; also returns the momentum projected on the tangent space."""
         r = (1.0 - BETA1**t) * math.sqrt(second / (1.0 - _STIEFEL_BETA2**t) + 1e-8)
         P = M - 0.5 * H @ (H.mT @ M)
         U, V = torch.cat([P, H], 1) / r, torch.cat([H, -P], 1)

@@ -101,7 +101,7 @@ class _Splitting(Iterates):
         self.solve = self.problem.resolvent(self.problem.rows.curvature + self.rho)
 
     def step(self, *, measure: bool) -> None:
-        """One iteration; ``measure`` also takes the residuals that :meth:`_balance` compares before the next one."""
+        """Take one iteration; ``measure`` also computes the residuals that :meth:`_balance` compares."""
         if self.measured:
             self._balance()
         self.measured = measure

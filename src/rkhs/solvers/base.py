@@ -18,7 +18,7 @@ from rkhs.constraints.base import Constraint, Unconstrained
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 
 BETA1, BETA2 = 0.9, 0.999  # decay of the first and second moment of Adam
-ARMIJO = 1e-4  # share of the decrease that the slope promises, which a step must reach
+ARMIJO = 1e-4  # share of the decrease that the slope guarantees, which a step must reach
 
 _OPTIONS: dict[str, Callable[..., Any]] = {
     "max_iter": check_count,
@@ -164,7 +164,7 @@ class Solver(Configurable):
         stalled: bool = False,
         **facts: Any,
     ) -> Reason | None:
-        """Why to end at a point: time, a gradient that is small beside ``size``, no decrease, or the last iteration."""
+        """Why to end at a point: time, a gradient small relative to ``size``, no decrease, or the last iteration."""
         monitor.tolerance, monitor.max_iter = self.tol * size, self.max_iter
         if monitor.row(iteration, value, measure, **facts):
             return Reason.TIME

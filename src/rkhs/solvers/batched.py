@@ -71,7 +71,7 @@ class Iterates(ABC):
 
     @abstractmethod
     def step(self, *, measure: bool) -> None:
-        """One iteration; ``measure``: the gaps are computed after it."""
+        """Take one iteration; ``measure``: the gaps are computed after it."""
 
     @abstractmethod
     def feasible(self) -> Tensor:
@@ -184,4 +184,4 @@ class GapSolver(Solver):
 
     @abstractmethod
     def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
-        """Where the iterations begin: at points (n, q, B), by default at zero."""
+        """Find where the iterations begin: at points (n, q, B), by default at zero."""

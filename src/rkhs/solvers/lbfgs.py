@@ -84,7 +84,7 @@ class LBFGS(Solver):
 
 
 def _first_step(value: float, measure: float) -> float:
-    """Length of a first trial along the gradient: a whole step, or as far as promises a fiftieth of the objective."""
+    """Length of a first trial along the gradient: a whole step, or one that lowers the objective by a fiftieth."""
     promising = _PROMISED * abs(value) / max(measure * measure, 1e-300)
     return max(min(1.0, 1.0 / max(measure, 1e-300)), min(promising, _FARTHEST))
 
@@ -149,7 +149,7 @@ class _Pairs:
         return back.view(self._shape).add_(grad, alpha=scale).neg_()
 
     def _products(self, x: Tensor) -> np.ndarray:
-        """Of the steps and of the changes with a vector, the oldest first, shape (2, k)."""
+        """Return the products of the steps and of the changes with a vector, the oldest first, shape (2, k)."""
         products = (self._vectors @ x.reshape(-1)).cpu().numpy().astype(np.float64, copy=False)
         return products.reshape(2, -1)[:, self._places]
 

@@ -64,7 +64,7 @@ class PreimageDescent(Configurable):
 
     @staticmethod
     def _step(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, State, Tensor]:
-        """One step of every row, with the state after it: a step that is accepted is evaluated once."""
+        """Take one step of every row, with the state after it: a step that is accepted is evaluated once."""
         values, _, jump = state
         assert values is not None
         left = torch.arange(len(Y), device=Y.device)

@@ -38,16 +38,16 @@ class PassedFeatures:
         return self.block_pass.cast(maps=self.block_pass.features.whiten(V))
 
     def values(self, V: Tensor) -> Tensor:
-        """One pass. O(n m p) and the kernel."""
+        """Take one pass. O(n m p) and the kernel."""
         return self.passes.codes(self._maps(V)).to(V)
 
     def adjoint(self, T: Tensor) -> Tensor:
-        """One pass. O(n m p) and the kernel."""
+        """Take one pass. O(n m p) and the kernel."""
         (raw,) = self.passes.sum(block_adjoint, replace(self.block_pass, side=T))
         return self.block_pass.features.whiten_adjoint(torch.as_tensor(raw))
 
     def lengths(self, V: Tensor) -> Tensor:
-        """One pass. O(n m p) and the kernel."""
+        """Take one pass. O(n m p) and the kernel."""
         passes = self.passes
         parts = passes.engine.map(block_lengths, passes.blocks, passes.rows, self._maps(V))
         return torch.from_numpy(np.concatenate(list(parts))).to(V)
@@ -70,15 +70,15 @@ class InMemoryFeatures:
     features: FeatureMap
 
     def values(self, V: Tensor) -> Tensor:
-        """One product."""
+        """Take one product."""
         return self.raw @ self.features.whiten(V).to(self.raw)
 
     def adjoint(self, T: Tensor) -> Tensor:
-        """One product."""
+        """Take one product."""
         return self.features.whiten_adjoint(self.raw.mT @ T.to(self.raw))
 
     def lengths(self, V: Tensor) -> Tensor:
-        """Strip by strip: beside the features there is no room for as many numbers again."""
+        """Strip by strip: memory holds the features once, and no second copy."""
         B, found = self.features.whiten(V).to(self.raw), self.raw.new_empty(len(self.raw))
         for start in range(0, len(self.raw), STRIP):
             Z = self.raw[start : start + STRIP] @ B
@@ -147,7 +147,7 @@ class FeatureResolvent:
     outside: Tensor  # (B,): ``g(0)``
 
     def __call__(self, T: Tensor) -> Tensor:
-        """Of ``T`` of shape (n, q, B)."""
+        """Apply the matrix to ``T`` of shape (n, q, B)."""
         n, q, B = T.shape
         turned = (self.vectors.mT @ self.gram.adjoint(T.reshape(n, q * B))).view(-1, q, B) * self.inside
         found = self.gram.values(self.vectors @ turned.reshape(-1, q * B))

@@ -45,7 +45,7 @@ class InMemoryItems:
         return cls(kernel, items, values, features)
 
     def of(self, items: Any, options: Options) -> Self:
-        """The same kernel and features with other items."""
+        """Return the same kernel and features with other items."""
         if self.factored:
             return replace(self, items=items, values=item_features(self.kernel, self.map, items))
         features, values = whole_items(self.kernel, items, options)

@@ -46,7 +46,7 @@ class MappedSpace(Space):
         return Targets(fit_euclidean(self.passes, self.source, center=True, scale=True), None)
 
     def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
-        """On 3000 scores at most."""
+        """Resolve on 3000 scores at most."""
         chosen = sample_rows(len(found.scores), RESOLVE, np.random.RandomState(0))
         part = pick(found.scores, chosen)
         w = self.source.weights
@@ -66,7 +66,7 @@ class MappedSpace(Space):
         N.add_(G, alpha=reg).diagonal().add_(ridge * float(G.diagonal().max()))
         L, info = torch.linalg.cholesky_ex(N)
         if int(info) != 0:
-            raise InputError("the normal equations of the way back must be positive definite; use a larger reg")
+            raise InputError("the normal equations of the pre-image must be positive definite; use a larger reg")
         return anchors, torch.cholesky_solve(c, L)
 
     def _anchors(self, found: Components) -> Tensor:

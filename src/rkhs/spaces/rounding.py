@@ -1,4 +1,4 @@
-"""Whether the values of a kernel tell the items apart, or rounding does; how many digits rounding leaves to results."""
+"""Whether kernel values distinguish the items, or rounding does; how many digits rounding leaves to results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
 def warn_of_rounding(
     name: str, dtype: torch.dtype, largest: float, coefs: Tensor | np.ndarray, results: Tensor | float
 ) -> None:
-    """Warn where results ``k(x, X) B`` are small beside the rounding of their terms; refuse where they are below it."""
+    """Warn where results ``k(x, X) B`` are close to the rounding of their terms; refuse where they are below it."""
     if 0 in coefs.shape:
         return
     size = results if isinstance(results, float) else float((results - results.mean(0)).square().mean(0).max()) ** 0.5
@@ -69,7 +69,7 @@ def warn_of_rounding(
 
 
 def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> None:
-    """The same on a part of the rows, where no Gram matrix of all is formed; kernels on vectors only."""
+    """Return the same on a part of the rows, where no Gram matrix of all is formed; kernels on vectors only."""
     if kernel.domain == "vectors":
         part = subsampled(items, _CHECKED)
         K = kernel._gram(part)

@@ -1,4 +1,4 @@
-"""Rows in blocks beside the features that were chosen for them."""
+"""Rows in blocks next to the features that were chosen for them."""
 
 from __future__ import annotations
 

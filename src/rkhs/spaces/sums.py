@@ -40,7 +40,7 @@ class BlockPass:
     kernel: Kernel | None = None  # on codes
     anchors: Tensor | None = None  # (a, p): codes that the last layer is spread over
     space: OutputSpace | None = None  # puts targets in coordinates
-    side: Tensor | None = None  # (n, p): A row beside every row
+    side: Tensor | None = None  # (n, p): A row next to every row
 
     def cast(self, **parts: Tensor | None) -> BlockPass:
         """The sweep with other parameters, in its dtype and on its device."""

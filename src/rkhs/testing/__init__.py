@@ -1,4 +1,4 @@
-"""Contract suites for classes of your own: each says which promise a kernel, loss, solver or storage breaks."""
+"""Contract suites for classes of your own: each says which guarantee a kernel, loss, solver or storage breaks."""
 
 from rkhs.testing.base import BrokenPromise
 from rkhs.testing.kernels import check_kernel

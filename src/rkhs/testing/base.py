@@ -1,4 +1,4 @@
-"""How a contract suite runs: every promise is one function, and the first that is broken is named."""
+"""How a contract suite runs: every guarantee is one function, and the first that is broken is named."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from rkhs._core.config import Configurable
 
 
 class BrokenPromise(AssertionError):
-    """A class does not keep what its contract promises; the message names the class, the promise and what was found."""
+    """A class does not keep its contract; the message names the class, the guarantee and what was found."""
 
 
 class _NotConcerned(Exception):
-    """A promise that says nothing of this subject: it is neither kept nor broken."""
+    """A guarantee that says nothing of this subject: it is neither kept nor broken."""
 
 
 def concerns(condition: bool) -> None:
-    """Leave the promise out of those that were kept unless the condition holds."""
+    """Leave the guarantee out of those that were kept unless the condition holds."""
     if not condition:
         raise _NotConcerned
 
 
-def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]]) -> tuple[str, ...]:
-    """Check promises one after the other."""
+def keep(subject: object, guarantees: Mapping[Callable[..., None], Sequence[Any]]) -> tuple[str, ...]:
+    """Check guarantees one after the other."""
     kept = []
-    for promise, arguments in promises.items():
-        name = promise.__name__.strip("_").replace("_", " ")
+    for guarantee, arguments in guarantees.items():
+        name = guarantee.__name__.strip("_").replace("_", " ")
         try:
-            promise(*arguments)
+            guarantee(*arguments)
         except _NotConcerned:
             continue
         except BrokenPromise as broken:
-            raise BrokenPromise(f"{subject!r} breaks the promise '{name}': {broken}") from None
+            raise BrokenPromise(f"{subject!r} breaks the guarantee '{name}': {broken}") from None
         except Exception as error:
             raise BrokenPromise(
-                f"{subject!r} breaks the promise '{name}': {type(error).__name__} where an answer was expected: {error}"
+                f"{subject!r} breaks the guarantee '{name}': {type(error).__name__} in place of an answer: {error}"
             ) from error
         kept.append(name)
     return tuple(kept)

@@ -1,4 +1,4 @@
-"""What every kernel promises: values, diagonal, reading, parameters, gradients."""
+"""What every kernel guarantees: values, diagonal, reading, parameters, gradients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FEWEST = 6
 
 
 def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
-    """Check that a kernel keeps the promises that estimators build on.
+    """Check that a kernel keeps the guarantees that estimators build on.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The promises that were kept, in words; one that does not concern the kernel, such as gradients of a kernel
+        The guarantees that were kept, in words; one that does not concern the kernel, such as gradients of a kernel
         that has none, is not among them.
 
     Raises
     ------
     BrokenPromise
-        Naming the first promise that is broken, and by how much.
+        Naming the first guarantee that is broken, and by how much.
     InputError
         For fewer than six items, and for parameters or items that the kernel itself refuses.
 
@@ -82,7 +82,7 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
 
 
 def _accepted(method: Callable[[Any], Any], items: Any) -> Any:
-    """What a kernel makes of items, whose refusal is no broken promise."""
+    """What a kernel makes of items, whose refusal is no broken guarantee."""
     try:
         return method(items)
     except RkhsError as error:
@@ -134,7 +134,7 @@ def _gram_is_positive_semi_definite(kernel: Kernel, X: Any) -> None:
     least, scale = float(torch.linalg.eigvalsh(K)[0]), float(K.abs().max())
     require(
         least >= -1e-10 * len(X) * max(scale, 1e-300),
-        f"the smallest eigenvalue of a Gram matrix is {least:.2e} beside entries of {scale:.2e}; "
+        f"the smallest eigenvalue of a Gram matrix is {least:.2e} next to entries of {scale:.2e}; "
         "a kernel that may be indefinite says so by known_psd = False",
     )
 

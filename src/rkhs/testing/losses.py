@@ -1,4 +1,4 @@
-"""What every loss promises: four closed forms, each checked by its definition."""
+"""What every loss guarantees: four closed forms, each checked by its definition."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The promises that were checked, in words.
+        The guarantees that were checked, in words.
 
     Raises
     ------
     BrokenPromise
-        Naming the first promise that is broken, and by how much.
+        Naming the first guarantee that is broken, and by how much.
     InputError
         For anything but a loss, and one whose parameters are not numbers yet.
 

@@ -1,4 +1,4 @@
-"""What every solver promises: it answers for its point, starts where it is told, and stops when asked."""
+"""What every solver guarantees: it answers for its point, starts where it is asked to, and stops when asked."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_solver(
     minimum: float | None = None,
     share: float = 0.9,
 ) -> tuple[str, ...]:
-    """Check that a solver keeps the promises that estimators build on.
+    """Check that a solver keeps the guarantees that estimators build on.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def check_solver(
     Returns
     -------
     tuple of str
-        The promises that were checked, in words.
+        The guarantees that were checked, in words.
 
     Raises
     ------
     BrokenPromise
-        Naming the first promise that is broken.
+        Naming the first guarantee that is broken.
     InputError
         For anything but a solver, and one whose kind of problem must be given.
 
@@ -136,7 +136,7 @@ def check_solver(
 
 
 def _a_misfit_is_refused(solver: Solver, start: Tensor) -> None:
-    """Before the first evaluation, with a sentence that names what the problem lacks."""
+    """Check, before the first evaluation, with a sentence that names what the problem lacks."""
     try:
         solver.solve(Nothing(), start)
     except InputError as error:

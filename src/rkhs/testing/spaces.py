@@ -1,4 +1,4 @@
-"""What every storage promises: a feature map whose parts fit each other and the kernel."""
+"""What every storage guarantees: a feature map whose parts fit each other and the kernel."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def check_space(storage: Storage, *, kernel: Kernel | None = None, n: int = 60, 
     Returns
     -------
     tuple of str
-        The promises that were checked, in words.
+        The guarantees that were checked, in words.
 
     Raises
     ------
     BrokenPromise
-        Naming the first promise that is broken, and by how much.
+        Naming the first guarantee that is broken, and by how much.
     InputError
         For anything but a storage.
 

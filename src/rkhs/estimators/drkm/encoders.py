@@ -62,7 +62,7 @@ def fit_encoders(in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: S
 
 
 def _feature_encoders(storage: Storage, in_memory: InMemoryItems, problem: ConstrainedDRKM, H: Tensor) -> list[Fitted]:
-    """In features; the kernels of codes get features of their own, with landmarks among the codes."""
+    """Fit the encoders in features; the kernels of codes get features of their own, with landmarks among the codes."""
     rng, features, F = check_seed(storage.random_state), in_memory.map, in_memory.values
     encoders: list[Fitted] = []
     for layer, block in enumerate(problem.split(H)):

@@ -1,4 +1,4 @@
-"""The decoder of a map: kernel ridge regression from codes to targets beside a free linear part."""
+"""The decoder of a map: kernel ridge regression from codes to targets with a free linear part."""
 
 from __future__ import annotations
 

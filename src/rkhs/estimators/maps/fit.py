@@ -55,7 +55,7 @@ class MapRows:
 
     @property
     def perplexity(self) -> float:
-        """Of the shares of neighbours; at most a third of the other rows."""
+        """Return the perplexity of the shares of neighbours; at most a third of the other rows."""
         return perplexity(self.n_neighbors, len(self.mass))
 
     def some(self, rows: Tensor) -> MapRows:
@@ -64,7 +64,7 @@ class MapRows:
         return replace(self, distances=lambda a, b: self.distances(rows[a], rows[b]), mass=mass)
 
     def neighbours(self) -> Neighbours:
-        """Of each row, with their shares."""
+        """Return the neighbours of each row, with their shares."""
         values, columns = nearest(len(self.mass), self.distances, self.count)
         return Neighbours(columns, shares(values, self.perplexity).to(self.mass), self.mass)
 

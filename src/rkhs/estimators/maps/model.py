@@ -77,7 +77,7 @@ def fit_map(
 
 
 def _decoder(items: DistinctItems, Z: Tensor) -> tuple[CodeRegression | None, float | None]:
-    """From codes to vectors, and what it loses of rows left out; None for other items."""
+    """Build the map from codes to vectors, and what it loses of rows left out; None for other items."""
     if items.kernel.domain != "vectors":
         return None, None
     output, targets = Euclidean.fit(items.table, items.mass.to(items.table), center=True, scale=True)

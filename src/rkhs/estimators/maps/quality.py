@@ -27,7 +27,7 @@ def new_recall(neighbours: Neighbours, Z: Tensor) -> float:
 
 
 def _recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> np.ndarray:
-    """Of some rows at given places, which do not count as neighbours of themselves."""
+    """Compute the recall of some rows at given places, which do not count as neighbours of themselves."""
     wanted = neighbours.columns[rows, :_NEAREST]
     near = scipy.spatial.cKDTree(Z.numpy()).query(places.numpy(), wanted.shape[1] + 1)[1]
     last = np.argsort(near == rows.numpy()[:, None], axis=1, kind="stable")  # the row itself, or the farthest

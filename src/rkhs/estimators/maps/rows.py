@@ -61,7 +61,7 @@ def _rounded(K: Tensor) -> Tensor:
 
 
 def distinct_rows(table: Tensor, *, gram: bool) -> tuple[Tensor, Tensor]:
-    """One of each kind of equal rows, in an order that depends on their contents alone, and the kind of each row."""
+    """Return distinct rows, in an order that depends on their contents alone, and for each row its place among them."""
     # By the distance to the mean, to nine digits; where it is equal by the values. Those of a Gram matrix are sorted in
     # each row, so that the order of its columns does not matter.
     kinds = equal_rows(table)

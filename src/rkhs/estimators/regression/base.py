@@ -130,7 +130,7 @@ class KernelMachine(KernelEstimator):
         return vars(self).get("reg_", FIXED_REG) if self._chooses else self.reg
 
     def _choose_reg(self, regression: Regression | None = None, together: np.ndarray | None = None) -> None:
-        """By the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
+        """Choose by the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
         self.reg_, self.leave_one_out_error_, self._compared = FIXED_REG, None, None
         if not self._chooses:
             self.reg_ = check_number(self.reg, "reg", above=0.0, names=("auto",))
@@ -214,13 +214,13 @@ class KernelMachine(KernelEstimator):
 
     @property
     def _width(self) -> int:
-        """Numbers that a prediction holds at one time, beside kernel values."""
+        """Numbers that a prediction holds at one time, in addition to kernel values."""
         check_is_fitted(self)
         return int(self.model_.output.dim)
 
 
 class VectorRegressor(RegressorMixin, KernelMachine):
-    """Base of the regressors whose outputs are vectors: predictions, what is promised of them, and their score."""
+    """Base of the regressors whose outputs are vectors: predictions, what is guaranteed of them, and their score."""
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the outputs of new items.
@@ -255,15 +255,15 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         diag: ArrayLike | None = None,
         gram: ArrayLike | None = None,
     ) -> PredictionSets:
-        """Sets that hold the outputs of new items with a promised probability.
+        """Sets that hold the outputs of new items with a guaranteed probability.
 
         Each training row is left out in turn, in closed form. An interval, a ball or an ellipsoid holds the exact full
         conformal set of the score ``||y - h|| / sd``: the truth is inside with probability at least ``coverage``, if
         new items are like the training items and neither kernel nor ``reg`` was chosen from them. Where ``reg``, or one
         of several bandwidths, was chosen by each row left out alone, an interval chooses with the new row: each value
         that it could have takes the setting under which n of the n + 1 rows are the most likely, whichever is left out,
-        so that the promise holds too. That is for 500 rows at most, without groups and copies. Else, and for balls and
-        ellipsoids, the promise of chosen settings is "about": measured, not proved. So it always is for boxes, and
+        so that the guarantee holds too. That is for 500 rows at most, without groups and copies. Else, for balls and
+        ellipsoids, the guarantee of chosen settings is "about": measured, not proved. So it always is for boxes, and
         where some rows have more copies than others. The mean of the machine is free here, so
         the centre can differ from :meth:`predict`.
 
@@ -276,7 +276,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         held_out : pair (X, y), default=None
             Rows that the fit did not see. Then sets are those of split conformal prediction, for every loss, storage
             and kernel, also with a proof, and all of one size. If the model finds items among them that it keeps, it
-            warns, and the promise is "about".
+            warns, and the guarantee is "about".
         diag : float or array of shape (m,), optional
             ``k(x, x)`` of the new items with ``kernel="precomputed"``; None: that of the training items if all agree.
         gram : array of shape (n, n), optional
@@ -311,10 +311,10 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         if given.size != known.size:
             raise InputError(f"held_out must hold outputs of shape {known.shape}; got {given.shape}")
         missed = given - known.reshape(given.shape)
-        return replace(split_sets(self.model_, center, missed, coverage, shape), promise=self._promise_of(other))
+        return replace(split_sets(self.model_, center, missed, coverage, shape), guarantee=self._promise_of(other))
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
-        """How like the training items each new one is, shape (m,): a small value is a warning beside its prediction.
+        """How like the training items each new one is, shape (m,): a small value is a warning next to its prediction.
 
         For items like the training ones it is at most ``alpha`` with probability at most ``alpha``. It compares
         posterior variances with each row left out, as :class:`~rkhs.KernelNovelty`, with the kernel and ``reg`` of the

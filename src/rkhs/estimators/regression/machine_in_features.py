@@ -30,7 +30,7 @@ def fit_in_features(rows: FeatureRows) -> tuple[MachineModel, Solution]:
             f"{quote(solver)}. Other solvers need storage='dense'"
         )
     if rows.kernel.pairs[0].operator is not None and not loss.isotropic:
-        raise InputError(f"an operator beside {loss!r}, which is not isotropic, needs storage='dense'")
+        raise InputError(f"an operator with {loss!r}, which is not isotropic, needs storage='dense'")
     return _ridge(rows) if squared else _machine(rows)
 
 

@@ -35,7 +35,7 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
         kernel = _sum_of_pairs(kernel)
     if isinstance(kernel, OperatorKernel):
         if operator is not None:
-            raise InputError("operator must be None beside an operator-valued kernel, which has its own")
+            raise InputError("operator must be None with an operator-valued kernel, which has its own")
         read = private_copy(kernel)
     else:
         read = Separable(as_kernel(kernel), private_copy(operator))

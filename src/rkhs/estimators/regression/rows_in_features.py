@@ -23,7 +23,7 @@ from rkhs.spaces.sums import BlockPass, block_ridge
 
 HELD = 2**30
 """Bytes of features that are kept, not computed again for every product."""
-_STATE = 4  # of the solver, beside the targets, in threes of arrays of their size
+_STATE = 4  # of the solver, next to the targets, in threes of arrays of their size
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class FeatureRows:
 
     @property
     def weights(self) -> Tensor:
-        """Of the rows; they sum to one."""
+        """Return the weights of the rows; they sum to one."""
         n, w = len(self.training), self.training.row_weights
         return torch.full((n,), 1.0 / n, dtype=torch.float64) if w is None else torch.from_numpy(w).to(torch.float64)
 
@@ -82,11 +82,11 @@ class FeatureRows:
         return None if term.operator is None else torch.as_tensor(term.operator)
 
     def around(self, output: Euclidean) -> Self:
-        """With targets in another space; the normal equations stay those of the first."""
+        """Return the rows with targets in another space; the normal equations stay those of the first."""
         return replace(self, block_pass=replace(self.block_pass, space=output))
 
     def features(self) -> RowFeatures:
-        """Of all rows: held where they are not too many, else computed again for every product."""
+        """Return the features of all rows: held where they are not too many, else computed again for every product."""
         rows = PassedFeatures(self.passes, self.block_pass.in_double())
         return rows.in_memory() if 8 * len(self.training) * self.source.evaluated.width <= HELD else rows
 

@@ -1,4 +1,4 @@
-"""Sets of outputs with a promise, predictive deviations and p-values of a fitted machine."""
+"""Sets of outputs with a guarantee, predictive deviations and p-values of a fitted machine."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class LeftOutMachine:
         return joins and self.calibration.even
 
     @property
-    def promise(self) -> str:
-        """Of sets that use the chosen settings as if they had been given."""
+    def guarantee(self) -> str:
+        """Return the guarantee of sets that use the chosen settings as if they had been given."""
         return "at least" if self.machine._compared is None and self.calibration.even else "about"
 
     @cached_property
@@ -88,7 +88,7 @@ class LeftOutMachine:
         return found
 
     def joint_p_value(self, kernels: Sequence[Kernel], items: Any) -> float:
-        """Of the last of some items, among the others, by the ridge of the machine."""
+        """Return the p-value of the last of some items among the others, by the ridge of the machine."""
         like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
         K = torch.stack([clipped_gram(kernel, items, like) for kernel in kernels]).sum(0)
         mean = bool(self.calibration.mean_variance)
@@ -140,16 +140,16 @@ def left_out_answers(
 
     center, limit, *others = found.each(sentences)
     if shape == "ball":
-        return PredictionSets(coverage, found.promise, center, radius=limit), *others
+        return PredictionSets(coverage, found.guarantee, center, radius=limit), *others
     if shape == "ellipsoid":
         B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
         metric, unit = _unit_metric(B.T @ calibration.moments.numpy() @ B)
-        return PredictionSets(coverage, found.promise, center, radius=unit * limit, metric=metric), *others
+        return PredictionSets(coverage, found.guarantee, center, radius=unit * limit, metric=metric), *others
     if one:
         ends = _chosen_ends(found, coverage) if found.exact and found.machine._compared is not None else limit
         ends = ends.reshape(-1, 2, *center.shape[1:])
-        promise = "at least" if found.exact else "about"
-        return PredictionSets(coverage, promise, center, center + ends[:, 0], center + ends[:, 1]), *others
+        guarantee = "at least" if found.exact else "about"
+        return PredictionSets(coverage, guarantee, center, center + ends[:, 0], center + ends[:, 1]), *others
     return PredictionSets(coverage, "about", center, center - limit, center + limit), *others
 
 
@@ -190,6 +190,6 @@ def _unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def read_coverage(coverage: float, shape: SetShape = "auto") -> float:
-    """The probability that sets promise; both are checked."""
+    """The probability that sets guarantee; both are checked."""
     check_choice(shape, "shape", get_args(SetShape))
     return check_number(coverage, "coverage", above=0.0, at_most=1.0)

@@ -53,7 +53,7 @@ class Regression:
         targets: Tensor,
         one_output: bool = False,
     ) -> Self:
-        """With the Gram matrices of the kernel."""
+        """Build it with the Gram matrices of the kernel."""
         return cls(kernel, training, term_grams(run, kernel, training.items), output, targets, one_output)
 
     @property
@@ -64,7 +64,7 @@ class Regression:
 
     @property
     def operators(self) -> list[Tensor | None]:
-        """One a term; None is the identity."""
+        """List one a term; None is the identity."""
         terms = self.kernel.pairs
         return [None if term.operator is None else tensor_like(term.operator, self.targets) for term in terms]
 

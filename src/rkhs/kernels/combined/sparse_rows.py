@@ -236,7 +236,7 @@ def _squared_norms(rows: scipy.sparse.csr_array) -> np.ndarray:
 
 
 def _along(offset: np.ndarray | None, rows: scipy.sparse.csr_array) -> tuple[Tensor, Tensor]:
-    """For an offset ``o``: ``x.o - o.o / 2`` of each row, and the squared norms of the rows less the offset."""
+    """Compute for an offset ``o``: ``x.o - o.o / 2`` of each row, and the squared norms of the rows less the offset."""
     norms = torch.from_numpy(_squared_norms(rows))
     if offset is None:
         return torch.zeros_like(norms), norms
@@ -257,7 +257,7 @@ def _is_item(one: Any, width: int) -> bool:
 
 
 def on_sparse_rows(kernel: Kernel, width: int) -> Kernel:
-    """The same kernel on rows of sparse matrices of so many columns."""
+    """Return the same kernel on rows of sparse matrices of so many columns."""
     if kernel.domain != "vectors":
         return kernel
     if isinstance(kernel, Composite) and kernel.of_values:

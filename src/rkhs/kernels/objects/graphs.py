@@ -25,7 +25,7 @@ _SALT = np.uint64(0x632BE59BD9B4E019)  # keeps numbers of another kind apart fro
 
 
 def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
-    """One graph in the plain form that kernels and model files hold."""
+    """Read one graph in the plain form that kernels and model files hold."""
     if isinstance(item, dict) and item.keys() == {"edges", "labels"}:
         edges, labels = item["edges"], item["labels"]
     elif hasattr(item, "is_directed") and hasattr(item, "nodes") and hasattr(item, "edges"):
@@ -127,7 +127,7 @@ def _edges(edges: Any, n: int, where: str) -> np.ndarray:
 
 
 class _Union:
-    """Graphs beside each other as one: nodes of graph g are numbered from ``starts[g]``."""
+    """Graphs next to each other as one: nodes of graph g are numbered from ``starts[g]``."""
 
     def __init__(self, graphs: list[dict[str, np.ndarray]]) -> None:
         sizes = [len(graph["labels"]) for graph in graphs]

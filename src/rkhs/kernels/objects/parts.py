@@ -104,7 +104,7 @@ class ObjectKernel(Kernel):
 
     @abstractmethod
     def _read_item(self, item: Any, row: int) -> Any:
-        """One object in the plain form."""
+        """Read one object in the plain form."""
 
     @abstractmethod
     def _features(self, items: list[Any]) -> Any:

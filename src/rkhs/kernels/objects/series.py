@@ -16,7 +16,7 @@ _SHIFTS = 4_000_000  # entries of the shifted pairs of a batch
 
 
 def read_series(item: Any, row: int, reader: str) -> np.ndarray:
-    """One series as a float64 array of shape (length, channels)."""
+    """Return one series as a float64 array of shape (length, channels)."""
     try:
         array = np.asarray(item.detach().cpu() if isinstance(item, Tensor) else item)
         if array.dtype.kind not in "biufO":

@@ -44,7 +44,7 @@ _UNKNOWN = np.uint64(2**64 - 1)
 
 
 def _joined(columns: Iterator[np.ndarray]) -> np.ndarray:
-    """One code for the symbols of each row, in their order."""
+    """Give one code for the symbols of each row, in their order."""
     code = np.uint64(0)
     for symbols in columns:
         code = mix((code * np.uint64(0x9E3779B97F4A7C15)) ^ symbols)  # type: ignore[assignment]

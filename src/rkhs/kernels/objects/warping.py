@@ -83,7 +83,7 @@ class _Aligned(SeriesKernel):
                     cost.addcmul_(gap, gap)
                 cells = self._step(cost, new[low : high + 1], new[low - 1 : high], old[low - 1 : high])
                 old[low : high + 1] = cells
-                old[low - 1] = old[high + 1] = self._outside  # all that the next two diagonals read beside the cells
+                old[low - 1] = old[high + 1] = self._outside  # all that the next two diagonals read next to the cells
             old, new = new, old
             if diagonal in ends:
                 done = (last == diagonal) & (n >= low) & (n <= high)

@@ -30,7 +30,7 @@ class SymmetricTiles:
         self._buffer = like.new_empty(TILE * TILE)
 
     def __iter__(self) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Rows, columns from the diagonal on, and room for the values."""
+        """Rows, columns from the diagonal on, and space for the values."""
         for near in blocks(len(self.matrix), TILE):
             for far in blocks(len(self.matrix), TILE, near.start):
                 shape = (near.stop - near.start, far.stop - far.start)

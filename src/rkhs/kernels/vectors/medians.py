@@ -113,7 +113,7 @@ def _pair_ranks(n: int) -> list[int]:
 
 
 def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
-    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``."""
+    """Return one over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``."""
     weights = None if weights is None else weights.to(D)  # items of several views have a type of their own
     scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if scale <= 0.0:

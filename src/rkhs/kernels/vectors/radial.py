@@ -30,7 +30,7 @@ from rkhs.kernels.vectors.distances import (
 from rkhs.kernels.vectors.stationary import Stationary
 
 LOG2E = math.log2(math.e)
-_FEW = 2048  # points up to which slopes are kept beside the Gram matrix
+_FEW = 2048  # points up to which slopes are kept next to the Gram matrix
 
 
 def flat_where_infinite(slope: Tensor) -> Tensor:

@@ -289,7 +289,7 @@ class ConcatenatedMap(FeatureMap):
 
 @runtime_checkable
 class Storage(Protocol):
-    """What ``storage=`` takes beside ``"dense"``: a choice of features, whatever its class.
+    """What ``storage=`` takes next to ``"dense"``: a choice of features, whatever its class.
 
     ``m`` is the number of landmarks or random features. ``keeps_items`` says whether raw features are kernel values
     with training items: a model can then return to these.
@@ -449,7 +449,7 @@ def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | N
 
 
 def subsampled(items: Tensor, count: int = RESOLVE) -> Tensor:
-    """At most ``count`` rows, evenly spaced; by default 3000, to resolve bandwidths on: a median takes all pairs."""
+    """Return at most ``count`` evenly spaced rows; by default 3000, as the median of a bandwidth takes all pairs."""
     n = len(items)
     return items if n <= count else items[torch.arange(count) * n // count]
 

@@ -37,7 +37,7 @@ class RandomFeatures(Features):
 
     Fourier features for Gaussian, Laplacian and Matern kernels; random layers for arc-cosine kernels of depth 1;
     random signs of consistent samples for MinMax, and Tanimoto on rows of 0 and 1; the columns themselves, exact and
-    beside the ``m`` others, for a linear kernel; sums share ``m`` among their terms.
+    next to the ``m`` others, for a linear kernel; sums share ``m`` among their terms.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class ArcCosineMap(FeatureMap):
 
     @property
     def width(self) -> int:
-        """One feature a unit."""
+        """Count one feature a unit."""
         return len(self.layer)
 
     def raw(self, items: Tensor) -> Tensor:
@@ -345,7 +345,7 @@ class MinHashMap(FeatureMap):
         return self.of_entries(rows, columns, X[rows, columns], len(X)).to(items)
 
     def of_entries(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n: int) -> Tensor:
-        """The same for n rows of which these are the entries that are not zero, row by row."""
+        """Return the same for n rows of which these are the entries that are not zero, row by row."""
         if self.binary and not bool((values == 1.0).all()):
             raise InputError(
                 "random features of Tanimoto need rows of 0 and 1; got other numbers. Use MinMax, or Nystroem"

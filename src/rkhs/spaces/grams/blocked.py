@@ -88,11 +88,11 @@ class Blocked(Gram):
         return Blocked(kernel, items, engine=self._engine)
 
     def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
-        """From the pairs of 3000 items at most."""
+        """Resolve from the pairs of 3000 items at most."""
         return resolve_subsampled(kernel, items, weights)
 
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
-        """By :meth:`conjugate_gradients`."""
+        """Solve by :meth:`conjugate_gradients`."""
         return self.conjugate_gradients(B, ridge)[0]
 
     def conjugate_gradients(

@@ -35,11 +35,11 @@ class Dense(Gram):
         return Dense(kernel._gram(items))
 
     def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
-        """From all pairs."""
+        """Resolve from all pairs."""
         return kernel.resolve(items, weights)
 
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
-        """By few columns where they say nearly all, or a Cholesky factor in the place of the matrix. O(n^3 / 3)."""
+        """Solve by few columns where they nearly suffice, or a Cholesky factor in place of the matrix. O(n^3 / 3)."""
         found = None if isinstance(ridge, Tensor) else solve_smooth(self._K, B, ridge)
         if found is not None:
             return found

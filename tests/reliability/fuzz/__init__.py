@@ -1,4 +1,0 @@
-"""One generated fuzz over everything that is public: hostile data and parameters, and what must hold for each call.
-
-Run: python -m tests.reliability.fuzz --calls 100000 --seed 1
-"""
