@@ -34,6 +34,11 @@ def test_rows_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         assert max(row["gap"] for row in rows) < 1e-4
         assert squared["errors"][0] < 0.6  # the four groups are found
     assert len(result["verdicts"]) == 5
+    cut = ["--splits", "2", "--cells", str(tmp_path / "cells")]
+    assert study.main([*cut, "--minutes", "0"])["rows"] == []  # one fit of two
+    assert len((tmp_path / "cells").read_text().splitlines()) == 1
+    again = study.main(cut)["rows"]
+    assert [row["errors"] for row in again] == [row["errors"] for row in result["rows"]]
 
 
 @pytest.mark.data

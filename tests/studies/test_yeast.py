@@ -34,6 +34,15 @@ def test_reduced_study(data_dir: Path, tmp_path: Path) -> None:
     assert result["hamming"]["ridge"]["difference"] == 0.0
 
 
+@pytest.mark.data
+def test_random_splits_go_on_where_they_stopped(data_dir: Path, tmp_path: Path) -> None:
+    command = ["--reduced", "--splits", "2", "--cells", str(tmp_path / "cells")]
+    first = main([*command, "--minutes", "0"])
+    both = main(command)
+    assert {name: values[:1] for name, values in both.items()} == first
+    assert len(set(both["Huber"])) == 2  # another split, another difference
+
+
 def test_without_data_the_error_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RKHS_DATA", raising=False)
     with pytest.raises(InputError, match="RKHS_DATA must name the folder"):

@@ -77,6 +77,39 @@ def eliminated(fast: bool) -> Answer:
     }  # fmt: skip
 
 
+@run_of("drkm-rkm")
+def energy(fast: bool) -> Answer:
+    """(2) against the objective of kernel PCA, at drawn codes, at the least ones and at eigenvectors."""
+    above, tight, one, several = [], [], [], []
+    for seed in range(5 if fast else 50):
+        rng = np.random.default_rng(seed)
+        phi, W, H = _features(rng.normal(size=(15, 2))), rng.normal(size=(6, 2)), rng.normal(size=(15, 2))
+        lam, eta = rng.uniform(0.5, 2.0, 2)
+        e = phi @ W
+        pca = 0.5 * eta * float((W**2).sum()) - 0.5 / lam * float((e**2).sum())
+        above.append(_energy([phi], [H], [W], (lam,), (eta,)) - pca)
+        tight.append(abs(_energy([phi], [e / lam], [W], (lam,), (eta,)) / pca - 1.0))
+        K = phi @ phi.T
+        values, vectors = np.linalg.eigh(K)
+        H = vectors[:, -2:]
+        # W at its stationary value phi^T H / eta leaves lambda H - K H / eta, the gradient of (2) in H.
+        one.append(min(_share(scale * H - K @ H) for scale in values[-2:]))
+        several.append(_share(H * values[-2:] - K @ H))
+    short = [float(value < 0.0) for value in above]
+    return {
+        "bound": Part(bounded(short, delta=0.0, name="energy below the objective").saying(
+            f"(2) is above by {min(above):.3g} or more on {len(above)} draws"), _FORMULA),
+        "tight": Part(equal(tight, tolerance=1e-8), _FORMULA),
+        "one": Part(equal(one, tolerance=1e-8, name="gradient of (2), a share of lambda H,"), _FORMULA),
+        "several": Part(equal(several, tolerance=1e-8, name="gradient of (2), a share of lambda H,"), _FORMULA),
+    }  # fmt: skip
+
+
+def _share(gradient: np.ndarray) -> float:
+    """Norm of a gradient over that of its two orthonormal codes."""
+    return float(np.linalg.norm(gradient) / 2.0**0.5)
+
+
 def _deep_energy(flat: torch.Tensor, X: torch.Tensor, n: int) -> torch.Tensor:
     """``J_deep`` with linear features, two layers of two components, lambda = eta = 1, in all its variables."""
     d = X.shape[1]

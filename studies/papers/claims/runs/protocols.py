@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from rkhs.augment import GaussianNoise
 from rkhs.kernels import ArcCosine, Gaussian, Laplacian, Linear
 from rkhs.solvers import ADMM
 from studies.harness import lip_curves
+from studies.harness.cells import run_cells
 from studies.networks import NetworkDenoiser
 from studies.papers import yeast
 from studies.papers.claims.conditions import KAE
 from studies.papers.claims.rules import FAILS, HOLDS, PART, Judged, direction, equal, shows, together
-from studies.papers.claims.verdicts import Answer, Part, run_of
+from studies.papers.claims.verdicts import Answer, Part, cells_of, run_of
 from studies.papers.few_labels_figures import load_set
 
 # ---------------------------------------------------------------- yeast
@@ -245,12 +247,24 @@ _SETTINGS = {
 """Beside the first assumption: a variance of .1 and 10 components."""
 
 
-def _denoised(X: np.ndarray, kernels: dict[str, Any], how: _Denoising, splits: int, fast: bool, beside: bool) -> Any:
-    """Errors of each split by name; ``beside``: also of an untuned network, of two regularisers, and of ours."""
-    errors: dict[str, list[float]] = {}
+def _denoised(
+    X: np.ndarray,
+    kernels: dict[str, Any],
+    how: _Denoising,
+    splits: int,
+    fast: bool,
+    beside: bool,
+    path: Path | None = None,
+) -> Any:
+    """Errors of each split by name; ``beside``: also of an untuned network, of two regularisers, and of ours.
+
+    A cell of the file ``path`` is a split.
+    """
     epochs = 30 if fast else 300
     plain: dict[str, Any] = {"max_epochs": 2 * epochs // 3, "learning_rates": (1e-3,), "weight_decays": (0.0,)}
-    for split in range(splits):
+
+    def work(cell: dict[str, Any]) -> dict[str, Any]:
+        split = cell["split"]
         order = np.random.default_rng(split).permutation(len(X))
         train, test = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
         given = train, test, how.noisy(test, np.random.default_rng(split + 10**6))
@@ -265,9 +279,11 @@ def _denoised(X: np.ndarray, kernels: dict[str, Any], how: _Denoising, splits: i
             for name, kernel in kernels.items():
                 row[f"{name}, {_TWO}"] = how.tuned(*given, split, kernel, _FAST_GRID if fast else _TWO_GRID)
         print(f"  split {split}: {', '.join(f'{name} {value:.4f}' for name, value in row.items())}", flush=True)
-        for name, value in row.items():
-            errors.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in errors.items()}
+        return {"errors": row}
+
+    setting = {"std": round(how.std, 6), "components": how.n_components}
+    cells = run_cells([{**setting, "split": split} for split in range(splits)], work, path=path)
+    return {name: np.array([cell["errors"][name] for cell in cells]) for name in cells[0]["errors"]}
 
 
 def _below(differences: dict[str, dict[str, np.ndarray]], chosen: str = "training rows") -> Judged:
@@ -299,9 +315,10 @@ def _image_set(name: str) -> Callable[[bool], Answer]:
             "linear": Linear(),
             "ReLU": ArcCosine(1),
         }
-        first = _denoised(X, kernels, _Denoising(), 2 if fast else 5, fast, True)
+        path = cells_of(f"krl-fig3-{name}", fast)
+        first = _denoised(X, kernels, _Denoising(), 2 if fast else 5, fast, True, path)
         settings = {} if fast else dict(list(_SETTINGS.items())[: 1 if name == "cifar" else None])
-        open_ = {key: _denoised(X, kernels, how, 3, fast, False) for key, how in settings.items()}
+        open_ = {key: _denoised(X, kernels, how, 3, fast, False, path) for key, how in settings.items()}
 
         def less(kernel: str, network: str, errors: Any = first) -> np.ndarray:
             return np.asarray(errors[kernel] / errors[network] - 1.0)
