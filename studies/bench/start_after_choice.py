@@ -54,7 +54,7 @@ def measured(train: np.ndarray, test: np.ndarray, p: int, *, path: bool) -> np.n
     """Objective of the descent, held-out error and processor time of the last stages."""
     fitted, measures = row_fits._last_stage, []
 
-    def last_stage(stages, stage, previous):  # type: ignore[no-untyped-def]
+    def last_stage(stages, stage, previous):
         begun = time.process_time()
         found = fitted(stages, stage if path else None, previous)
         measures.extend((found.solution.value, time.process_time() - begun))
