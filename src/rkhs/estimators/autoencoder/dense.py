@@ -16,15 +16,17 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.copies import copies
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning, some_rows
-from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
+from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize
 from rkhs.estimators.autoencoder.fit import (
     Choice,
     Fit,
     as_array,
     collapse_warnings,
     layers_of,
+    on_principal_axes,
     recomputed_codes,
     with_codes,
+    with_identity_layers,
 )
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
@@ -138,12 +140,11 @@ class OpenedItems:
 
 def _deepened(settings: Settings, found: _Solved) -> _Solved:
     """One hidden layer that was solved, with others that are the identity."""
-    (first, *others), Z, free, A = settings.widths, found.codes[0], found.decoder.linear, found.linear
-    free = None if free is None else torch.cat([pad_or_truncate(free[:-1].mT, others[-1]).mT, free[-1:]])
-    coefs = [pad_or_truncate(found.encoder_coefs[0], first), *(Z.new_zeros(len(Z), width) for width in others)]
-    codes = [pad_or_truncate(Z, width) for width in settings.widths]
-    decoder, A = replace(found.decoder, linear=free), None if A is None else pad_or_truncate(A, first)
-    return _Solved(codes, coefs, decoder, found.solution, A)
+    Z, free, A = found.codes[0], found.decoder.linear, found.linear
+    coefs, codes = with_identity_layers(settings, found.encoder_coefs, Z, len(Z))
+    free = None if free is None else torch.cat([pad_or_truncate(free[:-1].mT, settings.widths[-1]).mT, free[-1:]])
+    A = None if A is None else pad_or_truncate(A, settings.widths[0])
+    return _Solved(codes, coefs, replace(found.decoder, linear=free), found.solution, A)
 
 
 def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
@@ -439,11 +440,7 @@ def _finish(
     """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
     encoder, layer = problem.encoder, problem.last_layer
     V, hidden = encoder.parts(solution.point)
-    parts, codes = [V, *hidden], encoder.layers(solution.point)
-    for number, Z in enumerate(codes):
-        if settings.turns(number):
-            Q = principal_axes(Z, weights)
-            parts[number], codes[number] = parts[number] @ Q, Z @ Q
+    parts, codes = on_principal_axes(settings, [V, *hidden], encoder.layers(solution.point), weights)
     operators = (None if A is None else tensor_like(A, V) for A in settings.operators[1:])
     coefs = [encoder.factor.coefficients(parts[0])]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], operators, strict=False)]

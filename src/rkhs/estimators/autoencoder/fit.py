@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.errors import CollapseWarning
+from rkhs._core.linalg import principal_axes
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
 from rkhs.models import AutoencoderModel, Compared, Layer, LocalLayer, code_map
@@ -49,6 +50,28 @@ class Opened(Protocol):
 def as_array(values: Tensor) -> np.ndarray:
     """An array in the order in which a file gives it back."""
     return values.contiguous().cpu().numpy()
+
+
+def on_principal_axes(
+    settings: Settings, parts: list[Tensor], codes: list[Tensor], weights: Tensor | None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Rotate the codes of every layer, and the parameters that give them, where the layer above allows it."""
+    parts, codes = list(parts), list(codes)
+    for layer, Z in enumerate(codes):
+        if settings.turns(layer):
+            Q = principal_axes(Z, weights)
+            parts[layer], codes[layer] = parts[layer] @ Q, Z @ Q
+    return parts, codes
+
+
+def with_identity_layers(
+    settings: Settings, parts: list[Tensor], Z: Tensor, count: int
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Parameters and codes of all layers from those of the first: the others are the identity, over ``count`` items."""
+    first, *others = settings.widths
+    hidden = parts[1:] or [Z.new_zeros(1, width) for width in others]
+    parts = [pad_or_truncate(parts[0], first), *(pad_or_truncate(Phi.mT, count).mT for Phi in hidden)]
+    return parts, [pad_or_truncate(Z, width) for width in settings.widths]
 
 
 def layers_of(settings: Settings, codes: list[Tensor], hidden: list[Tensor], last: Any) -> tuple[Layer, ...]:

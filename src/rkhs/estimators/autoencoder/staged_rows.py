@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import divisor, principal_axes
-from rkhs.estimators.autoencoder.fit import layers_of
+from rkhs._core.linalg import divisor
+from rkhs.estimators.autoencoder.fit import layers_of, on_principal_axes, with_identity_layers
 from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows
 from rkhs.estimators.run import Run
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, encoder_of, pad_or_truncate
+from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, encoder_of
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
 from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -250,26 +250,19 @@ class RowStages:
 
     def rotated(self, stage: Stage) -> Stage:
         """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""
-        rows, turns, settings = self.rows, [], self.settings
-        layers = self.coded(stage, len(rows))
-        if settings.shortcut:
-            return self._with_width(stage, layers)
-        for layer, Z in enumerate(layers):
-            turns.append(principal_axes(Z, rows.weights) if settings.turns(layer) else torch.eye(Z.shape[1]).to(Z))
-        hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
-        layers = [Z @ Q for Z, Q in zip(layers, turns, strict=True)]
-        return replace(stage, point=stage.point @ turns[0], hidden=hidden, layers=layers)
-
-    def _with_width(self, stage: Stage, layers: list[Tensor]) -> Stage:
-        """The same where layers add to the codes below: those of one layer, with others that are the identity."""
-        widths = self.settings.widths
-        if not stage.hidden:
+        rows, settings = self.rows, self.settings
+        one_layer = settings.shortcut and not stage.hidden
+        if one_layer:
             stage = self.below.rotated(stage)
-            layers = [pad_or_truncate(stage.codes, p) for p in widths]
-        hidden = stage.hidden or [stage.point.new_zeros(1, p) for p in widths[1:]]
-        count = min(MORE * self.settings.feature_storage.m, len(self.rows))  # codes are searched at all anchors
-        hidden = [pad_or_truncate(Phi.mT, count).mT for Phi in hidden]
-        return replace(stage, point=pad_or_truncate(stage.point, widths[0]), hidden=hidden, layers=layers)
+        layers = self.coded(stage, len(rows))
+        parts = [stage.point, *stage.hidden]
+        if settings.shortcut:
+            count = min(MORE * settings.feature_storage.m, len(rows))  # codes are searched at all anchors
+            parts, padded = with_identity_layers(settings, parts, stage.codes, count)
+            layers = padded if one_layer else layers
+        else:
+            parts, layers = on_principal_axes(settings, parts, layers, rows.weights)
+        return replace(stage, point=parts[0], hidden=parts[1:], layers=layers)
 
 
 def _joined(parts: list[Solution], scheduled: bool) -> Solution:
