@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items, row_index, tensor_like, tiles
+from rkhs._core.arrays import Items, as_tensor, row_index, tensor_like, tiles
 from rkhs._core.errors import InputError
-from rkhs._core.stored import Stored, check_places, check_shape, check_whole
+from rkhs._core.stored import Stored, check_places, check_shape, check_types, check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import CodeRegression, Layer
 from rkhs.problems.cauchy_grid import CauchyGrid, Sums
@@ -19,12 +19,13 @@ from rkhs.problems.neighbour_map import Placing
 from rkhs.problems.neighbours import shares
 from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features import WholeMap
-from rkhs.spaces.features.base import check_kernel_stored
+from rkhs.spaces.features.base import check_kernel_stored, subsampled
 
 _SPACING, _BORDER = 0.25, 2.0  # of the nodes of the grid of a fixed map, and around its rows
 _STEPS, _TOL = 40, 1e-4  # of placing
 _ROWS = 64  # that are placed in one batch
 _LEFT = 1e-3  # share of the decoded variance outside the directions that places are searched in
+_VARIED = 500  # anchors that these directions are found from
 
 
 def perplexity(n_neighbors: int, n: int) -> float:
@@ -40,6 +41,14 @@ def fixed_sums(Z: Tensor, mass: Tensor) -> Sums:
 def placed(problem: Placing) -> Tensor:
     """Where the rows of a problem go, shape (m, p)."""
     return descend(problem, problem.start(), _STEPS, _TOL)
+
+
+def leading_targets(back: CodeRegression) -> tuple[Layer, Tensor]:
+    """A decoder along the directions that it varies in at some anchors, and these, shape (r, k)."""
+    _, s, axes = torch.linalg.svd(back.of(subsampled(as_tensor(back.anchors), _VARIED)), full_matrices=False)
+    left = s.square().sum() - s.square().cumsum(0)
+    directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
+    return back.along(directions), directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +75,7 @@ class NeighbourMapModel(Stored):
     n_neighbors: int
     quality: MapQuality
     back: CodeRegression | None = None  # from codes to vectors
+    misfit: float = 1.0  # weight of what it loses of a new item, where that is placed
 
     def check_stored(self) -> None:
         """Sizes must agree."""
@@ -78,6 +88,7 @@ class NeighbourMapModel(Stored):
         check_shape("mass", self.mass, n)
         check_shape("diagonal", self.diagonal, n)
         check_whole("number of neighbours", self.n_neighbors, 1)
+        check_types(NeighbourMapModel, {"misfit": self.misfit})
         check_shape("row recall", self.quality.row_recall, self.map.width)
         if self.back is not None:
             check_shape("anchors", self.back.anchors, None, self.places.shape[1])
@@ -106,11 +117,8 @@ class NeighbourMapModel(Stored):
         """The decoder along the directions that it varies in, and these, shape (r, k); None without a decoder."""
         if self.back is None:
             return None
-        decoded = self.back.of(tensor_like(self.back.anchors, self._tensors[0]))
-        _, s, axes = torch.linalg.svd(decoded, full_matrices=False)
-        left = s.square().sum() - s.square().cumsum(0)
-        directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
-        return FixedRows(self.back.along(directions)), directions
+        layer, directions = leading_targets(self.back)
+        return FixedRows(layer), directions
 
     def encode(self, items: Items) -> Tensor:
         """Places of items, shape (m, p), each by itself; an item that equals a training item has its place."""
@@ -127,7 +135,7 @@ class NeighbourMapModel(Stored):
         if self.back is not None and self.targets is not None:
             decoder, directions = self.targets
             targets = self.back.output.encode(tensor_like(items, Z)) @ directions
-            problem = replace(problem, decoder=decoder, targets=targets)
+            problem = replace(problem, decoder=decoder, targets=targets, misfit=self.misfit)
         near = diagonal[columns[:, 0]]
         private_copy = (
             near if self.kernel.domain == "gram" else padded(self.kernel._diag(items).double()[:, None])[:, 0]
