@@ -19,7 +19,7 @@ from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.problems.neighbour_map import Placing
 
 _ANCHORS, _COMPARED = 2000, 1500  # codes that a decoder is spread over, and that candidates are
-_FOLDS, _LEFT_OUT = 4, 250  # parts of the rows, and rows of a part that are left out at most
+_FOLDS, _LEFT_OUT = 4, 200  # parts of the rows, and rows of a part that are left out at most
 _WIDTHS_AND_REGS = ((1.0, 1e-3), (0.5, 1e-4), (0.25, 1e-5), (0.12, 1e-5))  # in units of the spread of the codes
 _NEARLY = 1.02  # a smoother decoder is taken that loses so many times as much: it draws rows less from neighbours
 _LEAST = 0.01  # share of the variance: the more exact a decoder, the more counts what it misses
@@ -39,13 +39,16 @@ def fit_decoder(placing: Placing, targets: Tensor, mass: Tensor, output: Euclide
     Z = placing.codes
     spread = float((mass @ (Z - mass @ Z) ** 2).mean().sqrt())
     tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width, reg in _WIDTHS_AND_REGS]
-    first = _check(*tried[0], placing, targets, mass, output).lost
-    placing = replace(placing, misfit=max(first or 0.0, _LEAST) ** -0.5)
-    checks = [_check(*each, placing, targets, mass, output) for each in tried]
-    lost = torch.tensor([float(check.lost or 0.0) for check in checks])
-    best = int((lost <= _NEARLY * lost.min()).int().argmax())
+    best, chosen = tried[0], _check(*tried[0], placing, targets, mass, output)
+    for each in tried[1:]:  # from smooth to rough, until more is lost
+        placing = replace(placing, misfit=max(chosen.lost or 0.0, _LEAST) ** -0.5)
+        found = _check(*each, placing, targets, mass, output)
+        if (found.lost or 0.0) < (chosen.lost or 0.0) / _NEARLY:
+            best, chosen = each, found
+        elif (found.lost or 0.0) > (chosen.lost or 0.0):
+            break
     every = torch.arange(len(Z))
-    return _regression(*tried[best], Z, targets, mass, output, every, _ANCHORS), checks[best]
+    return _regression(*best, Z, targets, mass, output, every, _ANCHORS), chosen
 
 
 def _check(kernel: Matern, reg: float, placing: Placing, targets: Tensor, mass: Tensor, output: Euclidean) -> Checked:

@@ -64,7 +64,7 @@ def fit_map(
     items_kept = None if items.kernel.domain == "gram" else as_numpy(training.items)
     model = NeighbourMapModel(
         kernel=items.kernel,
-        map=WholeMap(items.kernel, items_kept, len(training)),
+        map=items.landmarks or WholeMap(items.kernel, items_kept, len(training)),
         distinct=items.distinct.numpy(),
         kind=items.kind.numpy(),
         places=Z.numpy(),
@@ -73,6 +73,7 @@ def fit_map(
         n_neighbors=n_neighbors,
         quality=quality,
         back=back,
+        features=None if items.landmarks is None else items.table.numpy(),
         misfit=checked.misfit,
     )
     return model, solution
