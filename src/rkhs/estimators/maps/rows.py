@@ -85,9 +85,9 @@ def _mass(training: Training, kind: Tensor) -> Tensor:
 
 
 def _rounded(K: Tensor) -> Tensor:
-    """Kernel values to twelve digits of the largest: those of equal items are then equal."""
+    """Kernel values to twelve digits or more of the largest: those of equal items are then equal."""
     size = 2.0 ** math.ceil(math.log2(max(float(K.abs().max()), 1e-300)))  # a power of two, which rounds nothing
-    return K.double().div(size).round(decimals=12).mul_(size)
+    return K.double().div(size).round(decimals=13).mul_(size)
 
 
 def distinct_rows(table: Tensor, *, gram: bool) -> tuple[Tensor, Tensor]:
