@@ -1,7 +1,8 @@
 """Maps of new rows: KernelMap beside t-SNE, UMAP, PaCMAP and an autoencoder of two components.
 
 Development sets; 70 % of the rows for the fit, at most ``--rows``, at most 600 others new, three splits. Tables are
-standardised by their training part. Peers come with their own ``transform``: openTSNE as it comes (perplexity 5 for new
+standardised by their training part. Strings and graphs are compared by a kernel of theirs; peers get vectors with the
+same distances. Peers come with their own ``transform``: openTSNE as it comes (perplexity 5 for new
 rows) and with 30, umap-learn, PaCMAP; those that are not installed are left out. Fingerprints of molecules: Tanimoto
 kernel, and Jaccard distances for the peers that take them.
 
@@ -29,7 +30,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs import KernelAutoencoder, KernelMap
-from studies.harness.arguments import bench_arguments
+from rkhs.data import read_items
+from rkhs.kernels import Spectrum, WeisfeilerLehman
 from studies.harness.scripts import data_folder, run_script
 
 NEAR = 10
@@ -42,6 +44,13 @@ class Set(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     kind: str  # "table" is standardised; "bits" are fingerprints; others as they are
+    items: list[Any] | None = None  # objects, whose distances the rows of ``X`` have
+    kernel: Any = "auto"
+
+    def part(self, rows: np.ndarray) -> Set:
+        """Some of the rows."""
+        items = None if self.items is None else [self.items[i] for i in rows]
+        return self._replace(X=self.X[rows], y=self.y[rows], items=items)
 
 
 def read_labelled(path: Path, columns: int) -> Set:
@@ -73,6 +82,26 @@ def curves() -> Set:
     return Set(X, y, "curves")
 
 
+def objects(items: list[Any], y: np.ndarray, kernel: Any) -> Set:
+    """Objects, and vectors with their distances, from the eigenvectors of their Gram matrix."""
+    values, vectors = np.linalg.eigh(np.asarray(kernel(items)))
+    positive = values > 1e-10 * values[-1]
+    return Set(vectors[:, positive] * np.sqrt(values[positive]), y, "objects", items, kernel)
+
+
+def strings(path: Path, most: int) -> Set:
+    """Sequences with their classes."""
+    lines = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    chosen = [lines[i] for i in np.random.default_rng(0).permutation(len(lines))[:most]]
+    return objects([line[0] for line in chosen], np.array([line[1] for line in chosen]), Spectrum(4))
+
+
+def graphs(path: Path) -> Set:
+    """Graphs with their classes."""
+    found = read_items(path)
+    return objects(list(found.X), np.asarray(found.classes), WeisfeilerLehman())
+
+
 def sets(folder: Path) -> dict[str, Set]:
     """The development sets."""
     uci, (wine, cancer, digits) = folder / "uci_small", (load_wine(), load_breast_cancer(), load_digits())
@@ -88,7 +117,9 @@ def sets(folder: Path) -> dict[str, Set]:
         "coil20": images(folder / "coil20" / "coil20.npz"),
         "mnist": images(folder / "mnist10k" / "mnist10k.npz"),
         "curves": curves(),
-        "bbbp": Set(bits.astype(float), np.array([line[-1] for line in lines]), "bits"),
+        "bbbp": Set(bits.astype(float), np.array([line[-1] for line in lines]), "bits", None, "tanimoto"),
+        "splice": strings(folder / "splice" / "splice.csv", 1500),
+        "mutag": graphs(folder / "graphs_mutag" / "graphs.npz"),
     }
 
 
@@ -100,48 +131,51 @@ class Made(NamedTuple):
     rebuilt: np.ndarray | None = None
 
 
-def ours(train: np.ndarray, new: np.ndarray, kind: str) -> Made:
+def ours(part: Set, new: Set) -> Made:
     """``KernelMap`` as it comes."""
-    model = KernelMap(kernel="tanimoto" if kind == "bits" else "auto").fit(train)
-    places = model.transform(new)
-    return Made(model.codes_, places, None if kind == "bits" else model.inverse_transform(places))
+    train, other = (one.X if one.items is None else one.items for one in (part, new))
+    model = KernelMap(kernel=part.kernel).fit(train)
+    places = model.transform(other)
+    return Made(model.codes_, places, model.inverse_transform(places) if part.kernel == "auto" else None)
 
 
-def autoencoder(train: np.ndarray, new: np.ndarray, kind: str) -> Made | None:
+def autoencoder(part: Set, new: Set) -> Made | None:
     """Two components as they come."""
-    if kind == "bits":
+    if part.kernel != "auto":
         return None
-    model = KernelAutoencoder(2, random_state=0).fit(train)
-    places = model.transform(new)
+    model = KernelAutoencoder(2, random_state=0).fit(part.X)
+    places = model.transform(new.X)
     return Made(model.codes_, places, model.inverse_transform(places))
 
 
-def tsne(train: np.ndarray, new: np.ndarray, kind: str, **options: Any) -> Made:
+def tsne(part: Set, new: Set, **options: Any) -> Made:
     """The map of openTSNE, with its transform."""
     from openTSNE import TSNE
 
-    metric = "jaccard" if kind == "bits" else "euclidean"
-    found = TSNE(n_jobs=1, random_state=0, metric=metric).fit(train > 0 if kind == "bits" else train)
-    return Made(np.asarray(found), np.asarray(found.transform(new > 0 if kind == "bits" else new, **options)))
+    bits = part.kind == "bits"
+    train, other = (one.X > 0 if bits else one.X for one in (part, new))
+    found = TSNE(n_jobs=1, random_state=0, metric="jaccard" if bits else "euclidean").fit(train)
+    return Made(np.asarray(found), np.asarray(found.transform(other, **options)))
 
 
-def umap(train: np.ndarray, new: np.ndarray, kind: str) -> Made:
+def umap(part: Set, new: Set) -> Made:
     """The map of umap-learn."""
     from umap import UMAP
 
-    model = UMAP(random_state=0, n_jobs=1, metric="jaccard" if kind == "bits" else "euclidean").fit(train)
-    return Made(model.embedding_, model.transform(new))
+    model = UMAP(random_state=0, n_jobs=1, metric="jaccard" if part.kind == "bits" else "euclidean").fit(part.X)
+    return Made(model.embedding_, model.transform(new.X))
 
 
-def pacmap(train: np.ndarray, new: np.ndarray, kind: str) -> Made | None:
+def pacmap(part: Set, new: Set) -> Made | None:
     """The map of PaCMAP."""
-    if kind == "bits":
+    if part.kind == "bits":
         return None
     from pacmap import PaCMAP
 
     model = PaCMAP(random_state=0)
-    codes = model.fit_transform(train.astype(np.float32))
-    return Made(codes, model.transform(new.astype(np.float32), basis=train.astype(np.float32)))
+    train, other = (one.X.astype(np.float32) for one in (part, new))
+    codes = model.fit_transform(train)
+    return Made(codes, model.transform(other, basis=train))
 
 
 METHODS: dict[str, Callable[..., Made | None]] = {
@@ -155,9 +189,10 @@ METHODS: dict[str, Callable[..., Made | None]] = {
 NEEDS = {"t-SNE": "openTSNE", "t-SNE 30": "openTSNE", "UMAP": "umap", "PaCMAP": "pacmap"}
 
 
-def installed() -> dict[str, Callable[..., Made | None]]:
-    """Methods whose package is there."""
-    return {name: run for name, run in METHODS.items() if find_spec(NEEDS.get(name, "rkhs")) is not None}
+def installed(wanted: str = "") -> dict[str, Callable[..., Made | None]]:
+    """Methods whose package is there; all or some of them."""
+    there = {name: run for name, run in METHODS.items() if find_spec(NEEDS.get(name, "rkhs")) is not None}
+    return {name: run for name, run in there.items() if not wanted or name in wanted.split(",")}
 
 
 def ranks(D: np.ndarray) -> np.ndarray:
@@ -197,11 +232,12 @@ def split(data: Set, seed: int, most: int) -> tuple[Set, Set]:
     """Rows of the fit and new rows."""
     order = np.random.default_rng(seed).permutation(len(data.X))
     cut = min(most, int(0.7 * len(data.X)))
-    train, new = (data.X[rows] for rows in (order[:cut], order[cut : cut + 600]))
-    if data.kind == "table":
-        mean, spread = train.mean(0), train.std(0)
-        train, new = ((X - mean) / np.where(spread > 0.0, spread, 1.0) for X in (train, new))
-    return Set(train, data.y[order[:cut]], data.kind), Set(new, data.y[order[cut : cut + 600]], data.kind)
+    train, new = data.part(order[:cut]), data.part(order[cut : cut + 600])
+    if data.kind != "table":
+        return train, new
+    mean, spread = train.X.mean(0), train.X.std(0)
+    scale = np.where(spread > 0.0, spread, 1.0)
+    return train._replace(X=(train.X - mean) / scale), new._replace(X=(new.X - mean) / scale)
 
 
 def row(name: str, method: str, found: np.ndarray) -> str:
@@ -210,17 +246,17 @@ def row(name: str, method: str, found: np.ndarray) -> str:
     return f"{name:10s} {method:12s} {means}  +- {np.ptp(found[:, 0]) / 2:.3f}"
 
 
-def compare(chosen: dict[str, Set], count: int, most: int) -> None:
+def compare(chosen: dict[str, Set], methods: dict[str, Callable[..., Made | None]], count: int, most: int) -> None:
     """Print the table."""
     print(f"{'set':10s} {'method':12s} " + " ".join(f"{column:>10s}" for column in COLUMNS))
     means: dict[str, list[np.ndarray]] = {}
     for name, data in chosen.items():
-        for method, run in installed().items():
+        for method, run in methods.items():
             found = []
             for seed in range(count):
                 train, new = split(data, seed, most)
                 start = time.process_time()
-                made = run(train.X, new.X, data.kind)
+                made = run(train, new)
                 if made is not None:
                     found.append([*measure(train, new, made), time.process_time() - start])
             if found:
@@ -231,38 +267,37 @@ def compare(chosen: dict[str, Set], count: int, most: int) -> None:
         print(row(f"all {len(several)}", method, np.array([np.nanmean(several, 0)])), flush=True)
 
 
-def speed(sizes: list[int]) -> None:
+def speed(sizes: list[int], methods: dict[str, Callable[..., Made | None]]) -> None:
     """Print seconds of the processor for the fit and 500 new rows."""
     for n in sizes:
         rng = np.random.default_rng(0)
         X = 2.0 * rng.normal(size=(40, 50))[rng.integers(0, 40, n + 500)]
         X += rng.normal(size=X.shape) @ (rng.normal(size=(50, 50)) * np.exp(-np.arange(50) / 10.0))
+        parts = Set(X[:n], np.zeros(n), "images"), Set(X[n:], np.zeros(500), "images")
         for method in ("KernelMap", "t-SNE", "UMAP", "PaCMAP"):
-            run = installed().get(method)
-            if run is not None:
+            if method in methods:
                 start = time.process_time()
-                run(X[:n], X[n:], "images")
+                methods[method](*parts)
                 print(f"{n:7d} rows of 50 columns, {method:10s} {time.process_time() - start:8.1f} s", flush=True)
 
 
 def main() -> None:
-    args = bench_arguments(
-        __doc__,
-        rows={"type": int, "default": 1500, "help": "for the fit, at most (1500)"},
-        splits={"type": int, "default": 3, "help": "of each set (3)"},
-        only={"default": "", "help": "sets, separated by commas (all)"},
-        speed={"default": "", "help": "numbers of rows to time, separated by commas"},
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1500, help="for the fit, at most (1500)")
+    parser.add_argument("--splits", type=int, default=3, help="of each set (3)")
+    parser.add_argument("--only", default="", help="sets, separated by commas (all)")
+    parser.add_argument("--methods", default="", help="methods, separated by commas (those installed)")
+    parser.add_argument("--speed", default="", help="numbers of rows to time, separated by commas")
+    args = parser.parse_args()
     warnings.simplefilter("ignore")
-    rng = np.random.default_rng(0)
-    for run in installed().values():  # importing and compiling belong to no set
-        run(rng.normal(size=(60, 3)), rng.normal(size=(5, 3)), "images")
+    methods, rng = installed(args.methods), np.random.default_rng(0)
+    for run in methods.values():  # importing and compiling belong to no set
+        run(*(Set(rng.normal(size=(count, 3)), np.zeros(count), "images") for count in (60, 5)))
     if args.speed:
-        return speed([int(size) for size in args.speed.split(",")])
+        return speed([int(size) for size in args.speed.split(",")], methods)
     everything = sets(data_folder())
-    return compare(
-        {name: everything[name] for name in args.only.split(",") if name} or everything, args.splits, args.rows
-    )
+    chosen = {name: everything[name] for name in args.only.split(",") if name} or everything
+    return compare(chosen, methods, args.splits, args.rows)
 
 
 if __name__ == "__main__":

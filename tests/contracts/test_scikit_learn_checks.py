@@ -65,24 +65,15 @@ def costly_last(made: list[BaseEstimator]) -> list[Any]:
     return [pytest.param(one, marks=pytest.mark.slow) if slow(one) else one for one in made]
 
 
-# Maps are found by many steps of descent: they differ in the eighth digit where sums of sparse rows have another order.
-BY_DESCENT = {"KernelMap": frozenset({"check_sample_weight_equivalence_on_sparse_data"})}
-
-
-def rounded_of(estimator: BaseEstimator) -> frozenset[str]:
-    """Checks that ask an estimator for more digits than its solver has."""
-    return BY_DESCENT.get(type(estimator).__name__, frozenset())
-
-
 @pytest.mark.parametrize("estimator", costly_last(plain(QUICK)), ids=repr)
 def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
-    check_all(estimator, rounded_of(estimator))
+    check_all(estimator)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", configurations(), ids=repr)
 def test_check_estimator_passes_at_the_defaults_and_all_variants(estimator: BaseEstimator) -> None:
-    check_all(estimator, rounded_of(estimator))
+    check_all(estimator)
 
 
 LEFT_OUT = [

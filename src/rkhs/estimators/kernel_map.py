@@ -99,7 +99,8 @@ class KernelMap(FittedKernel):
     -----
     Up to 1,000 distinct items the loss is over all pairs, O(n^2) a step. More items start from a map of 1,000 of them,
     and repulsion is summed on a grid: O(n) a step, after O(n^2 d) for the neighbours, O(n^(3/2) d) beyond 20,000 rows.
-    Objects need their Gram matrix. A new item costs O(n d). ``fit`` ignores ``y``.
+    Up to 3,000 objects have a Gram matrix; more are compared by the features of 500 landmarks. A new item costs O(n d).
+    ``fit`` ignores ``y``.
 
     References
     ----------
@@ -167,7 +168,7 @@ class KernelMap(FittedKernel):
         """
         self._check_parameters()
         kernel = self._kernel_for(X)
-        storage = "blocked" if kernel.domain == "vectors" else "dense"  # distances of vectors tile by tile
+        storage = "dense" if kernel.domain == "gram" else "blocked"  # distances tile by tile, or of landmarks
         training = self._training(X, kernel, sample_weight, storage=storage)
         if kernel.domain == "vectors":  # Gram matrices and objects are announced where they are read
             with self._running() as run:
@@ -202,7 +203,7 @@ class KernelMap(FittedKernel):
         if not hasattr(self, "model_"):
             return self.fit(X)
         self._check_parameters()
-        model, new, before = self.model_, self._read_new(X), self._support()
+        model, new, before = self.model_, self._read_new(X), self._training_items()
         items = torch.cat([before, new.to(before)]) if isinstance(before, Tensor) else [*before, *new]
         mass = model.mass[model.kind] / np.bincount(model.kind)[model.kind]
         weights = torch.as_tensor(np.concatenate([mass, np.full(len(new), mass.mean())]))

@@ -95,10 +95,12 @@ def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) 
 def equal_rows(*rows: Any) -> np.ndarray:
     """A number for each row, by first appearance: one for rows that are equal in all that is given."""
     seen: dict[tuple[object, ...], int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in zip(*map(_keys, rows), strict=True)], dtype=np.int64)
+    return np.array(
+        [seen.setdefault(key, len(seen)) for key in zip(*map(item_keys, rows), strict=True)], dtype=np.int64
+    )
 
 
-def _keys(items: Any) -> list[object]:
+def item_keys(items: Any) -> list[object]:
     """What tells items apart; objects of unknown kinds all differ."""
     if isinstance(items, Tensor):
         return [row.tobytes() for row in items.detach().cpu().numpy() + 0.0]  # zero has one sign

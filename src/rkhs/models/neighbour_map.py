@@ -9,22 +9,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items, row_index, tensor_like, tiles
+from rkhs._core.arrays import Items, as_tensor, row_index, tensor_like, tiles
 from rkhs._core.errors import InputError
-from rkhs._core.stored import Stored, check_places, check_shape, check_whole
+from rkhs._core.stored import Stored, check_places, check_shape, check_types, check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import CodeRegression, Layer
 from rkhs.problems.cauchy_grid import CauchyGrid, Sums
 from rkhs.problems.neighbour_map import Placing
 from rkhs.problems.neighbours import shares
 from rkhs.solvers.row_newton import descend
-from rkhs.spaces.features import WholeMap
-from rkhs.spaces.features.base import check_kernel_stored
+from rkhs.spaces.features.base import KernelValues, check_kernel_stored, subsampled
 
 _SPACING, _BORDER = 0.25, 2.0  # of the nodes of the grid of a fixed map, and around its rows
 _STEPS, _TOL = 40, 1e-4  # of placing
-_ROWS = 64  # that are placed in one batch
+_ROWS = 128  # that are placed in one batch
 _LEFT = 1e-3  # share of the decoded variance outside the directions that places are searched in
+_VARIED = 500  # anchors that these directions are found from
 
 
 def perplexity(n_neighbors: int, n: int) -> float:
@@ -42,6 +42,14 @@ def placed(problem: Placing) -> Tensor:
     return descend(problem, problem.start(), _STEPS, _TOL)
 
 
+def leading_targets(back: CodeRegression) -> tuple[Layer, Tensor]:
+    """A decoder along the directions that it varies in at some anchors, and these, shape (r, k)."""
+    _, s, axes = torch.linalg.svd(back.of(subsampled(as_tensor(back.anchors), _VARIED)), full_matrices=False)
+    left = s.square().sum() - s.square().cumsum(0)
+    directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
+    return back.along(directions), directions
+
+
 @dataclass(frozen=True, eq=False)
 class MapQuality(Stored):
     """How far a map can be trusted."""
@@ -57,7 +65,7 @@ class NeighbourMapModel(Stored):
     """Places of the distinct training items; new items are placed one by one."""
 
     kernel: Kernel  # resolved
-    map: WholeMap  # of all training items
+    map: KernelValues  # of all training items, or of landmarks
     distinct: np.ndarray  # (n,): one of each kind of equal items, by number
     kind: np.ndarray  # (N,): which of these each training item equals
     places: np.ndarray  # (n, p)
@@ -66,19 +74,23 @@ class NeighbourMapModel(Stored):
     n_neighbors: int
     quality: MapQuality
     back: CodeRegression | None = None  # from codes to vectors
+    features: np.ndarray | None = None  # (n, m): of the distinct items, where the map is one of landmarks
+    misfit: float = 1.0  # weight of what it loses of a new item, where that is placed
 
     def check_stored(self) -> None:
         """Sizes must agree."""
-        n = len(self.distinct)
+        n, count = len(self.distinct), len(self.kind) if self.features is not None else self.map.width
         check_kernel_stored(self.kernel, self.map)
-        check_places("distinct items", self.distinct, self.map.width)
+        check_places("distinct items", self.distinct, count)
         check_places("kinds", self.kind, n)
-        check_shape("kinds", self.kind, self.map.width, kinds="i")
+        check_shape("kinds", self.kind, count, kinds="i")
+        check_shape("features", self.features, n, self.map.dim)
         check_shape("places", self.places, n, None)
         check_shape("mass", self.mass, n)
         check_shape("diagonal", self.diagonal, n)
         check_whole("number of neighbours", self.n_neighbors, 1)
-        check_shape("row recall", self.quality.row_recall, self.map.width)
+        check_types(NeighbourMapModel, {"misfit": self.misfit})
+        check_shape("row recall", self.quality.row_recall, count)
         if self.back is not None:
             check_shape("anchors", self.back.anchors, None, self.places.shape[1])
             check_shape("mean", self.back.output.mean, self.map.reads)
@@ -106,11 +118,8 @@ class NeighbourMapModel(Stored):
         """The decoder along the directions that it varies in, and these, shape (r, k); None without a decoder."""
         if self.back is None:
             return None
-        decoded = self.back.of(tensor_like(self.back.anchors, self._tensors[0]))
-        _, s, axes = torch.linalg.svd(decoded, full_matrices=False)
-        left = s.square().sum() - s.square().cumsum(0)
-        directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
-        return FixedRows(self.back.along(directions)), directions
+        layer, directions = leading_targets(self.back)
+        return FixedRows(layer), directions
 
     def encode(self, items: Items) -> Tensor:
         """Places of items, shape (m, p), each by itself; an item that equals a training item has its place."""
@@ -120,20 +129,27 @@ class NeighbourMapModel(Stored):
         """Place a few items: products of matrices have one shape, so that other items do not change the rounding."""
         m, (Z, _, diagonal) = len(items), self._tensors
         items = padded(items) if isinstance(items, Tensor) else items
-        raw = padded(self.map.raw(items))
-        tiny, raw = torch.finfo(raw.dtype).eps ** 0.75, raw.double()[:, row_index(self.distinct, raw)]
+        raw, mine = self._values(items)
+        tiny, raw = torch.finfo(raw.dtype).eps ** 0.75, raw.double()
         D, columns = (diagonal - 2.0 * raw).topk(min(3 * self.n_neighbors, len(Z)), 1, largest=False)
         problem = Placing(Z, self.sums, columns, shares(D, perplexity(self.n_neighbors, len(Z))))
         if self.back is not None and self.targets is not None:
             decoder, directions = self.targets
             targets = self.back.output.encode(tensor_like(items, Z)) @ directions
-            problem = replace(problem, decoder=decoder, targets=targets)
+            problem = replace(problem, decoder=decoder, targets=targets, misfit=self.misfit)
         near = diagonal[columns[:, 0]]
-        private_copy = (
-            near if self.kernel.domain == "gram" else padded(self.kernel._diag(items).double()[:, None])[:, 0]
-        )
+        private_copy = near if mine is None else mine.double()
         equal = private_copy + D[:, 0] <= tiny * (private_copy + near)
         return torch.where(equal[:, None], Z[columns[:, 0]], placed(problem))[:m]
+
+    def _values(self, items: Items) -> tuple[Tensor, Tensor | None]:
+        """Kernel values of a tile with the distinct items, and with each item itself; None for a Gram matrix."""
+        raw = padded(self.map.raw(items))
+        if self.features is not None:
+            F = self.map.whiten_adjoint(raw.mT).mT.float()
+            return F @ tensor_like(self.features, F).mT, (F * F).sum(1)
+        mine = None if self.kernel.domain == "gram" else padded(self.kernel._diag(items)[:, None])[:, 0]
+        return raw[:, row_index(self.distinct, raw)], mine
 
 
 @dataclass(frozen=True, eq=False)

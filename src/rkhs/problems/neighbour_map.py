@@ -10,8 +10,8 @@ Cauchy similarity: Damrich et al. (2023). Derivatives: ``4 sum_j (e P_ij - m_i m
 ``s`` the sum in the logarithm, and of the last term, for centred ``c`` and ``x`` of length one,
 ``weight (<x, c> c - x)_il / ||e - mean|| (z_i - z_l) / e_il``, which the landmark gets with the other sign.
 
-A new row, with a fixed map: ``min_z -sum_j p_j log w_j(z) + log sum_j m_j w_j(z) + ||t - g(z)||^2`` with its target
-``t``, of variance one, and the decoder ``g`` of the map.
+A new row, with a fixed map: ``min_z -sum_j p_j log w_j(z) + log sum_j m_j w_j(z) + misfit ||t - g(z)||^2`` with its
+target ``t``, of variance one, and the decoder ``g`` of the map.
 """
 
 from __future__ import annotations
@@ -193,6 +193,7 @@ class Placing:
     left_out: tuple[Tensor, Tensor] | None = None  # places (m, p) and masses (m,) of rows that the new rows do not see
     decoder: Any = None  # with ``of`` and ``pull``
     targets: Tensor | None = None  # (m, q): what it should give
+    misfit: float = 1.0  # weight of what it misses
 
     def rows(self, index: Tensor) -> Self:
         """The problem of some of the new rows."""
@@ -221,7 +222,8 @@ class Placing:
         grads = 2.0 * (a[..., None] * D).sum(1) - 2.0 * F / phi[:, None]
         if self.decoder is not None:
             left = self.decoder.of(Z) - self.targets
-            values, grads = values + (left * left).sum(1), grads + 2.0 * self.decoder.pull(Z, left)
+            values = values + self.misfit * (left * left).sum(1)
+            grads = grads + (2.0 * self.misfit) * self.decoder.pull(Z, left)
         return values, grads, 2.0 * a.sum(1)
 
     def with_curvature(self, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,52 +1,86 @@
-"""The decoder of a map: kernel ridge regression from codes to targets with a free linear part."""
+"""The decoder of a map: kernel ridge regression from codes to targets beside a free linear part.
+
+Left-out errors at fixed codes mislead: rows are left out, and placed in the map as new ones with each candidate.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from rkhs.kernels import Matern
-from rkhs.kernels.base import Kernel
 from rkhs.models import CodeRegression
+from rkhs.models.neighbour_map import leading_targets, placed
 from rkhs.outputs import Euclidean
 from rkhs.problems.last_layers import AnchorsLayer
+from rkhs.problems.neighbour_map import Placing
 
-# Codes that a decoder is spread over, those that settings are compared on, and rows that are left out.
-_ANCHORS, _COMPARED, _CHECKED = 1500, 600, 2000
-_WIDTHS, _REGS = (1.0, 0.3, 0.1, 0.03), (1e-3, 1e-4, 1e-5)  # in units of the spread of the codes
+_ANCHORS, _COMPARED = 2000, 1500  # codes that a decoder is spread over, and that candidates are
+_FOLDS, _LEFT_OUT = 4, 200  # parts of the rows, and rows of a part that are left out at most
+_WIDTHS_AND_REGS = ((1.0, 1e-3), (0.5, 1e-4), (0.25, 1e-5), (0.12, 1e-5))  # in units of the spread of the codes
+_NEARLY = 1.02  # a smoother decoder is taken that loses so many times as much: it draws rows less from neighbours
+_LEAST = 0.01  # share of the variance: the more exact a decoder, the more counts what it misses
 
 
-def fit_decoder(Z: Tensor, targets: Tensor, mass: Tensor, output: Euclidean) -> tuple[CodeRegression, float]:
-    """The decoder from codes (n, p) to targets (n, r) of variance one, and what it loses of rows left out."""
-    n = len(Z)
+class Checked(NamedTuple):
+    """Rows that were placed as if they were new, and what the decoder loses of them."""
+
+    rows: Tensor  # (m,)
+    places: Tensor  # (m, p)
+    lost: float | None = None
+    misfit: float = 1.0  # that they were placed with
+
+
+def fit_decoder(placing: Placing, targets: Tensor, mass: Tensor, output: Euclidean) -> tuple[CodeRegression, Checked]:
+    """The decoder from the codes of a map to targets (n, r) of variance one, and how it does on rows left out."""
+    Z = placing.codes
     spread = float((mass @ (Z - mass @ Z) ** 2).mean().sqrt())
-    few = torch.linspace(0, n - 1, min(n, _COMPARED)).long()
-    parts = Z[few], targets[few], mass[few] / mass[few].sum()
-    tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width in _WIDTHS for reg in _REGS]
-    errors = [left_out_error(kernel, reg, *parts) for kernel, reg in tried]
-    kernel, reg = tried[errors.index(min(errors))]
-    anchors = torch.linspace(0, n - 1, min(n, _ANCHORS)).long()
-    order = torch.cat([anchors, torch.ones(n, dtype=torch.bool).index_fill_(0, anchors, False).nonzero()[:, 0]])
-    layer, Z = AnchorsLayer.of(targets[order], kernel, len(anchors), reg, mass[order], None), Z[order]
-    sums = layer.sums(Z)
-    found = layer.solve(Z, sums)
+    tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width, reg in _WIDTHS_AND_REGS]
+    best, chosen = tried[0], _check(*tried[0], placing, targets, mass, output)
+    for each in tried[1:]:  # from smooth to rough, until more is lost
+        placing = replace(placing, misfit=max(chosen.lost or 0.0, _LEAST) ** -0.5)
+        found = _check(*each, placing, targets, mass, output)
+        if (found.lost or 0.0) < (chosen.lost or 0.0) / _NEARLY:
+            best, chosen = each, found
+        elif (found.lost or 0.0) > (chosen.lost or 0.0):
+            break
+    every = torch.arange(len(Z))
+    return _regression(*best, Z, targets, mass, output, every, _ANCHORS), chosen
+
+
+def _check(kernel: Matern, reg: float, placing: Placing, targets: Tensor, mass: Tensor, output: Euclidean) -> Checked:
+    """Place rows of each of some parts with the decoder of the others."""
+    Z, n = placing.codes, len(placing.codes)
+    rows: list[Tensor] = []
+    places: list[Tensor] = []
+    lost = 0.0
+    for part in range(min(_FOLDS, max(1, 1000 // n))):
+        left_out = torch.arange(part, n, _FOLDS)
+        left_out = left_out[torch.linspace(0, len(left_out) - 1, min(len(left_out), _LEFT_OUT)).long()]
+        others = torch.ones(n, dtype=torch.bool).index_fill_(0, left_out, False).nonzero()[:, 0]
+        back = _regression(kernel, reg, Z, targets, mass, output, others, _COMPARED)
+        decoder, directions = leading_targets(back)
+        found = placed(replace(placing.rows(left_out), decoder=decoder, targets=targets[left_out] @ directions))
+        errors = (back.of(found) - targets[left_out]).square().sum(1)
+        rows, places, lost = [*rows, left_out], [*places, found], lost + float(mass[left_out] @ errors)
+    chosen = torch.cat(rows)
+    return Checked(chosen, torch.cat(places), lost / float(mass[chosen].sum()), placing.misfit)
+
+
+def _regression(
+    kernel: Matern, reg: float, Z: Tensor, targets: Tensor, mass: Tensor, output: Euclidean, rows: Tensor, most: int
+) -> CodeRegression:
+    """The decoder on some of the rows, spread over at most so many of their codes."""
+    n = len(rows)
+    anchors = torch.linspace(0, n - 1, min(n, most)).long()
+    others = torch.ones(n, dtype=torch.bool).index_fill_(0, anchors, False).nonzero()[:, 0]
+    order = rows[torch.cat([anchors, others])]
+    weights = mass[order] / mass[order].sum()
+    layer = AnchorsLayer.of(targets[order], kernel, len(anchors), reg, weights, None)
+    found = layer.solve(Z[order], layer.sums(Z[order]))
     assert found.linear is not None
     parts = (found.anchors, found.coefficients, found.linear)
-    back = CodeRegression(kernel, *(part.contiguous().numpy() for part in parts), output=output, reg=reg)
-    if n <= _ANCHORS:
-        return back, left_out_error(kernel, reg, Z, targets[order], mass[order])
-    return back, layer.left_out_error(Z, found, sums, torch.linspace(0, n - 1, min(n, _CHECKED)).long())
-
-
-def left_out_error(kernel: Kernel, reg: float, Z: Tensor, targets: Tensor, mass: Tensor) -> float:
-    """Weighted mean of the squared errors of each row by the decoder that did not see it, in closed form. O(n^3)."""
-    # With ``W = K + reg diag(1 / m)``, ``B = [Z, 1]`` and ``M = W^-1 - W^-1 B (B^T W^-1 B)^-1 B^T W^-1`` the error of
-    # row i is ``(M T)_i / M_ii``: Wahba (1990), section 4.2.
-    W = kernel._gram(Z)
-    W.diagonal().add_(reg / mass)
-    B = torch.cat([Z, torch.ones_like(Z[:, :1])], 1)
-    M = torch.cholesky_inverse(torch.linalg.cholesky(W))
-    MB = M @ B
-    M = M - MB @ torch.linalg.pinv(B.mT @ MB, hermitian=True) @ MB.mT
-    errors = (M @ targets) / M.diagonal().clamp_min(1e-300)[:, None]
-    return float(mass @ (errors * errors).sum(1))
+    return CodeRegression(kernel, *(part.contiguous().numpy() for part in parts), output=output, reg=reg)

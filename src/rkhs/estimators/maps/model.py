@@ -10,9 +10,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.memory import Estimate
-from rkhs.estimators.maps.decoder import fit_decoder
+from rkhs.estimators.maps.decoder import Checked, fit_decoder
 from rkhs.estimators.maps.fit import EXACT, MapRows, fit_codes
-from rkhs.estimators.maps.quality import new_recall, row_recall
+from rkhs.estimators.maps.quality import left_out, new_recall, placed_rows, row_recall
 from rkhs.estimators.maps.rows import DistinctItems
 from rkhs.kernels.base import Kernel
 from rkhs.models import CodeRegression, MapQuality, NeighbourMapModel
@@ -23,6 +23,7 @@ from rkhs.spaces.source import Options
 
 if TYPE_CHECKING:
     from rkhs.estimators.training import Training
+    from rkhs.problems.neighbour_map import Placing
 
 
 def map_memory(n: int, columns: int) -> Estimate:
@@ -53,17 +54,17 @@ def fit_map(
     if solution.reason is Reason.MAX_ITER:  # as many steps as were planned
         solution = replace(solution, reason=Reason.SCHEDULE)
     Z = solution.point.double().contiguous()
-    back, lost = _decoder(items, Z)
+    back, checked = _decoder(items, left_out(neighbours, Z))
     quality = MapQuality(
-        recall=new_recall(neighbours, Z),
+        recall=new_recall(neighbours, Z, checked.rows, checked.places),
         row_recall=row_recall(neighbours, Z)[items.kind],
         correlation=1.0 - rows.correlation(1.0)(solution.point)[0],
-        lost=lost,
+        lost=checked.lost,
     )
     items_kept = None if items.kernel.domain == "gram" else as_numpy(training.items)
     model = NeighbourMapModel(
         kernel=items.kernel,
-        map=WholeMap(items.kernel, items_kept, len(training)),
+        map=items.landmarks or WholeMap(items.kernel, items_kept, len(training)),
         distinct=items.distinct.numpy(),
         kind=items.kind.numpy(),
         places=Z.numpy(),
@@ -72,13 +73,15 @@ def fit_map(
         n_neighbors=n_neighbors,
         quality=quality,
         back=back,
+        features=None if items.landmarks is None else items.table.numpy(),
+        misfit=checked.misfit,
     )
     return model, solution
 
 
-def _decoder(items: DistinctItems, Z: Tensor) -> tuple[CodeRegression | None, float | None]:
-    """Build the map from codes to vectors, and what it loses of rows left out; None for other items."""
+def _decoder(items: DistinctItems, placing: Placing) -> tuple[CodeRegression | None, Checked]:
+    """From codes to vectors, None for other items, and rows placed as if they were new."""
     if items.kernel.domain != "vectors":
-        return None, None
+        return None, Checked(*placed_rows(placing))
     output, targets = Euclidean.fit(items.table, items.mass.to(items.table), center=True, scale=True)
-    return fit_decoder(Z, targets.double(), items.mass, output)
+    return fit_decoder(placing, targets.double(), items.mass, output)

@@ -18,12 +18,22 @@ def row_recall(neighbours: Neighbours, Z: Tensor) -> np.ndarray:
     return _recall(neighbours, Z, torch.arange(len(Z)), Z)
 
 
-def new_recall(neighbours: Neighbours, Z: Tensor) -> float:
-    """The mean of the same over some rows that are placed as if they were new."""
-    some, mass = torch.linspace(0, len(Z) - 1, min(len(Z), _CHECKED)).long(), neighbours.mass.double()
-    parts = neighbours.columns[some], neighbours.shares[some].double()
-    new = placed(Placing(Z, fixed_sums(Z, mass), *parts, left_out=(Z[some], mass[some])))
-    return float(np.average(_recall(neighbours, Z, some, new), weights=mass[some].numpy()))
+def left_out(neighbours: Neighbours, Z: Tensor) -> Placing:
+    """The problem of placing all rows of a map as if they were new."""
+    mass = neighbours.mass.double()
+    return Placing(Z, fixed_sums(Z, mass), neighbours.columns, neighbours.shares.double(), (Z, mass))
+
+
+def placed_rows(problem: Placing) -> tuple[Tensor, Tensor]:
+    """Some rows, and where they go by their neighbours alone."""
+    n = len(problem.codes)
+    some = torch.linspace(0, n - 1, min(n, _CHECKED)).long()
+    return some, placed(problem.rows(some))
+
+
+def new_recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> float:
+    """The mean of the same over rows that were placed as if they were new."""
+    return float(np.average(_recall(neighbours, Z, rows, places), weights=neighbours.mass[rows].double().numpy()))
 
 
 def _recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.training import Training, equal_rows
+from rkhs._core.arrays import tiles
+from rkhs.estimators.training import Training, equal_rows, item_keys
 from rkhs.kernels.base import Kernel
 from rkhs.problems.neighbours import Distances
+from rkhs.spaces.features import Nystroem
+from rkhs.spaces.features.base import KernelValues, pick
 from rkhs.spaces.source import Options
 from rkhs.spaces.whole import training_gram
+
+_WHOLE, _LANDMARKS = 3000, 500  # objects up to which there is a Gram matrix, and landmarks of more objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,19 +31,19 @@ class DistinctItems:
     kind: Tensor  # (N,): which of these each training item equals
     mass: Tensor  # (n,): sums to one
     diagonal: Tensor  # (n,): ``k(x, x)``
-    table: Any  # (n, d): vectors, or the Gram matrix
+    table: Any  # (n, d): vectors, or the Gram matrix, or features of landmarks
+    landmarks: KernelValues | None = None  # that many objects are compared by
 
     @classmethod
     def of(cls, kernel: Kernel, training: Training, options: Options) -> DistinctItems:
         """Read training items; those that are no vectors by their Gram matrix."""
         items, weights, vectors = training.items, training.weights, kernel.domain == "vectors"
+        if kernel.domain == "objects" and len(items) > _WHOLE:
+            return cls._by_landmarks(kernel, training)
         kernel = kernel if vectors else kernel.resolve(items, weights)
         table = items if vectors else _rounded(training_gram(kernel, items, options))
         distinct, kind = distinct_rows(table, gram=not vectors)
-        counts = torch.ones(len(kind)) if weights is None else weights * training.total
-        mass = torch.zeros(len(distinct), dtype=torch.float64).index_add_(0, kind, counts.double())
-        mass = (mass / mass.sum()).float().double()  # rounding of sums must not tell copies of a row from its weight
-        mass = mass / mass.sum()
+        mass = _mass(training, kind)
         if vectors:
             table = table[distinct]
             kernel = kernel.resolve(table, None if bool((mass == mass[0]).all()) else mass.to(table))
@@ -45,8 +51,24 @@ class DistinctItems:
         table = table[distinct][:, distinct].double()
         return cls(kernel, distinct, kind, mass, table.diagonal(), table)
 
+    @classmethod
+    def _by_landmarks(cls, kernel: Kernel, training: Training) -> DistinctItems:
+        """Many objects, by their features; in the order of their contents, where these are known."""
+        items, (keys, kinds) = training.items, (item_keys(training.items), equal_rows(training.items))
+        first = np.unique(kinds, return_index=True)[1]
+        order = np.array(sorted(range(len(first)), key=lambda i: keys[first[i]]), dtype=np.int64)
+        distinct, kind = torch.as_tensor(first[order]), torch.as_tensor(np.argsort(order)[kinds])
+        few = pick(items, distinct[torch.linspace(0, len(distinct) - 1, min(_LANDMARKS, len(distinct))).long()])
+        kernel = kernel.resolve(few, None)
+        found = Nystroem(_LANDMARKS).build(kernel, few, np.random.RandomState(0))
+        table = torch.cat([found.features(pick(items, distinct[tile])).float() for tile in tiles(len(distinct), 4096)])
+        return cls(kernel, distinct, kind, _mass(training, kind), (table * table).sum(1), table, found)
+
     def distances(self, dtype: torch.dtype) -> Distances:
         """Squared distances of the items by number."""
+        if self.landmarks is not None:
+            F, norms = self.table.to(dtype), self.diagonal.to(dtype)
+            return lambda a, b: torch.addmm(norms[a, None] + norms[b], F[a], F[b].mT, alpha=-2.0)
         if self.kernel.domain != "vectors":
             return lambda a, b: (self.diagonal[a, None] + self.diagonal[b] - 2.0 * self.table[a[:, None], b]).to(dtype)
         X, kernel = self.table.to(dtype), self.kernel
@@ -54,10 +76,18 @@ class DistinctItems:
         return lambda a, b: kernel._gram(X[a], X[b]).mul_(-2.0).add_(diagonal[a, None]).add_(diagonal[b])
 
 
+def _mass(training: Training, kind: Tensor) -> Tensor:
+    """Shares of the kinds of equal items, shape (n,)."""
+    counts = torch.ones(len(kind)) if training.weights is None else training.weights * training.total
+    mass = torch.zeros(int(kind.max()) + 1, dtype=torch.float64).index_add_(0, kind, counts.double())
+    mass = (mass / mass.sum()).float().double()  # rounding of sums must not tell copies of a row from its weight
+    return mass / mass.sum()
+
+
 def _rounded(K: Tensor) -> Tensor:
-    """Kernel values to twelve digits of the largest: those of equal items are then equal."""
-    largest = float(K.abs().max())
-    return K.double().div(largest).round(decimals=12).mul_(largest)
+    """Kernel values to twelve digits or more of the largest: those of equal items are then equal."""
+    size = 2.0 ** math.ceil(math.log2(max(float(K.abs().max()), 1e-300)))  # a power of two, which rounds nothing
+    return K.double().div(size).round(decimals=13).mul_(size)
 
 
 def distinct_rows(table: Tensor, *, gram: bool) -> tuple[Tensor, Tensor]:
