@@ -56,8 +56,10 @@ def members(cls: type) -> Iterator[str]:
         home = getattr(inner, "__module__", None) or type(inner).__module__ or ""
         if name.startswith("_") or not home.startswith("rkhs"):
             continue
-        yield f"    .{name}{signature(inner)}" if inner is not getattr(member, "fget", None) and callable(inner) else (
-            f"    .{name}"
+        yield (
+            f"    .{name}{signature(inner)}"
+            if inner is not getattr(member, "fget", None) and callable(inner)
+            else (f"    .{name}")
         )
 
 
