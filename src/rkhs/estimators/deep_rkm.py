@@ -175,18 +175,18 @@ class DeepRKM(FittedComponents):
     model_: DeepRKMModel = field(init=False)
     _needs_differences = True
 
-    support_items_ = Fitted[Any]("items", optional=True)
-    codes_ = Fitted[np.ndarray]("codes")
-    layer_codes_ = Fitted[list[np.ndarray]]("layer_codes")
-    layer_values_ = Fitted[list[np.ndarray]]("values")
-    decoder_kernels_ = Fitted[tuple[Kernel, ...]]("kernels")
-    dual_coefs_ = Fitted[list[np.ndarray]]("coefficients")
-    intercepts_ = Fitted[list[np.ndarray]]("shifts")
-    train_diag_ = Fitted[np.ndarray]("diagonal")
-    in_sample_defect_ = Fitted[np.ndarray]("quality.defects")
-    ridge_ = Fitted[np.ndarray]("quality.ridges")
-    leave_one_out_error_ = Fitted[np.ndarray]("quality.errors")
-    infeasibility_ = Fitted[float]("quality.infeasibility")
+    support_items_: Fitted[Any] = Fitted("items", optional=True)
+    codes_: Fitted[np.ndarray] = Fitted("codes")
+    layer_codes_: Fitted[list[np.ndarray]] = Fitted("layer_codes")
+    layer_values_: Fitted[list[np.ndarray]] = Fitted("values")
+    decoder_kernels_: Fitted[tuple[Kernel, ...]] = Fitted("kernels")
+    dual_coefs_: Fitted[list[np.ndarray]] = Fitted("coefficients")
+    intercepts_: Fitted[list[np.ndarray]] = Fitted("shifts")
+    train_diag_: Fitted[np.ndarray] = Fitted("diagonal")
+    in_sample_defect_: Fitted[np.ndarray] = Fitted("quality.defects")
+    ridge_: Fitted[np.ndarray] = Fitted("quality.ridges")
+    leave_one_out_error_: Fitted[np.ndarray] = Fitted("quality.errors")
+    infeasibility_: Fitted[float] = Fitted("quality.infeasibility")
 
     def fit(self, X: Any, y: Any = None) -> DeepRKM:
         """Train all layers together.

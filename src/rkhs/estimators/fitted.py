@@ -58,9 +58,9 @@ class Fitted(Generic[T]):
 class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """What every transformer has that holds a model of one kernel on items."""
 
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
+    kernel_: Fitted[Kernel] = Fitted("kernel")
+    map_: Fitted[FeatureMap] = Fitted("map")
+    support_items_: Fitted[Any] = Fitted("map.kept", optional=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

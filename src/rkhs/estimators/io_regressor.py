@@ -133,7 +133,7 @@ class InputOutputKernelRegressor(KernelMachine):
     _outputs_given: Any = field(init=False)
 
     output_kernel_: Kernel = field(init=False)
-    output_ = Fitted[RKHS]("output")
+    output_: Fitted[RKHS] = Fitted("output")
     _every_fit_has = (
         "output_kernel_",
         "train_outputs_",

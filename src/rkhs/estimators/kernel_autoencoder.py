@@ -287,7 +287,7 @@ class KernelAutoencoder(BaseAutoencoder):
     warm_start: bool = False
     engine: EngineLike = None
 
-    decoder_reg_ = Fitted[float | None]("last_reg", optional=True)
+    decoder_reg_: Fitted[float | None] = Fitted("last_reg", optional=True)
 
     storage_: Storage | str = field(init=False)
     sample_: np.ndarray = field(init=False)

@@ -161,14 +161,14 @@ class KernelContrastive(FittedKernel):
     model_: ContrastiveModel = field(init=False)
     _needs_differences = True
 
-    codes_ = Fitted[np.ndarray]("codes")
-    dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
-    map_norm_ = Fitted[float]("norm")
-    n_components_ = Fitted[int]("facts.n_components")
-    eigenvalues_ = Fitted[np.ndarray | None]("facts.eigenvalues", optional=True)
-    lambda_bounds_ = Fitted[tuple[float, float] | None]("facts.bounds", optional=True)
-    reg_ = Fitted[float | None]("facts.reg", optional=True)
-    representer_holds_ = Fitted[bool]("facts.representer_holds")
+    codes_: Fitted[np.ndarray] = Fitted("codes")
+    dual_coef_: Fitted[np.ndarray] = Fitted("encoder.coefficients")
+    map_norm_: Fitted[float] = Fitted("norm")
+    n_components_: Fitted[int] = Fitted("facts.n_components")
+    eigenvalues_: Fitted[np.ndarray | None] = Fitted("facts.eigenvalues", optional=True)
+    lambda_bounds_: Fitted[tuple[float, float] | None] = Fitted("facts.bounds", optional=True)
+    reg_: Fitted[float | None] = Fitted("facts.reg", optional=True)
+    representer_holds_: Fitted[bool] = Fitted("facts.representer_holds")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

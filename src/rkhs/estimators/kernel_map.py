@@ -130,11 +130,11 @@ class KernelMap(FittedKernel):
     _matrices = 1.0
     _needs_differences = True
 
-    codes_ = Fitted[np.ndarray]("codes")
-    recall_ = Fitted[float]("quality.recall")
-    row_recall_ = Fitted[np.ndarray]("quality.row_recall")
-    correlation_ = Fitted[float]("quality.correlation")
-    held_out_error_ = Fitted[float | None]("quality.lost", optional=True)
+    codes_: Fitted[np.ndarray] = Fitted("codes")
+    recall_: Fitted[float] = Fitted("quality.recall")
+    row_recall_: Fitted[np.ndarray] = Fitted("quality.row_recall")
+    correlation_: Fitted[float] = Fitted("quality.correlation")
+    held_out_error_: Fitted[float | None] = Fitted("quality.lost", optional=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -113,8 +113,8 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     dtype: Dtype = "float64"
 
     model_: NoveltyModel = field(init=False)
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
+    kernel_: Fitted[Kernel] = Fitted("kernel")
+    map_: Fitted[FeatureMap] = Fitted("map")
     train_diag_: np.ndarray = field(init=False)
     columns_: str = field(init=False)
     _every_fit_has = ("train_diag_", "columns_")

@@ -9,13 +9,13 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rkhs._core.arrays import as_numpy, read_rows, read_values, reading, tile_rows, tiles
 from rkhs._core.checks import check_numbers, real_array
+from rkhs._core.config import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.threads import LimitedThreads
