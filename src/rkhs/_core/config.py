@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
     class ClassNamePrefixFeaturesOutMixin(BaseEstimator): ...
 
-    class TransformerMixin(BaseEstimator): ...
+    class TransformerMixin(BaseEstimator):
+        def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
+            """Fit, then transform the same rows."""
+            raise AttributeError
 
     class RegressorMixin(BaseEstimator): ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,9 +58,9 @@ class Fitted(Generic[T]):
 class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """What every transformer has that holds a model of one kernel on items."""
 
-    kernel_: Fitted[Kernel] = Fitted("kernel")
-    map_: Fitted[FeatureMap] = Fitted("map")
-    support_items_: Fitted[Any] = Fitted("map.kept", optional=True)
+    kernel_: ClassVar[Fitted[Kernel]] = Fitted("kernel")
+    map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")
+    support_items_: ClassVar[Fitted[Any]] = Fitted("map.kept", optional=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
