@@ -21,7 +21,7 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
 from rkhs._core.errors import ColumnWarning, InputError, quote, warn
 
-Items: TypeAlias = Tensor | np.ndarray | Sequence[Any]
+Items: TypeAlias = "Tensor | np.ndarray | Sequence[Any]"
 """Rows of numbers, kernel values, or objects."""
 
 TILE_BYTES = 2**26

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     class ClassNamePrefixFeaturesOutMixin(BaseEstimator): ...
 
     class TransformerMixin(BaseEstimator):
-        def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
-            """Fit, then transform the same rows."""
-            raise AttributeError
+        fit_transform: Any
 
     class RegressorMixin(BaseEstimator): ...
 

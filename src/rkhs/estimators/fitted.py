@@ -24,8 +24,9 @@ class Fitted(Generic[T]):
     """An attribute of an estimator that is read from its ``model_``: there after fit, and never assigned."""
 
     def __init__(self, path: str, *, optional: bool = False) -> None:
-        self.path, self.optional = path.split("."), optional
-        self.name = ""
+        self.path: list[str] = path.split(".")
+        self.optional: bool = optional
+        self.name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name

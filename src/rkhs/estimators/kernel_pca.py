@@ -238,7 +238,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
         """The components of the loss, and what is known of those of another than the square."""
         found, loss = space.principal(self.n_components, center=self.center), as_loss(self.loss)
-        self.n_iter_ = 1
+        self.n_iter_: int = 1
         if isinstance(loss, Squared):
             self._warn_of_rounding(space.size, found.coefficients, float(found.variances[0]) ** 0.5)
             return found, None

@@ -189,9 +189,9 @@ class SmoothClassifier(ClassifierMixin, _Smooth):
         self.classes_ = binarizer.classes_
         indicators = binarizer.transform(y).astype(np.float64)
         left_out = self._fit_ridge(X, indicators)
-        self.sharpness_ = _sharpness(_both(left_out), _both(indicators))
+        self.sharpness_: float = _sharpness(_both(left_out), _both(indicators))
         one = left_out if indicators.shape[1] > 1 else left_out[:, 0] - 0.5
-        self.leave_one_out_accuracy_ = float(np.mean(self._best(one) == y))
+        self.leave_one_out_accuracy_: float = float(np.mean(self._best(one) == y))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -29,14 +29,14 @@ class SelectionDisplay(Display):
     """
 
     def __init__(self, settings: Sequence[Any], errors: Any, *, chosen: Any = None) -> None:
-        self.errors = np.asarray(errors, dtype=float)
+        self.errors: np.ndarray = np.asarray(errors, dtype=float)
         if self.errors.ndim not in (1, 2) or len(self.errors) != len(settings) or not len(settings):
             raise InputError(
                 f"errors must have one row a setting, {len(settings)}; got shape {self.errors.shape}. Nothing was "
                 "compared if reg was given"
             )
-        self.settings = [_words(setting) for setting in settings]
-        self.chosen = None if chosen is None else _words(chosen)
+        self.settings: list[str] = [_words(setting) for setting in settings]
+        self.chosen: str | None = None if chosen is None else _words(chosen)
 
     @classmethod
     def from_estimator(cls, model: KernelEstimator) -> Self:

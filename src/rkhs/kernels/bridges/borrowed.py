@@ -170,7 +170,7 @@ class FromModule(VectorKernel):
         mine, theirs = self.module.state_dict(), other.module.state_dict()
         return mine.keys() == theirs.keys() and all(torch.equal(mine[key], theirs[key]) for key in mine)
 
-    __hash__: ClassVar[None] = None
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @property
     def differentiable(self) -> bool:

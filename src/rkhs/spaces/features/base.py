@@ -394,8 +394,8 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
         rows = sample_rows(len(items), self.sample_size(len(items)), rng)
         if kernel.domain != "gram":
             items = pick(items, rows)
-        self.kernel_ = resolve_subsampled(kernel, items, None)
-        self.map_ = self.build(self.kernel_, items, rng)
+        self.kernel_: Kernel = resolve_subsampled(kernel, items, None)
+        self.map_: FeatureMap = self.build(self.kernel_, items, rng)
         return self
 
     def transform(self, X: Any) -> Any:
