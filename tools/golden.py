@@ -1,4 +1,4 @@
-"""Model files of each released version, and what they answer: ``python -m tools.golden --write`` adds those of this one."""
+"""Model files of each released version, and their answers: ``python -m tools.golden --write`` adds this version."""
 
 from __future__ import annotations
 
