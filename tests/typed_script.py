@@ -93,4 +93,4 @@ def mistakes() -> None:
     rkhs.FunctionalKernelRegressor(basis=3)  # type: ignore[arg-type]
     rkhs.GramTransformer(dtype="double")  # type: ignore[arg-type]
     wrong: Loss = Gaussian()  # type: ignore[assignment]
-    assert wrong
+    assert wrong is not None

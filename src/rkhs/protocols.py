@@ -12,6 +12,24 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
+__all__ = [
+    "BatchSolution",
+    "CanDiverge",
+    "HasBatches",
+    "HasConstraint",
+    "HasCurvature",
+    "HasDualityGap",
+    "HasFrozenQuadratic",
+    "HasLastBlock",
+    "HasNaturalGradient",
+    "HasResolvent",
+    "HasValueAndGrad",
+    "Monitor",
+    "Reason",
+    "Resolvent",
+    "Solution",
+]
+
 _RECENT = 20  # iterations whose least measure says how far a solver is
 
 

@@ -45,7 +45,7 @@ def error(truth: np.ndarray, said: np.ndarray) -> float:
 
 def distances(kernel: object, X: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distances in the feature space of a kernel with k(x, x) = 1."""
-    resolved = kernel.resolve(kernel.read(X))  # type: ignore[attr-defined]
+    resolved = kernel.resolve(kernel.read(X))
     return np.sqrt(np.maximum(2.0 - 2.0 * resolved(X), 0.0)), np.sqrt(np.maximum(2.0 - 2.0 * resolved(new, X), 0.0))
 
 

@@ -32,6 +32,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from rkhs import KernelAutoencoder, KernelMap
 from rkhs.data import read_items
 from rkhs.kernels import Spectrum, WeisfeilerLehman
+from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
 NEAR = 10
@@ -282,13 +283,14 @@ def speed(sizes: list[int], methods: dict[str, Callable[..., Made | None]]) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1500, help="for the fit, at most (1500)")
-    parser.add_argument("--splits", type=int, default=3, help="of each set (3)")
-    parser.add_argument("--only", default="", help="sets, separated by commas (all)")
-    parser.add_argument("--methods", default="", help="methods, separated by commas (those installed)")
-    parser.add_argument("--speed", default="", help="numbers of rows to time, separated by commas")
-    args = parser.parse_args()
+    args = bench_arguments(
+        __doc__,
+        rows={"type": int, "default": 1500, "help": "for the fit, at most (1500)"},
+        splits={"type": int, "default": 3, "help": "of each set (3)"},
+        only={"default": "", "help": "sets, separated by commas (all)"},
+        methods={"default": "", "help": "methods, separated by commas (those installed)"},
+        speed={"default": "", "help": "numbers of rows to time, separated by commas"},
+    )
     warnings.simplefilter("ignore")
     methods, rng = installed(args.methods), np.random.default_rng(0)
     for run in methods.values():  # importing and compiling belong to no set

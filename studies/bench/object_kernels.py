@@ -112,7 +112,7 @@ def molecules(folder: Path, name: str, column: str) -> Items:
     """Molecules as graphs of atoms; numbers become two classes at their median."""
     from rdkit import Chem, RDLogger
 
-    RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
+    RDLogger.DisableLog("rdApp.*")
     graphs, values = [], []
     with open(folder / name / "data.csv", newline="") as file:
         for row in csv.DictReader(file):

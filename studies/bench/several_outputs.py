@@ -113,7 +113,7 @@ def main() -> None:
             for A, U, B, V in splits(X, Y, arguments.rows, arguments.splits):
                 for method, fit in METHODS.items():
                     started = time.process_time()
-                    predicted = fit(A, U).predict(B)  # type: ignore[attr-defined]
+                    predicted = fit(A, U).predict(B)
                     seconds = time.process_time() - started
                     found[method].append((float(((predicted - V) ** 2).sum() / (V**2).sum()), seconds))
             cells = ""

@@ -101,7 +101,7 @@ def fill(folder: Path, name: str, wrong: dict[str, str], mirror: str | None) -> 
             with urllib.request.urlopen(base + quote(file), timeout=_SECONDS) as answer:
                 content = answer.read(size + 1)
         except (OSError, HTTPException) as error:  # a connection that is cut is no OSError where parts have lengths
-            left[file] = f"missing, and not to be had ({error or type(error).__name__})"
+            left[file] = f"missing, and not to be had ({str(error) or type(error).__name__})"
             continue
         if len(content) < size:
             left[file] = f"missing; {base}{file} gave {len(content)} of {size} bytes, as a connection that is cut does"

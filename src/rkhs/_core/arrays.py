@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
 from rkhs._core.errors import ColumnWarning, InputError, quote, warn
 
-Items = Tensor | np.ndarray | Sequence[Any]
+Items: TypeAlias = "Tensor | np.ndarray | Sequence[Any]"
 """Rows of numbers, kernel values, or objects."""
 
 TILE_BYTES = 2**26

@@ -6,7 +6,7 @@ A configurable object is nothing but its parameters; ``rkhs._core.codec`` turns 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -33,16 +33,23 @@ if TYPE_CHECKING:
 
     class ClassNamePrefixFeaturesOutMixin(BaseEstimator): ...
 
-    class TransformerMixin(BaseEstimator): ...
+    class TransformerMixin(BaseEstimator):
+        fit_transform: Any
 
     class RegressorMixin(BaseEstimator): ...
 
     class OutlierMixin(BaseEstimator): ...
 
+    class ClassifierMixin(BaseEstimator): ...
+
+    class MultiOutputMixin(BaseEstimator): ...
+
 else:
     from sklearn.base import (
         BaseEstimator as BaseEstimator,
+        ClassifierMixin as ClassifierMixin,
         ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin,
+        MultiOutputMixin as MultiOutputMixin,
         OutlierMixin as OutlierMixin,
         RegressorMixin as RegressorMixin,
         TransformerMixin as TransformerMixin,
@@ -61,7 +68,7 @@ class Configurable(BaseEstimator):
             return NotImplemented
         return _equal(self.get_params(deep=False), other.get_params(deep=False))
 
-    __hash__ = None  # type: ignore[assignment]  # parameters may be changed by set_params
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # parameters may be changed by set_params
 
     def check_stored(self) -> None:
         """Refuse what a file says of the object where its use would not check it."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -60,10 +59,10 @@ def hints_of(cls: type) -> dict[str, Any]:
     """Types of the attributes of a class; what only a type checker can resolve may be anything."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        for name in inspect.get_annotations(base):
+        for name, hint in inspect.get_annotations(base).items():
+            alone = type(base.__name__, (), {"__module__": base.__module__, "__annotations__": {name: hint}})
             try:
-                hint = inspect.get_annotations(base)[name]
-                found[name] = eval(hint, vars(sys.modules[base.__module__])) if isinstance(hint, str) else hint
+                found |= get_type_hints(alone)
             except NameError:
                 found[name] = Any
     return found

@@ -42,7 +42,7 @@ class Fitted(NamedTuple):
 
     model: Any
     codes: Any
-    found: RobustFit | None = None
+    found: RobustFit[Any] | None = None
 
     def sentences(self, data: Dataset) -> list[str]:
         """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
@@ -111,7 +111,7 @@ def trim_of(args: argparse.Namespace) -> float:
     return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
-def _wrong_rows(found: RobustFit, wrong: np.ndarray, names: list[str], counted: str) -> str:
+def _wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], counted: str) -> str:
     """Which rows have a score above 1, and whether they were left out."""
     import numpy as np
 
@@ -128,7 +128,7 @@ def _wrong_rows(found: RobustFit, wrong: np.ndarray, names: list[str], counted: 
     return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
 
 
-def _outlying_rows(found: RobustFit, names: list[str]) -> tuple[int, str]:
+def _outlying_rows(found: RobustFit[Any], names: list[str]) -> tuple[int, str]:
     """How many rows of the fit stand apart, and which, above and below the others."""
     import numpy as np
 
@@ -151,7 +151,7 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
     return listed([names[i] for i in rows[order[rows].argsort(kind="stable")].tolist()], _SHOWN)
 
 
-def _greatest_error(found: RobustFit) -> float:
+def _greatest_error(found: RobustFit[Any]) -> float:
     """Return the greatest error of an ordinary row; no least one: rows of the fit have smaller errors than new ones."""
     return (found.limits[1] * found.threshold) ** 2
 

@@ -98,8 +98,8 @@ class BestCandidates:
     """The best candidates of every code among the chunks seen so far."""
 
     def __init__(self, n_best: int) -> None:
-        self.n_best = check_count(n_best, "n_best")
-        self.seen = 0
+        self.n_best: int = check_count(n_best, "n_best")
+        self.seen: int = 0
         self.ranking: Ranking | None = None
 
     def add(self, model: Decoding, codes: ArrayLike, chunk: Items, **options: Any) -> np.ndarray:

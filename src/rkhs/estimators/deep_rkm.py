@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -176,18 +176,18 @@ class DeepRKM(FittedComponents):
     _matrices = 8.0
     _needs_differences = True
 
-    support_items_ = Fitted[Any]("items", optional=True)
-    codes_ = Fitted[np.ndarray]("codes")
-    layer_codes_ = Fitted[list[np.ndarray]]("layer_codes")
-    layer_values_ = Fitted[list[np.ndarray]]("values")
-    decoder_kernels_ = Fitted[tuple[Kernel, ...]]("kernels")
-    dual_coefs_ = Fitted[list[np.ndarray]]("coefficients")
-    intercepts_ = Fitted[list[np.ndarray]]("shifts")
-    train_diag_ = Fitted[np.ndarray]("diagonal")
-    in_sample_defect_ = Fitted[np.ndarray]("quality.defects")
-    ridge_ = Fitted[np.ndarray]("quality.ridges")
-    leave_one_out_error_ = Fitted[np.ndarray]("quality.errors")
-    infeasibility_ = Fitted[float]("quality.infeasibility")
+    support_items_: ClassVar[Fitted[Any]] = Fitted("items", optional=True)
+    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
+    layer_codes_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("layer_codes")
+    layer_values_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("values")
+    decoder_kernels_: ClassVar[Fitted[tuple[Kernel, ...]]] = Fitted("kernels")
+    dual_coefs_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("coefficients")
+    intercepts_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("shifts")
+    train_diag_: ClassVar[Fitted[np.ndarray]] = Fitted("diagonal")
+    in_sample_defect_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.defects")
+    ridge_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.ridges")
+    leave_one_out_error_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.errors")
+    infeasibility_: ClassVar[Fitted[float]] = Fitted("quality.infeasibility")
 
     def fit(self, X: Any, y: Any = None) -> DeepRKM:
         """Train all layers together.

@@ -71,7 +71,7 @@ def _check_manifest(folder: Path, task: str) -> None:
     path = folder / _MANIFEST
     if path.exists():
         try:
-            known = json.loads(path.read_text())
+            known = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # it is damaged, or of something else
             known = None
         if known == {"task": task}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +24,9 @@ class Fitted(Generic[T]):
     """An attribute of an estimator that is read from its ``model_``: there after fit, and never assigned."""
 
     def __init__(self, path: str, *, optional: bool = False) -> None:
-        self.path, self.optional = path.split("."), optional
-        self.name = ""
+        self.path: list[str] = path.split(".")
+        self.optional: bool = optional
+        self.name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -58,9 +59,9 @@ class Fitted(Generic[T]):
 class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """What every transformer has that holds a model of one kernel on items."""
 
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
+    kernel_: ClassVar[Fitted[Kernel]] = Fitted("kernel")
+    map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")
+    support_items_: ClassVar[Fitted[Any]] = Fitted("map.kept", optional=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

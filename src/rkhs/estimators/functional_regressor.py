@@ -175,7 +175,7 @@ class FunctionalKernelRegressor(DualRegressor):
         self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
         self.outlier_score_, self.leave_one_out_error_ = None, None
         fitted = self._fit_gaps(regression) if _has_gaps(regression) else self._solve(regression)
-        self.reg_ = float(self.reg)
+        self.reg_: float = float(self.reg)
         return fitted
 
     def _fit_chosen(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -133,7 +133,7 @@ class InputOutputKernelRegressor(KernelMachine):
     _outputs_given: Any = field(init=False)
 
     output_kernel_: Kernel = field(init=False)
-    output_ = Fitted[RKHS]("output")
+    output_: ClassVar[Fitted[RKHS]] = Fitted("output")
     _every_fit_has = (
         "output_kernel_",
         "train_outputs_",

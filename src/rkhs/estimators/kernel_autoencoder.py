@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -287,7 +287,7 @@ class KernelAutoencoder(BaseAutoencoder):
     warm_start: bool = False
     engine: EngineLike = None
 
-    decoder_reg_ = Fitted[float | None]("last_reg", optional=True)
+    decoder_reg_: ClassVar[Fitted[float | None]] = Fitted("last_reg", optional=True)
 
     storage_: Storage | str = field(init=False)
     sample_: np.ndarray = field(init=False)

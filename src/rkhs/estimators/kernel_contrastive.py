@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -162,14 +162,14 @@ class KernelContrastive(FittedKernel):
     _matrices = 5.0
     _needs_differences = True
 
-    codes_ = Fitted[np.ndarray]("codes")
-    dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
-    map_norm_ = Fitted[float]("norm")
-    n_components_ = Fitted[int]("facts.n_components")
-    eigenvalues_ = Fitted[np.ndarray | None]("facts.eigenvalues", optional=True)
-    lambda_bounds_ = Fitted[tuple[float, float] | None]("facts.bounds", optional=True)
-    reg_ = Fitted[float | None]("facts.reg", optional=True)
-    representer_holds_ = Fitted[bool]("facts.representer_holds")
+    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
+    dual_coef_: ClassVar[Fitted[np.ndarray]] = Fitted("encoder.coefficients")
+    map_norm_: ClassVar[Fitted[float]] = Fitted("norm")
+    n_components_: ClassVar[Fitted[int]] = Fitted("facts.n_components")
+    eigenvalues_: ClassVar[Fitted[np.ndarray | None]] = Fitted("facts.eigenvalues", optional=True)
+    lambda_bounds_: ClassVar[Fitted[tuple[float, float] | None]] = Fitted("facts.bounds", optional=True)
+    reg_: ClassVar[Fitted[float | None]] = Fitted("facts.reg", optional=True)
+    representer_holds_: ClassVar[Fitted[bool]] = Fitted("facts.representer_holds")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

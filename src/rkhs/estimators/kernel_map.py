@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -131,11 +131,11 @@ class KernelMap(FittedKernel):
     _matrices = 5.0
     _needs_differences = True
 
-    codes_ = Fitted[np.ndarray]("codes")
-    recall_ = Fitted[float]("quality.recall")
-    row_recall_ = Fitted[np.ndarray]("quality.row_recall")
-    correlation_ = Fitted[float]("quality.correlation")
-    held_out_error_ = Fitted[float | None]("quality.lost", optional=True)
+    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
+    recall_: ClassVar[Fitted[float]] = Fitted("quality.recall")
+    row_recall_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.row_recall")
+    correlation_: ClassVar[Fitted[float]] = Fitted("quality.correlation")
+    held_out_error_: ClassVar[Fitted[float | None]] = Fitted("quality.lost", optional=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

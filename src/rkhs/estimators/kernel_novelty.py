@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -113,8 +113,8 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     dtype: Dtype = "float64"
 
     model_: NoveltyModel = field(init=False)
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
+    kernel_: ClassVar[Fitted[Kernel]] = Fitted("kernel")
+    map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")
     train_diag_: np.ndarray = field(init=False)
     columns_: str = field(init=False)
     _matrices = 6.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -174,23 +174,23 @@ class KernelPCA(FittedComponents, PreimageMixin):
     model_: ComponentsModel = field(init=False)
     _needs_differences = True
 
-    codes_ = Fitted[np.ndarray]("codes")
-    n_components_ = Fitted[int]("width")
-    explained_variance_ = Fitted[np.ndarray]("variances")
-    explained_variance_ratio_ = Fitted[np.ndarray]("shares")
-    eigenvalues_ = Fitted[np.ndarray]("eigenvalues")
-    dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
-    intercept_ = Fitted[np.ndarray]("encoder.shift")
-    train_diag_ = Fitted[np.ndarray]("diagonal")
-    decoder_kernel_ = Fitted[Kernel]("back.kernel")
-    decoder_coef_ = Fitted[np.ndarray]("back.coefficients", optional=True)
-    output_ = Fitted[Euclidean]("back.output", optional=True)
-    reg_ = Fitted[float]("back.reg")
-    moments_ = Fitted[RowSums]("moments", optional=True)
-    at_edge_ = Fitted[dict[str, str]]("open_ends", optional=True)
-    loss_ = Fitted[Loss]("robust.loss")
-    support_ = Fitted[np.ndarray]("robust.support")
-    stationarity_ = Fitted[float]("robust.stationarity")
+    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
+    n_components_: ClassVar[Fitted[int]] = Fitted("width")
+    explained_variance_: ClassVar[Fitted[np.ndarray]] = Fitted("variances")
+    explained_variance_ratio_: ClassVar[Fitted[np.ndarray]] = Fitted("shares")
+    eigenvalues_: ClassVar[Fitted[np.ndarray]] = Fitted("eigenvalues")
+    dual_coef_: ClassVar[Fitted[np.ndarray]] = Fitted("encoder.coefficients")
+    intercept_: ClassVar[Fitted[np.ndarray]] = Fitted("encoder.shift")
+    train_diag_: ClassVar[Fitted[np.ndarray]] = Fitted("diagonal")
+    decoder_kernel_: ClassVar[Fitted[Kernel]] = Fitted("back.kernel")
+    decoder_coef_: ClassVar[Fitted[np.ndarray]] = Fitted("back.coefficients", optional=True)
+    output_: ClassVar[Fitted[Euclidean]] = Fitted("back.output", optional=True)
+    reg_: ClassVar[Fitted[float]] = Fitted("back.reg")
+    moments_: ClassVar[Fitted[RowSums]] = Fitted("moments", optional=True)
+    at_edge_: ClassVar[Fitted[dict[str, str]]] = Fitted("open_ends", optional=True)
+    loss_: ClassVar[Fitted[Loss]] = Fitted("robust.loss")
+    support_: ClassVar[Fitted[np.ndarray]] = Fitted("robust.support")
+    stationarity_: ClassVar[Fitted[float]] = Fitted("robust.stationarity")
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelPCA:
         """Find the components.
@@ -240,7 +240,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
         """The components of the loss, and what is known of those of another than the square."""
         found, loss = space.principal(self.n_components, center=self.center), as_loss(self.loss)
-        self.n_iter_ = 1
+        self.n_iter_: int = 1
         if isinstance(loss, Squared):
             self._warn_of_rounding(space.size, found.coefficients, float(found.variances[0]) ** 0.5)
             return found, None

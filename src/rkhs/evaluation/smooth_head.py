@@ -9,13 +9,13 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rkhs._core.arrays import as_numpy, read_rows, read_values, reading, tile_rows, tiles
 from rkhs._core.checks import check_numbers, real_array
+from rkhs._core.config import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.threads import LimitedThreads
@@ -189,9 +189,9 @@ class SmoothClassifier(ClassifierMixin, _Smooth):
         self.classes_ = binarizer.classes_
         indicators = binarizer.transform(y).astype(np.float64)
         left_out = self._fit_ridge(X, indicators)
-        self.sharpness_ = _sharpness(_both(left_out), _both(indicators))
+        self.sharpness_: float = _sharpness(_both(left_out), _both(indicators))
         one = left_out if indicators.shape[1] > 1 else left_out[:, 0] - 0.5
-        self.leave_one_out_accuracy_ = float(np.mean(self._best(one) == y))
+        self.leave_one_out_accuracy_: float = float(np.mean(self._best(one) == y))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

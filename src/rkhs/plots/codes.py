@@ -74,19 +74,19 @@ class CodeMapDisplay(Display):
         title: str | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        self.codes = matrix(codes, "codes")
+        self.codes: np.ndarray = matrix(codes, "codes")
         n, p = self.codes.shape
         if p > 3:
             raise InputError(f"codes must have one to three columns to be drawn; got {p}. Choose some by components=")
-        self.values = None if values is None else check_values(values, n)
-        self.labels = None if labels is None else check_labels(labels, n)
-        self.new_codes = None if new_codes is None else matrix(new_codes, "new_codes")
+        self.values: np.ndarray | None = None if values is None else check_values(values, n)
+        self.labels: np.ndarray | None = None if labels is None else check_labels(labels, n)
+        self.new_codes: np.ndarray | None = None if new_codes is None else matrix(new_codes, "new_codes")
         if self.new_codes is not None and self.new_codes.shape[1] != p:
             raise InputError(f"new_codes must have {p} columns, as codes have; got {self.new_codes.shape[1]}")
         if thumbnails is not None and (p != 2 or len(thumbnails) != n):
             raise InputError(f"thumbnails must be {n}, one a code, of two components; got {len(thumbnails)} and p={p}")
         self.thumbnails, self.names = thumbnails, check_names(names, n)
-        self.n_thumbnails = check_count(n_thumbnails, "n_thumbnails")
+        self.n_thumbnails: int = check_count(n_thumbnails, "n_thumbnails")
         self.value_name, self.title = value_name, title
 
     @classmethod

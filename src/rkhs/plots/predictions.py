@@ -27,8 +27,8 @@ class RiskCoverageDisplay(Display):
     """
 
     def __init__(self, found: Any) -> None:
-        self.coverage = vector(found.coverage, "coverage")
-        self.risk = vector(found.risk, "risk", len(self.coverage))
+        self.coverage: np.ndarray = vector(found.coverage, "coverage")
+        self.risk: np.ndarray = vector(found.risk, "risk", len(self.coverage))
         self.area, self.answered = float(found.area), found.answered
 
     def _draw(self, ax: Axes) -> None:
@@ -54,8 +54,8 @@ class OutlierDisplay(Display):
 
     def __init__(self, scores: Any, inliers: Any, limits: tuple[float, float] | None = None) -> None:
         self.limits = limits
-        self.scores = vector(scores, "scores")
-        self.inliers = np.asarray(inliers, dtype=bool)
+        self.scores: np.ndarray = vector(scores, "scores")
+        self.inliers: np.ndarray = np.asarray(inliers, dtype=bool)
         if self.inliers.shape != self.scores.shape:
             raise InputError(f"inliers must have shape {self.scores.shape}, one a score; got {self.inliers.shape}")
 
@@ -98,10 +98,10 @@ class LoadingsDisplay(Display):
     def __init__(self, found: Any, names: Sequence[str] | None = None, *, n_columns: int = 20) -> None:
         self.recovered, self.slopes = vector(found.recovered, "recovered"), matrix(found.slopes, "slopes")
         d = len(self.recovered)
-        self.names = list(map(str, range(d))) if names is None else list(map(str, names))
+        self.names: list[str] = list(map(str, range(d))) if names is None else list(map(str, names))
         if not d == self.slopes.shape[1] == len(self.names):
             raise InputError(f"names must be {d}, one a column; got {len(self.names)}")
-        self.order = self.recovered.argsort(kind="stable")[::-1][: check_count(n_columns, "n_columns")]
+        self.order: np.ndarray = self.recovered.argsort(kind="stable")[::-1][: check_count(n_columns, "n_columns")]
 
     def _draw(self, ax: Axes) -> None:
         places, total = np.arange(len(self.order)), self.slopes.sum(0)
@@ -124,8 +124,8 @@ class AtomContributionsDisplay(Display):
     """
 
     def __init__(self, smiles: Any, contributions: Any) -> None:
-        self.molecule = one_molecule(smiles)
-        self.contributions = vector(contributions, "contributions", self.molecule.GetNumAtoms())
+        self.molecule: Any = one_molecule(smiles)
+        self.contributions: np.ndarray = vector(contributions, "contributions", self.molecule.GetNumAtoms())
 
     def _draw(self, ax: Axes) -> None:
         largest = float(np.abs(self.contributions).max()) or 1.0

@@ -64,14 +64,14 @@ class ReconstructionDisplay(Display):
             )
         d = self.originals.shape[1]
         check_choice(kind, "kind", ("auto", "images", "curves", "table"))
-        self.shape = _image_shape(shape, d)
+        self.shape: tuple[int, ...] | None = _image_shape(shape, d)
         guess = "images" if self.shape is not None else "curves" if d >= 20 else "table"
-        self.kind = guess if kind == "auto" else kind
+        self.kind: str = guess if kind == "auto" else kind
         if self.kind == "images" and self.shape is None:
             raise InputError("shape must be given for images: (height, width)")
-        self.times = np.arange(d, dtype=float) if times is None else vector(times, "times", d)
-        self.names = _texts([f"column {j + 1}" for j in range(d)], names, "names", "a column")
-        self.titles = _texts([""] * len(self.originals), titles, "titles", "an item")
+        self.times: np.ndarray = np.arange(d, dtype=float) if times is None else vector(times, "times", d)
+        self.names: list[str] = _texts([f"column {j + 1}" for j in range(d)], names, "names", "a column")
+        self.titles: list[str] = _texts([""] * len(self.originals), titles, "titles", "an item")
 
     @classmethod
     def from_estimator(
@@ -118,7 +118,7 @@ class ReconstructionDisplay(Display):
         draw(panels)
         for panel, title in zip(panels[0], self.titles, strict=True):
             panel.set_title(title, fontsize="small")
-        self.ax_ = panels.flat[0]
+        self.ax_: Any = panels.flat[0]
         return self
 
     def _images(self, panels: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -92,7 +92,7 @@ class CayleyAdam(OnASet):
     Li, Li and Todorovic (2020), algorithm 2; Tonin et al. (2021), section 4.1.
     """
 
-    limits = (20_000, 1e-8)
+    limits: ClassVar[tuple[int, float]] = (20_000, 1e-8)
     sets = Stiefel
 
     learning_rate: float = 5e-5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -51,7 +51,7 @@ class Alternating(Solver):
     Laforgue et al. (2019), algorithm 1.
     """
 
-    requires = (HasLastBlock,)
+    requires: ClassVar[tuple[type, ...]] = (HasLastBlock,)
 
     learning_rate: float | None = None
     encoder_steps: int = 1

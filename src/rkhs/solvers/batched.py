@@ -102,7 +102,7 @@ class GapSolver(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)
 
-    limits = (10_000, 1e-6)
+    limits: ClassVar[tuple[int, float]] = (10_000, 1e-6)
     check_every: int  # iterations between two computations of the gaps
 
     def __init__(self, tol: float | None = None, max_iter: int | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -39,7 +39,7 @@ class Direct(GapSolver):
     tensor([0.5000, 1.5000], dtype=torch.float64)
     """
 
-    limits = (2000, 1e-6)
+    limits: ClassVar[tuple[int, float]] = (2000, 1e-6)
     check_every = 5
 
     def check(self, problem: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -77,7 +77,7 @@ class ProximalGradient(FISTA):
     tensor([0.5000, 1.0000], dtype=torch.float64)
     """
 
-    limits = (100_000, 1e-6)
+    limits: ClassVar[tuple[int, float]] = (100_000, 1e-6)
     _accelerates = False
 
     def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 20) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -38,7 +38,7 @@ class ProjectedGradient(OnASet):
     Tonin et al. (2021), section 4.1.
     """
 
-    limits = (2000, 1e-8)
+    limits: ClassVar[tuple[int, float]] = (2000, 1e-8)
 
     max_iter: Any = None
     tol: Any = None

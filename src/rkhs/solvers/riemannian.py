@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -34,7 +34,7 @@ class RiemannianLBFGS(OnASet):
     Huang, Gallivan and Absil (2015), algorithm 2; Nocedal and Wright (2006), algorithm 7.4.
     """
 
-    limits = (1000, 1e-8)
+    limits: ClassVar[tuple[int, float]] = (1000, 1e-8)
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         x = manifold.project(start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -39,7 +39,7 @@ class Subspace(OnASet):
     Knyazev (2001), for the basis; Tonin et al. (2021), section 4.1, for the problem.
     """
 
-    limits = (1000, 1e-8)
+    limits: ClassVar[tuple[int, float]] = (1000, 1e-8)
     sets = Stiefel
 
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:

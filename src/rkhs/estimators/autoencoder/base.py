@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -74,26 +74,26 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     _needs_differences = True
     _steps = FINE  # of refining codes
 
-    codes_ = Fitted[np.ndarray]("codes")
-    layer_codes_ = Fitted[list[np.ndarray]]("layer_codes")
-    encoder_coefs_ = Fitted[list[np.ndarray]]("encoder_coefficients")
-    decoder_kernels_ = Fitted[tuple[Kernel, ...]]("decoder_kernels")
-    decoder_coef_ = Fitted[np.ndarray]("last.coefficients")
-    output_ = Fitted[Euclidean | RKHS]("rebuilt.output")
-    output_kernel_ = Fitted[Kernel | None]("rebuilt.kernel", optional=True)
-    train_diag_ = Fitted[np.ndarray | None]("rebuilt.diagonal", optional=True)
-    reg_ = Fitted[tuple[float, ...]]("reg")
-    loss_ = Fitted[Loss]("loss")
-    gap_ = Fitted[float]("gap")
-    support_ = Fitted[np.ndarray]("support")
-    saturated_ = Fitted[np.ndarray]("saturated")
-    code_map_ = Fitted[np.ndarray | None]("code_map", optional=True)
-    code_variance_ = Fitted[str]("penalty.kind")
-    candidates_ = Fitted[np.ndarray | None]("compared.candidates", optional=True)
-    candidate_errors_ = Fitted[np.ndarray | None]("compared.errors", optional=True)
-    held_out_error_ = Fitted[float | None]("compared.held_out", optional=True)
-    at_edge_ = Fitted[dict[str, str] | None]("compared.open_ends", optional=True)
-    kernel_choice_ = Fitted[dict[str, float] | None]("compared.kinds", optional=True)
+    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
+    layer_codes_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("layer_codes")
+    encoder_coefs_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("encoder_coefficients")
+    decoder_kernels_: ClassVar[Fitted[tuple[Kernel, ...]]] = Fitted("decoder_kernels")
+    decoder_coef_: ClassVar[Fitted[np.ndarray]] = Fitted("last.coefficients")
+    output_: ClassVar[Fitted[Euclidean | RKHS]] = Fitted("rebuilt.output")
+    output_kernel_: ClassVar[Fitted[Kernel | None]] = Fitted("rebuilt.kernel", optional=True)
+    train_diag_: ClassVar[Fitted[np.ndarray | None]] = Fitted("rebuilt.diagonal", optional=True)
+    reg_: ClassVar[Fitted[tuple[float, ...]]] = Fitted("reg")
+    loss_: ClassVar[Fitted[Loss]] = Fitted("loss")
+    gap_: ClassVar[Fitted[float]] = Fitted("gap")
+    support_: ClassVar[Fitted[np.ndarray]] = Fitted("support")
+    saturated_: ClassVar[Fitted[np.ndarray]] = Fitted("saturated")
+    code_map_: ClassVar[Fitted[np.ndarray | None]] = Fitted("code_map", optional=True)
+    code_variance_: ClassVar[Fitted[str]] = Fitted("penalty.kind")
+    candidates_: ClassVar[Fitted[np.ndarray | None]] = Fitted("compared.candidates", optional=True)
+    candidate_errors_: ClassVar[Fitted[np.ndarray | None]] = Fitted("compared.errors", optional=True)
+    held_out_error_: ClassVar[Fitted[float | None]] = Fitted("compared.held_out", optional=True)
+    at_edge_: ClassVar[Fitted[dict[str, str] | None]] = Fitted("compared.open_ends", optional=True)
+    kernel_choice_: ClassVar[Fitted[dict[str, float] | None]] = Fitted("compared.kinds", optional=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

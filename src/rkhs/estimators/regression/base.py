@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,15 +97,15 @@ class KernelMachine(KernelEstimator):
     _reads_gaps = False
     """Whether targets may be NaN."""
 
-    kernel_ = Fitted[OperatorKernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
-    dual_coef_ = Fitted[np.ndarray]("coefficients")
-    output_ = Fitted[OutputSpace]("output")
-    loss_ = Fitted[Loss]("loss")
-    gap_ = Fitted[float]("certificates.gap")
-    support_ = Fitted[np.ndarray]("certificates.support")
-    saturated_ = Fitted[np.ndarray]("certificates.saturated")
+    kernel_: ClassVar[Fitted[OperatorKernel]] = Fitted("kernel")
+    map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")
+    support_items_: ClassVar[Fitted[Any]] = Fitted("map.kept", optional=True)
+    dual_coef_: ClassVar[Fitted[np.ndarray]] = Fitted("coefficients")
+    output_: ClassVar[Fitted[OutputSpace]] = Fitted("output")
+    loss_: ClassVar[Fitted[Loss]] = Fitted("loss")
+    gap_: ClassVar[Fitted[float]] = Fitted("certificates.gap")
+    support_: ClassVar[Fitted[np.ndarray]] = Fitted("certificates.support")
+    saturated_: ClassVar[Fitted[np.ndarray]] = Fitted("certificates.saturated")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -346,11 +346,11 @@ class VectorRegressor(RegressorMixin, KernelMachine):
 class DualRegressor(VectorRegressor):
     """Base of the regressors ``min 1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` that are solved by duality."""
 
-    certificates_ = Fitted[np.ndarray]("certificates.shares")
-    kkt_residuals_ = Fitted[np.ndarray]("certificates.residuals")
-    training_loss_ = Fitted[float]("certificates.training_loss")
-    kernel_bound_ = Fitted[float]("certificates.kernel_bound")
-    output_bound_ = Fitted[float]("certificates.output_bound")
+    certificates_: ClassVar[Fitted[np.ndarray]] = Fitted("certificates.shares")
+    kkt_residuals_: ClassVar[Fitted[np.ndarray]] = Fitted("certificates.residuals")
+    training_loss_: ClassVar[Fitted[float]] = Fitted("certificates.training_loss")
+    kernel_bound_: ClassVar[Fitted[float]] = Fitted("certificates.kernel_bound")
+    output_bound_: ClassVar[Fitted[float]] = Fitted("certificates.output_bound")
 
     def path(
         self,

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, is_sparse, read_rows, tensor_like, to_tensor
 from rkhs._core.checks import check_count, check_gram, check_seed, check_squares
-from rkhs._core.config import Configurable
+from rkhs._core.config import ClassNamePrefixFeaturesOutMixin, Configurable, TransformerMixin
 from rkhs._core.copies import same_items
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
@@ -395,8 +394,8 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
         rows = sample_rows(len(items), self.sample_size(len(items)), rng)
         if kernel.domain != "gram":
             items = pick(items, rows)
-        self.kernel_ = resolve_subsampled(kernel, items, None)
-        self.map_ = self.build(self.kernel_, items, rng)
+        self.kernel_: Kernel = resolve_subsampled(kernel, items, None)
+        self.map_: FeatureMap = self.build(self.kernel_, items, rng)
         return self
 
     def transform(self, X: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import is_frame
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
+from rkhs._core.config import BaseEstimator, TransformerMixin
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.ownership import WholeFits
 from rkhs._core.stored import check_shape
