@@ -125,20 +125,31 @@ def test_bytes_that_a_disk_loses_are_an_error_and_leave_the_old_file(tmp_path: P
 
 def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     train, y = X[:60], X[:60, 0]
-    machine, novelty = rkhs.OperatorKernelRegressor().fit(train, y), rkhs.KernelNovelty().fit(train)
+    machine, novelty = rkhs.OperatorKernelRegressor().fit(train, y), rkhs.KernelNovelty().fit(X[:200])
+    encoder = rkhs.KernelPCA(2).fit(train)
+    products, squares = X @ train.T + 1.0, (X**2).sum(1) + 1.0
+    given = rkhs.KernelNovelty("precomputed").fit(products[:60])
 
     def answers() -> list[Any]:
         sets = machine.predict_set(X)
         found = [*machine.predict(X, return_std=True), sets.lower, sets.upper, machine.p_values(X)]
-        return [*found, novelty.p_values(X), novelty.score_samples(X)]
+        return [
+            *found,
+            novelty.p_values(X),
+            novelty.score_samples(X),
+            given.p_values(products, diag=squares),
+            encoder.inverse_transform(X[:, :2]),
+        ]
 
-    whole, sizes = answers(), set()
+    whole, sizes, steps = answers(), set(), set()
     monkeypatch.setattr(base, "tile_rows", lambda width: 256)
-    opened = base.KernelEstimator._opened
-    monkeypatch.setattr(base.KernelEstimator, "_opened", lambda *args: sizes.add(args[2]) or opened(*args))
+    to_tensor, tiles = base.to_tensor, base.tiles
+    monkeypatch.setattr(base, "tiles", lambda n, step: steps.add((n, step)) or tiles(n, step))
+    monkeypatch.setattr(base, "to_tensor", lambda rows, **to: sizes.add(rows.shape) or to_tensor(rows, **to))
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert sizes == {256}
+    assert sizes == {(256, 3), (88, 3), (600, 60), (600, 2)}  # kernel values and codes come as a whole
+    assert steps == {(600, 256)}
 
 
 _PEAKS = """
