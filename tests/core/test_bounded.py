@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 import rkhs
 from rkhs._core.errors import InputError
@@ -152,6 +154,20 @@ def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> Non
     assert steps == {(600, 256)}
 
 
+def test_rows_in_tiles_are_checked_first_and_counted_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = rkhs.OperatorKernelRegressor().fit(X[:60], X[:60, 0])
+    monkeypatch.setattr(base, "tile_rows", lambda width: 256)
+    gap, computed = X.copy(), []
+    gap[-1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model._in_tiles(gap, computed.append)
+    assert not computed
+    with pytest.raises(InputError, match="first in row 300"):
+        model._in_tiles(X, lambda rows: torch.where(rows[:, 0] == X[300, 0], torch.inf, rows[:, 0]))
+    with pytest.warns(UserWarning, match="3 of 543 items of held_out are items of the fit"):
+        assert model._promise_of(np.r_[X[60:], X[:3]]) == "about"
+
+
 _PEAKS = """
 import numpy as np
 from rkhs import KernelNovelty
@@ -181,7 +197,11 @@ def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert main(["fit", "known.csv", "--estimator", "kpca", "-o", "m.rkhs", "--quiet"]) == 0
     write_codes("y.csv", np.c_[X[:60], X[:60] @ [1.0, 2.0, 0.5]], column_names=["a", "b", "c", "y"])
     assert main(["fit", "y.csv", "--predict", "y", "-o", "y.rkhs", "--quiet"]) == 0
+    known = pd.DataFrame(X[:60], columns=["a", "b", "c"])
+    known.assign(sign=np.where(X[:60, 0] > 0.0, "more", "less")).to_csv("sign.csv", index=False)
+    assert main(["fit", "sign.csv", "--predict", "sign", "-o", "sign.rkhs", "--quiet"]) == 0
     for name in ("whole", "parts"):
+        assert main(["predict", "sign.rkhs", f"new.{form}", "-o", f"{name}_sign.csv"]) == 0
         assert main(["predict", "y.rkhs", f"new.{form}", "-o", f"{name}_y.csv"]) == 0
         assert main(["nearest", "known.csv", f"new.{form}", "--top", "1", "-o", f"{name}_near.csv"]) == 0
         assert main(["transform", "m.rkhs", f"new.{form}", "-o", f"{name}.npy"]) == 0
@@ -190,6 +210,9 @@ def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(inputs, "_PART", 256)
     np.testing.assert_allclose(np.load("whole.npy"), np.load("parts.npy"), rtol=1e-12, atol=1e-12)
     assert Path("whole.csv").read_text().split()[0] == Path("parts.csv").read_text().split()[0]
+    whole, parts = (pd.read_csv(f"{name}_sign.csv") for name in ("whole", "parts"))
+    pd.testing.assert_frame_equal(whole, parts, rtol=1e-9)
+    assert len(whole) == 600
     for end in ("", "_y", "_near"):
         whole, parts = (read_table(f"{name}{end}.csv", index_column="row_from_1") for name in ("whole", "parts"))
         assert whole.row_names == parts.row_names == tuple(map(str, range(1, 601)))
