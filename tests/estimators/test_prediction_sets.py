@@ -16,6 +16,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian
 from rkhs.models import Calibration
 from rkhs.models.calibration import rows_at_least
+from rkhs.models.chosen import _hull
 
 
 def made(n: int, q: int = 1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -147,6 +148,12 @@ def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
         for end, inward in ((lower, 0.002), (upper, -0.002)):
             assert end == center or any(holds(end + step * inward) for step in range(6))
             assert not any(holds(end - step * inward) for step in (1, 5, 10, 30))
+
+
+def test_an_end_where_the_choice_changes_lies_a_little_outside() -> None:
+    functions = np.array([[[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]]])  # y^2 below 1 chooses the first setting
+    lower, upper = _hull(functions, np.zeros((2, 1)), np.array([[-3.0, 3.0], [-0.5, 0.5]]))
+    assert -1.03 < lower <= -1.0 < 1.0 <= upper < 1.03
 
 
 def test_an_interval_of_which_no_row_is_left_out_is_the_whole_line() -> None:
