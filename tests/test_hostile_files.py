@@ -336,3 +336,7 @@ def test_a_model_is_that_of_the_checksums_though_the_file_is_rewritten_between_r
         with monkeypatch.context() as patch:
             patch.setattr(containers, name, rewritten_before(function))
             refused(path, "changed while it was read", expected_sha256=right)
+            if name == "_array":  # what was read as the file of the header is noticed without a hash, too
+                path.write_bytes(kept.read_bytes())
+                os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+                refused(path, "changed while it was read")

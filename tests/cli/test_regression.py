@@ -460,3 +460,18 @@ def test_all_columns_of_a_table_beside_the_items_are_predicted(
     assert "--codes does not go with --targets" in capsys.readouterr().err
     assert main(["fit", "all.csv", "--targets", "y.csv"]) == 2
     assert "--targets writes a model; name it with -o MODEL" in capsys.readouterr().err
+
+
+def test_novelty_of_few_rows_in_columns_of_other_units_takes_the_new_row_into_the_scales(folder: Path) -> None:
+    shares = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, names = rng.normal(size=(39, 60)) * np.logspace(-2.0, 2.0, 60), [f"c{j}" for j in range(60)]
+        write_codes("known.csv", np.c_[X[:19], rng.normal(size=19)], column_names=[*names, "y"])
+        write_codes("new.csv", X[19:], column_names=names)
+        assert fit("known.csv", "--predict", "y", "-o", "m.rkhs") == 0
+        assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+        found = pd.read_csv("p.csv")["novelty_p"].to_numpy()
+        shares.append((found <= 0.05).mean())
+    np.testing.assert_array_equal(found, rkhs.load("m.rkhs").p_values(pd.DataFrame(X[19:], columns=names)))
+    assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 8**0.5

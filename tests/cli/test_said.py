@@ -186,6 +186,8 @@ def test_two_edges_are_no_edge_index(edges: object) -> None:
     for door in doors:
         with pytest.raises(ValueError, match="two edges or an edge_index"):
             door(graphs)
+    both = (np.array([[0, 1], [1, 2]]), 3)  # the same graph either way
+    np.testing.assert_array_equal(WeisfeilerLehman()([both, path]), WeisfeilerLehman()([path, path]))
     with pytest.raises(ValueError, match="pass edge_index.T"):
         WeisfeilerLehman()([(np.array([[0, 1, 1], [1, 2, 0]]), 3)])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rkhs.cli.main import main
+from rkhs.cli.main import flags_of_commands, main, whole_parser
 from rkhs.data import write_codes
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -33,6 +33,30 @@ def test_unknown_words_get_the_nearest_known(words: list[str], hint: str, capsys
         main(words)
     assert stop.value.code == 2
     assert hint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("fit x --few-labels 3", "; rkhs compare has it"),
+        ("fit x --plain", "; rkhs export has it"),
+        ("report x --targets y", "; rkhs fit, compare have it"),
+    ],
+)
+def test_flags_of_other_commands_name_these(words: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(words.split())
+    assert f"{hint}\n" in capsys.readouterr().err
+
+
+def test_no_flag_of_another_command_is_taken_for_one_like_it() -> None:
+    known = flags_of_commands()
+    (commands,) = (action.choices for action in whole_parser()._actions if isinstance(action.choices, dict))
+    for name, command in commands.items():
+        mine = {flag for action in command._actions for flag in action.option_strings}
+        assert mine > set(known[name])
+        for flag in {flag for flags in known.values() for flag in flags} - mine:
+            assert command._hint(flag).startswith("; rkhs "), (name, flag)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from rkhs import KernelAutoencoder, OperatorKernelRegressor, OperatorKernelRegressorCV
-from rkhs._core.copies import copies, copies_last
+from rkhs._core.copies import copies, copies_last, same_items
 from rkhs._core.errors import RepeatWarning
 from rkhs.evaluation import compare_codes
 from rkhs.features import Nystroem
@@ -99,3 +99,30 @@ def test_copies_come_last_in_an_order_and_others_keep_theirs() -> None:
     np.testing.assert_array_equal(order, [0, 1, 3, 2, 5, 4])
     far = X + 1e6  # rows stay different however far from the origin
     assert copies_last(far, np.arange(6))[1] == 3
+
+
+@pytest.mark.parametrize(("dtype", "same", "other"), [("float64", 2e-13, 1e-11), ("float32", 3e-7, 1e-4)])
+def test_items_are_one_up_to_rounding_of_kernel_values(dtype: str, same: float, other: float) -> None:
+    ones = torch.ones(2, dtype=getattr(torch, dtype))
+    K = torch.tensor([[1.0 - same, 1.0 - other]], dtype=ones.dtype)
+    assert same_items(K, ones[:1], ones).tolist() == [[True, False]]
+
+
+def test_an_item_that_is_alike_to_a_copy_alone_is_another_one() -> None:
+    x = torch.tensor([0.0, 1.0, 2.0, 9.0], dtype=torch.float64) * 1.5e-12**0.5
+    np.testing.assert_array_equal(copies([1.0 - (x[:, None] - x) ** 2 / 2.0]), [0, 0, 2, 3])
+
+
+def test_items_that_one_of_several_kernels_tells_apart_are_no_copies() -> None:
+    K = torch.ones(3, 3, dtype=torch.float64)
+    np.testing.assert_array_equal(copies([K, torch.eye(3, dtype=torch.float64)]), [0, 1, 2])
+
+
+def test_near_rows_with_other_targets_and_a_few_near_rows_are_no_repeats() -> None:
+    near = THRICE + 0.01 * RNG.normal(size=THRICE.shape)
+    pairs = ONCE.copy()
+    pairs[1:8:2] = pairs[:8:2] + 0.01 * RNG.normal(size=(4, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RepeatWarning)
+        OperatorKernelRegressor().fit(near, RNG.normal(size=180))
+        OperatorKernelRegressor().fit(pairs, np.r_[np.repeat(NOISE[:8:2], 2), NOISE[8:]])

@@ -47,6 +47,8 @@ def test_a_new_row_takes_part_in_scales_and_bandwidth_where_these_are_of_few_row
     X, new = rng.normal(size=(n, d)), rng.normal(size=(8, d)) * 1.2
     model = KernelNovelty().fit(X)
     assert (JointItems.of(model, [Gaussian("2*median")]) is not None) == joint
+    bandwidth = KernelNovelty(Gaussian("median")).fit(X)
+    assert (JointItems.of(bandwidth, [Gaussian("median")]) is not None) == (n < 57)  # one number, of any columns
     if joint:
         assert model.p_values(new) == pytest.approx([among_all(np.vstack([X, x])) for x in new])
         assert (model.p_values(X[:3]) == model._each(X[:3], model.model_.p_values)).all()  # all rows are alike there
@@ -65,6 +67,14 @@ def test_noise_in_many_columns_is_not_novel(settings: dict[str, Any]) -> None:
         predicted.append((KernelNovelty(**settings, alpha=0.2).fit(heavy[:19]).predict(heavy[19:]) == -1).mean())
     assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 6**0.5
     assert abs(np.mean(predicted) - 0.2) < 3.0 * np.std(predicted) / 6**0.5
+
+
+def test_scores_of_few_rows_in_many_columns_are_as_if_each_was_left_out_of_the_scales() -> None:
+    called = []
+    for seed in range(10):
+        X = np.random.default_rng(seed).normal(size=(39, 100))
+        called.append((KernelNovelty(alpha=0.2).fit(X[:19]).decision_function(X[19:]) < 0.0).mean())
+    assert np.mean(called) < 0.4
 
 
 def test_tables_of_texts_and_gaps_are_scaled_with_the_new_row() -> None:

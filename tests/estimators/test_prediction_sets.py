@@ -16,6 +16,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian
 from rkhs.models import Calibration
 from rkhs.models.calibration import rows_at_least
+from rkhs.models.chosen import _hull
 
 
 def made(n: int, q: int = 1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -145,7 +146,22 @@ def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
 
         assert not any(holds(value) for value in np.linspace(-4.0, 4.0, 41) if not lower <= value <= upper)
         for end, inward in ((lower, 0.002), (upper, -0.002)):
-            assert end == center or any(holds(end + step * inward) for step in range(21))
+            assert end == center or any(holds(end + step * inward) for step in range(6))
+            assert not any(holds(end - step * inward) for step in (1, 5, 10, 30))
+
+
+def test_an_end_where_the_choice_changes_lies_a_little_outside() -> None:
+    functions = np.array([[[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]]])  # y^2 below 1 chooses the first setting
+    lower, upper = _hull(functions, np.zeros((2, 1)), np.array([[-3.0, 3.0], [-0.5, 0.5]]))
+    assert -1.03 < lower <= -1.0 < 1.0 <= upper < 1.03
+
+
+def test_an_interval_of_which_no_row_is_left_out_is_the_whole_line() -> None:
+    (X, y), (new, _) = made(18), made(3, seed=1)
+    found = OperatorKernelRegressor(Gaussian(0.4)).fit(X, y).predict_set(new, coverage=0.95)
+    assert found.promise == "at least"
+    assert not found.informative.any()
+    np.testing.assert_array_equal([found.lower, found.upper], [[-np.inf] * 3, [np.inf] * 3])
 
 
 def test_candidates_choose_reg_among_all_rows() -> None:

@@ -65,16 +65,13 @@ def text_encoding(encoding: object) -> str:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path in the same folder, and move it onto `path` when the block ends without an error."""
+    """Yield a temporary path in the same folder, and move it onto `path` when the block has written and synced it."""
     target, old = _target(path)
     _remove_stale(target)
     try:
         temporary = _create(target, old)
         try:
             yield temporary
-            with open(temporary, "rb+") as handle:
-                handle.flush()
-                os.fsync(handle.fileno())
             if old is not None:
                 _keep_access(temporary, old)
             os.replace(temporary, target)

@@ -15,7 +15,7 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.options import TRACEBACK, declare
+from rkhs.cli.options import TRACEBACK, declare, flags_in
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
@@ -53,6 +53,7 @@ def _parser(*chosen: str) -> argparse.ArgumentParser:
     for name, line in _COMMANDS.items():
         text = f"{line[0].upper()}{line[1:]}."
         of_command = commands.add_parser(name, help=line, description=text, formatter_class=_AS_WRITTEN)
+        of_command.flags_of_commands = flags_of_commands
         if name in chosen:
             command = importlib.import_module(f"rkhs.cli.{name}")
             of_command.epilog = getattr(command, "EXAMPLES", None)
@@ -63,6 +64,12 @@ def _parser(*chosen: str) -> argparse.ArgumentParser:
 def whole_parser() -> argparse.ArgumentParser:
     """The parser with the arguments of all commands, for programs such as shtab."""
     return _parser(*_COMMANDS)
+
+
+def flags_of_commands() -> dict[str, list[str]]:
+    """The flags of every command."""
+    declared = {name: importlib.import_module(f"rkhs.cli.{name}").OPTIONS for name in _COMMANDS}
+    return {name: [f"--{flag.replace('_', '-')}" for flag in flags_in(text)] for name, text in declared.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

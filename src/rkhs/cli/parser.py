@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NoReturn
 
 from rkhs._core.errors import nearest
@@ -26,6 +27,8 @@ def all_flags(parser: argparse.ArgumentParser) -> list[str]:
 class CommandParser(argparse.ArgumentParser):
     """A parser that names the nearest flag, command or choice when it meets an unknown one."""
 
+    flags_of_commands: Callable[[], dict[str, list[str]]] = dict  # those of all commands
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, then how the command is used."""
         sys.stderr.write(f"{self.prog}: error: {message}\n")
@@ -41,11 +44,16 @@ class CommandParser(argparse.ArgumentParser):
         return found, extra
 
     def _hint(self, flag: str) -> str:
-        """Say which flag may be meant, or which parameter of an estimator where ``--set`` takes it."""
-        flags = all_flags(self)
-        found = hint(flag, flags)
-        if found or "--set" not in flags:
-            return found
+        """Say which commands have the flag, which one may be meant, or which parameter ``--set`` takes."""
+        flags, others = all_flags(self), self.flags_of_commands()
+        having = [name for name, known in others.items() if flag in known]
+        if having:
+            return f"; rkhs {', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+        near = nearest(flag, chain(flags, *others.values()))
+        if near in flags:
+            return f"; did you mean {near!r}?"
+        if "--set" not in flags:
+            return ""
         import rkhs.estimators  # noqa: F401
         from rkhs.cli.wording import parameters
 

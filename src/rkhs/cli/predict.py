@@ -104,6 +104,8 @@ def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names:
     machine = LeftOutMachine(model, model.model_, data.items)
     more = machine.deviations, machine.calibration.p_values
     sets, deviations, novelty = left_out_answers(machine, coverage, "auto", *more)
+    if (joint := model._joint_p_values(machine)) is not None:
+        novelty = joint
     parts = [np.asarray(part).reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
     found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
     titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]

@@ -322,11 +322,16 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         estimated from few rows. Parameters and errors as in :meth:`predict_set`.
         """
         found = LeftOutMachine(self, self.model_, X, diag, gram)
-        joint = JointItems.of(self, [term.kernel for term in self._asked_kernel(X).pairs])
+        joint = self._joint_p_values(found)
+        return found.each(found.calibration.p_values) if joint is None else joint
+
+    def _joint_p_values(self, found: LeftOutMachine) -> np.ndarray | None:
+        """Those of new items that take part in what is estimated from items; None where nothing is seen of it."""
+        joint = JointItems.of(self, [term.kernel for term in self._asked_kernel(found.items).pairs])
         if joint is None:
-            return found.each(found.calibration.p_values)
-        places = range(self._count_new(X))
-        return np.array([found.joint_p_value(*one) for _, one in joint.with_each(X, places)])
+            return None
+        places = range(self._count_new(found.items))
+        return np.array([found.joint_p_value(*one) for _, one in joint.with_each(found.items, places)])
 
     def _asked_kernel(self, X: Any) -> OperatorKernel:
         """The kernel before anything was estimated from training items, where the fit remembers it."""
