@@ -40,7 +40,7 @@ KNOWN  items to choose from, as rkhs fit reads them
 -o, --output FILE  a .csv or .xlsx file to write; without it csv is printed
 --top K [5]  how many for each item (default %(default)s)
 --kernel EXPRESSION  kernel on the items; rkhs fit --help lists them{MIXED}{SCALE}{DROP}{INPUT}"""
-_BLOCK = 10_000_000  # kernel values in memory at a time
+_BLOCK = 2**21  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
 
