@@ -35,14 +35,16 @@ METHODS: dict[str, tuple[str, Callable[[Any, Any], object]]] = {  # the model, a
     "transform": ("pca", lambda model, X: model.transform(X)),
     "autoencoder transform": ("autoencoder", lambda model, X: model.transform(X)),
 }
-COMMANDS = {  # arguments of rkhs; {model}, {known}, {rows} and {out} are files
-    "rkhs predict, npy": ["predict", "{model}", "{rows}", "-o", "{out}.npy"],
-    "rkhs predict, csv": ["predict", "{model}", "{csv}", "-o", "{out}.csv"],
-    "rkhs novelty, npy": ["novelty", "{known}", "{rows}", "-o", "{out}.npy"],
-    "rkhs novelty, csv": ["novelty", "{known_csv}", "{csv}", "-o", "{out}.csv"],
-    "rkhs transform, npy": ["transform", "{pca}", "{rows}", "-o", "{out}.npy"],
-    "rkhs transform, csv": ["transform", "{pca}", "{csv}", "-o", "{out}.csv"],
-    "rkhs nearest, csv": ["nearest", "{known_csv}", "{csv}", "-o", "{out}.csv", "--top", "1"],
+FORMS = ("npy", "csv", "parquet")
+COMMANDS = {  # arguments of rkhs; {model}, {pca}, {known} and {out} are files, {rows} the rows in a form
+    f"rkhs {command}, {form}": [command, known, f"{{rows}}.{form}", "-o", f"{{out}}.{written}", *more]
+    for form in FORMS
+    for command, known, written, more in (
+        ("predict", "{model}", form, ()),
+        ("novelty", f"{{known}}.{form}", form, ()),
+        ("transform", "{pca}", form, ()),
+        ("nearest", f"{{known}}.{form}", "csv", ("--top", "1")),
+    )
 }
 
 
@@ -78,7 +80,7 @@ def many_child(what: str, files: dict[str, str], train: int) -> None:
     warnings.simplefilter("ignore")
     if what in METHODS:
         kind, method = METHODS[what]
-        model, X = model_of(kind, train), np.load(files["rows"], mmap_mode="r")
+        model, X = model_of(kind, train), np.load(f"{files['rows']}.npy", mmap_mode="r")
         start = time.perf_counter()
         method(model, X)
     else:
@@ -90,22 +92,23 @@ def many_child(what: str, files: dict[str, str], train: int) -> None:
     print(peak_bytes(), time.perf_counter() - start)
 
 
-def files_of(folder: Path, n: int, train: int, *, csv: bool) -> dict[str, str]:
-    """Files of n rows, of the known rows, and of models of these; ``csv`` says whether as text too."""
+def files_of(folder: Path, n: int, train: int, forms: set[str]) -> dict[str, str]:
+    """Files of n rows, of the known rows, and of models of these; ``forms`` beside .npy."""
     import pandas as pd
 
     from rkhs import save
 
-    titles = [f"c{j}" for j in range(COLUMNS)]
     for name, seed, size in (("known", 0, train), ("rows", 1, n)):
         X = np.random.default_rng(seed).normal(size=(size, COLUMNS))
         np.save(folder / f"{name}.npy", X)
-        if csv:
-            pd.DataFrame(X, columns=titles).to_csv(folder / f"{name}.csv", index=False, float_format="%.6g")
+        frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(COLUMNS)])
+        if "csv" in forms:
+            frame.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g")
+        if "parquet" in forms:
+            frame.to_parquet(folder / f"{name}.parquet")
     for name, kind in (("model", "regressor"), ("pca", "pca")):
         save(model_of(kind, train), folder / f"{name}.rkhs")
-    files = {"known": "known.npy", "rows": "rows.npy", "known_csv": "known.csv", "csv": "rows.csv", "out": "out"}
-    files |= {"model": "model.rkhs", "pca": "pca.rkhs"}
+    files = {"known": "known", "rows": "rows", "out": "out", "model": "model.rkhs", "pca": "pca.rkhs"}
     return {key: str(folder / value) for key, value in files.items()}
 
 
@@ -115,7 +118,7 @@ def many(sizes: list[int], train: int, only: list[str] | None) -> None:
     found: dict[str, list[str]] = {name: [] for name in chosen}
     for n in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            files = files_of(Path(folder), n, train, csv=any("csv" in name for name in chosen))
+            files = files_of(Path(folder), n, train, {name.rsplit(", ")[-1] for name in chosen})
             for name in chosen:
                 pairs = [f"{key}={value}" for key, value in files.items()]
                 done = run_child("studies.bench.memory", "--what", name, "--train", str(train), "--files", *pairs)

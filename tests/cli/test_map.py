@@ -72,7 +72,8 @@ def test_numbers_are_a_colour_bar_and_an_autoencoder_is_a_method(folder: Path, d
     np.testing.assert_array_equal(drawn[0]["codes"], model.codes_)
     np.save("K.npy", X @ X.T)
     assert main(["map", "K.npy", "--gram", "-o", "m.pdf", "--estimator", "kpca"]) == 0
-    assert set(drawn[1]) == {"codes", "title"}
+    assert drawn[1].keys() - {"codes", "title"} == {"names"}
+    assert drawn[1]["names"] is None
     assert drawn[1]["title"] == f"K.npy: {len(X)} rows"
 
 

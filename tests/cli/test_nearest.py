@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 
 from rkhs.cli import inputs, nearest as nearest_command
 from rkhs.cli.main import main
+from rkhs.cli.nearest import _nearest
 from rkhs.data import load_molecules, molecular_fingerprints, write_codes
-from rkhs.kernels import MinMax, Spectrum
+from rkhs.kernels import Gaussian, MinMax, Spectrum
 
 MOLECULES = load_molecules()
 WINE = load_wine().data
@@ -171,3 +174,15 @@ def test_a_large_file_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest_command, "_nearest", lambda *a, **k: read.append(len(a[2])) or measured(*a, **k))
     assert nearest("known.csv", "new.csv", "--top", "2") == whole
     assert read == [64, 64, 50]
+
+
+def test_nearest_items_take_the_memory_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rkhs.cli.nearest._BLOCK", 50_000)
+    known, new = (torch.from_numpy(np.random.default_rng(i).normal(size=(n, 2))) for i, n in enumerate((500, 20_000)))
+    tracemalloc.start()
+    try:
+        _nearest(Gaussian(1.0), known, new, 1, alone=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 500 * 20_000 / 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 from rkhs import KernelNovelty
 from rkhs.cli.main import main
+from rkhs.cli.novelty import _Found
+from rkhs.data import read_items
 from rkhs.kernels import Gaussian
 
 
@@ -122,3 +125,16 @@ def test_new_rows_under_other_numbers_are_refused_by_their_names(
         "rkhs: error: other.csv: expected the columns of the training file, by their names; 'mass', 'length', 'age' "
         "are not there; got '1.5', '2.5', '3.5' in their place; correct the names, or the file\n"
     )
+
+
+def test_of_many_novel_rows_only_those_that_are_printed_are_kept(tmp_path: Path) -> None:
+    model = KernelNovelty().fit(np.random.default_rng(0).normal(size=(50, 2)))
+    few, all_of_them = _Found(0.05, model, 10), _Found(0.05, model, sys.maxsize)
+    for part in range(3):
+        path = tmp_path / f"{part}.csv"
+        pd.DataFrame(np.random.default_rng(part).normal(size=(40, 2)) + 8.0, columns=["a", "b"]).to_csv(path)
+        for found in (few, all_of_them):
+            found.add(read_items(path, index_column=0))
+    assert few.count == all_of_them.count == 120
+    assert len(few._novel) == 10
+    assert [row for row, _ in few.novel()] == [row for row, _ in all_of_them.novel()][:10]

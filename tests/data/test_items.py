@@ -100,7 +100,7 @@ def test_graphs_one_by_one(tmp_path: Path) -> None:
     write(tmp_path, "b.edges", "1,2\n")
     found = read_items(tmp_path)
     assert found.row_names == ("a", "b")
-    assert found.items[0][0].tolist() == [[0, 1], [1, 2]]
+    assert np.asarray(found.items[0][0]).tolist() == [[0, 1], [1, 2]]
     assert [nodes for _, nodes in found.items] == [3, 2]
     with pytest.raises(InputError, match="got an empty file"):
         read_items(write(tmp_path, "c.edges", ""))

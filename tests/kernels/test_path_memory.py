@@ -7,8 +7,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rkhs import DeepRKM, KernelContrastive, KernelMap, KernelNovelty, KernelPCA
-from rkhs.kernels import ShiftInvariant, ShortestPath
+from rkhs import (
+    DeepRKM,
+    KernelContrastive,
+    KernelMap,
+    KernelNovelty,
+    KernelPCA,
+    OperatorKernelRegressor,
+    OperatorKernelRegressorCV,
+)
+from rkhs.kernels import Gaussian, MoleculeKernel, ShiftInvariant, ShortestPath, Spectrum, Views
 from rkhs.kernels.objects import graphs
 
 
@@ -43,3 +51,16 @@ def test_features_of_items_are_announced() -> None:
     plain = KernelPCA(2).fit(np.eye(40)).announced_bytes_
     for kernel in (ShiftInvariant(), 0.5 * ShiftInvariant(), ShiftInvariant() + ShiftInvariant(2.0)):
         assert KernelPCA(2, kernel=kernel).fit(series).announced_bytes_ > plain + 2**27
+
+
+def test_outputs_and_a_choice_are_announced() -> None:
+    X, Y = np.random.default_rng(0).normal(size=(60, 3)), np.random.default_rng(1).normal(size=(60, 300))
+    one = OperatorKernelRegressor().fit(X, Y[:, 0]).announced_bytes_
+    assert OperatorKernelRegressor().fit(X, Y).announced_bytes_ > one + 2 * 8 * 60 * 300
+    assert OperatorKernelRegressorCV().fit(X, Y[:, 0]).announced_bytes_ > one + 2 * 8 * 60**2
+
+
+def test_views_and_molecules_are_announced() -> None:
+    views = Views((Gaussian(), Spectrum(2)))
+    assert views._memory([0] * 100) > 3 * 8 * 100**2
+    assert MoleculeKernel()._memory(["C" * 100] * 10) > 10**6

@@ -40,7 +40,7 @@ KNOWN  items to choose from, as rkhs fit reads them
 -o, --output FILE  a .csv or .xlsx file to write; without it csv is printed
 --top K [5]  how many for each item (default %(default)s)
 --kernel EXPRESSION  kernel on the items; rkhs fit --help lists them{MIXED}{SCALE}{DROP}{INPUT}"""
-_BLOCK = 10_000_000  # kernel values in memory at a time
+_BLOCK = 2**21  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
 
@@ -106,7 +106,7 @@ def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -
         far = -K if similar else kernel._diag(part).cpu().numpy()[:, None] + self_similarity - 2.0 * K
         if alone:
             far[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
-        order = far.argsort(axis=1, kind="stable")[:, : min(top, n - alone)]
+        order = far.argsort(axis=1, kind="stable")[:, : min(top, n - alone)].copy()
         found.append((order, np.take_along_axis(far, order, 1)))
     places, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return places, -values if similar else np.sqrt(values.clip(0.0))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.build import build_estimator
@@ -58,16 +60,15 @@ def run(args: argparse.Namespace) -> int:
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
         first, parts = peeked(new_parts(args, known, model))
-        found = _Found(args.alpha, model)
+        found = _Found(args.alpha, model, sys.maxsize if args.json else _NAMED)
         answers = ((found.add(data), data) for data in parts)
         if args.output is not None:
             m, _ = write_number_parts(args.output, answers, ["p", "score"], numbered=True)
         else:
             m = sum(data.n_samples for _, data in answers)
-    novel = found.novel()
-    rows = [row | {"differs in": _differing(model, first, x)} for row, x in (novel if args.json else novel[:_NAMED])]
+    rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
-    lines = list(_lines(args, facts, rows, len(novel), named_rows(first)))
+    lines = list(_lines(args, facts, rows, found.count, named_rows(first)))
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
     print_result(
@@ -77,10 +78,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Found:
-    """What is novel in rows that come part by part."""
+    """What is novel in rows that come part by part; the strangest are kept."""
 
-    def __init__(self, alpha: float, model: KernelNovelty) -> None:
-        self.far, self._alpha, self._model = 0, alpha, model
+    def __init__(self, alpha: float, model: KernelNovelty, most: int) -> None:
+        self.far, self.count, self._alpha, self._model, self._most = 0, 0, alpha, model, most
         self._novel: list[tuple[float, dict[str, Any], Any]] = []  # scores, what is said of rows, and the rows
 
     def add(self, data: Dataset) -> np.ndarray:
@@ -92,12 +93,14 @@ class _Found:
         labels = row_labels(data)
         for i in np.flatnonzero(p <= self._alpha).tolist():
             self._novel.append((float(scores[i]), {"row": labels[i], "p": p[i]}, data.X[i : i + 1].copy()))
+            self.count += 1
+        self._novel.sort(key=itemgetter(0))
+        del self._novel[: -self._most]
         return np.column_stack([p, scores])
 
     def novel(self) -> list[tuple[dict[str, Any], Any]]:
         """Novel rows, the strangest first."""
-        order = sorted(range(len(self._novel)), key=lambda i: (self._novel[i][0], i), reverse=True)
-        return [self._novel[i][1:] for i in order]
+        return [one[1:] for one in reversed(self._novel)]
 
 
 def _far(model: KernelNovelty, scores: np.ndarray) -> int:

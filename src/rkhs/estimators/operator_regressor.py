@@ -174,7 +174,9 @@ class OperatorKernelRegressor(DualRegressor):
             training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
             if features is None:
                 columns = training.items.shape[1] if kernel.domain == "vectors" else 0
-                run.announce_dense(len(training), self._matrices, columns, items_bytes(kernel, training.items))
+                outputs = training.targets.shape[1] / len(training)
+                matrices = self._matrices + 18.0 * min(1.0, outputs) + 2.0 * outputs
+                run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
             gapped = check_gaps(training, kernel, options.loss, dense=features is None)
             together = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
             if gapped:

@@ -144,7 +144,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     criterion: Literal["auto", "squared", "norm"] = "auto"
     columns: Columns = "raw"
 
-    _matrices = 14.0
+    _matrices = 17.0
     _reads_gaps = True
     _every_fit_has = ("reg_", "loss_", "_chosen_kernel")
     reg_: float = field(init=False)
@@ -223,8 +223,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
             for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
                 warnings.simplefilter("ignore", kind)
             final.fit(*data)
-        params = final.get_params(deep=False)
+        params, announced = final.get_params(deep=False), getattr(self, "announced_bytes_", 0)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
+        self._note(max(announced, final.announced_bytes_))
 
     def _leaves_out(self, kernel: OperatorKernel, loss: Loss, weights: Tensor, *, gaps: bool) -> bool:
         """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""

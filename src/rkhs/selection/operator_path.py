@@ -85,10 +85,11 @@ def refit_residuals(
         parts = []
         for j, a in enumerate(values.clamp_min(0.0)):
             columns = slice(None) if V is None else slice(j, j + 1)
-            inverse = 1.0 / (a * s + reg * rest)  # (n, n): a line an item
+            inverse = (a * s + reg * rest).reciprocal_()  # (n, n): a line an item
             aims = torch.cat([turned[:, columns], ones], 1)
             if together is None:
-                solved, diagonal = (Q * inverse) @ aims, root * (squares * inverse).sum(1, keepdim=True)
+                solved = (Q * inverse) @ aims
+                diagonal = root * inverse.mul_(squares).sum(1, keepdim=True)
             else:
                 solved, diagonal = _of_blocks(root * Q, inverse, aims, together), root.new_ones(1)
             parts.append((solved[:, :-1] - solved[:, -1:] * means[:, columns]) / diagonal)

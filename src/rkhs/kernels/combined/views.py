@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,11 +120,14 @@ class Views(Kernel):
         left = self._parts(X)
         right: Sequence[Any] = [None] * len(left) if Y is None else self._parts(Y)
         triples = zip(self._named, left, right, strict=True)
-        return _combined([kernel._gram(a, b) for (_, kernel), a, b in triples], self._multipliers)
+        return _combined((kernel._gram(a, b) for (_, kernel), a, b in triples), self._multipliers)
 
     def _diag(self, X: Any) -> Tensor:
         pairs = zip(self._named, self._parts(X), strict=True)
-        return _combined([kernel._diag(part) for (_, kernel), part in pairs], self._multipliers)
+        return _combined((kernel._diag(part) for (_, kernel), part in pairs), self._multipliers)
+
+    def _memory(self, X: Any) -> float:
+        return 32.0 * len(X) ** 2  # views are compared before they are added
 
     @property
     def _multipliers(self) -> list[float]:
@@ -133,9 +136,9 @@ class Views(Kernel):
         return [float(m) for m in self.multipliers]
 
 
-def _combined(values: list[Tensor], multipliers: list[float]) -> Tensor:
-    total = torch.zeros_like(values[0], dtype=torch.float64)
-    for value, m in zip(values, multipliers, strict=True):
+def _combined(values: Iterator[Tensor], multipliers: list[float]) -> Tensor:
+    total = next(values).to(torch.float64) * multipliers[0]
+    for value, m in zip(values, multipliers[1:], strict=True):
         total.add_(value.to(torch.float64), alpha=m)
     return total
 

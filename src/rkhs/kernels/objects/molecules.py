@@ -190,6 +190,9 @@ class MoleculeKernel(_MoleculeKernel):
            [0.36, 1.  ]])
     """
 
+    def _memory(self, X: list[str]) -> float:
+        return 1200.0 * sum(map(len, X))  # letters of SMILES
+
     def _features(self, items: list[str]) -> list[Counts]:
         every = every_fingerprint(f"{self._name} reads", items, _FIVE, True, 0, 0)
         found = []

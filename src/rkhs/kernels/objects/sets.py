@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, read_matrix
 from rkhs.kernels.vectors.radial import Gaussian
 
-_BLOCK = 1 << 22  # kernel values of points held at once
+_BLOCK = 1 << 20  # kernel values of points held at once
 
 
 class MeanEmbedding(Kernel):

@@ -15,7 +15,7 @@ from rkhs.kernels.base import Kernel
 
 # Peaks further apart than this many widths contribute less than exp(-40) of a pair at the same place.
 _REACH = 2.0 * 40.0**0.5
-_PAIRS = 2_000_000  # pairs of peaks held at once
+_PAIRS = 2**19  # pairs of peaks held at once
 
 
 class ProbabilityProduct(Kernel):

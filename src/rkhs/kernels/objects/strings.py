@@ -17,7 +17,7 @@ from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import Counts, PartsKernel, count_parts, mix, stack
 
 _ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
-_BLOCK = 4_000_000  # occurrences of parts held at once
+_BLOCK = 2**20  # occurrences of parts held at once
 _LETTERS = 50_000  # letters of the texts of a block, at least one text
 _WORDS = re.compile(r"\w+")
 
