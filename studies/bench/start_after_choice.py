@@ -18,7 +18,7 @@ import numpy as np
 from rkhs import KernelAutoencoder
 from rkhs.estimators.autoencoder import rows as row_fits
 from studies.harness import development
-from studies.harness.scripts import data_folder
+from studies.harness.scripts import data_folder, run_script
 
 SETS = ("satellite", "coil20", "mnist")
 
@@ -67,4 +67,4 @@ def measured(train: np.ndarray, test: np.ndarray, p: int, *, path: bool) -> np.n
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

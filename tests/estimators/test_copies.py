@@ -126,3 +126,10 @@ def test_near_rows_with_other_targets_and_a_few_near_rows_are_no_repeats() -> No
         warnings.simplefilter("error", RepeatWarning)
         OperatorKernelRegressor().fit(near, RNG.normal(size=180))
         OperatorKernelRegressor().fit(pairs, np.r_[np.repeat(NOISE[:8:2], 2), NOISE[8:]])
+
+
+@pytest.mark.filterwarnings("ignore:KernelAutoencoder. the largest number")
+def test_a_heavy_tailed_table_of_nearly_equal_rows_alone_is_fitted() -> None:
+    X = np.concatenate([np.ones((5000, 5)), np.random.default_rng(0).normal(size=(20, 5))])
+    model = KernelAutoencoder(2, max_iter=5).fit(X)
+    assert 0.03 < model.held_out_error_ < 3.0  # a share of the variance of the different rows

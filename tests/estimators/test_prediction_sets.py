@@ -159,7 +159,7 @@ def test_an_end_where_the_choice_changes_lies_a_little_outside() -> None:
 def test_an_interval_of_which_no_row_is_left_out_is_the_whole_line() -> None:
     (X, y), (new, _) = made(18), made(3, seed=1)
     found = OperatorKernelRegressor(Gaussian(0.4)).fit(X, y).predict_set(new, coverage=0.95)
-    assert found.promise == "at least"
+    assert found.guarantee == "at least"
     assert not found.informative.any()
     np.testing.assert_array_equal([found.lower, found.upper], [[-np.inf] * 3, [np.inf] * 3])
 

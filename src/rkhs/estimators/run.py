@@ -95,7 +95,7 @@ class Run:
         what, n_bytes = f"{self.name} on n={n} rows with storage='dense'", matrices * size * n * n + 2**25
         wide = f", {copies:g} copies of n x {columns}" if columns > n else ""
         n_bytes += taken + copies * 8 * n * columns
-        self.announce(Estimate(what, int(n_bytes), f"{matrices:g} matrices of n x n{wide}"), advice)
+        self.announce(Estimate(what, int(n_bytes), f"{matrices:.2g} matrices of n x n{wide}"), advice)
 
     def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
         """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""

@@ -193,7 +193,10 @@ def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[st
     if not heavy_tailed(X[part]):
         return None
     part = part[: 3 * _TOLD]
-    unbounded, bounded = (_sample_errors(opened.stages(one, part)) for one in (settings.unbounded, settings))
+    samples = [opened.stages(one, part) for one in (settings.unbounded, settings)]
+    if samples[0].rows.different < FEWEST:
+        return None
+    unbounded, bounded = map(_sample_errors, samples)
     return compare_kinds(unbounded, bounded, run)
 
 
@@ -281,8 +284,9 @@ def _judged(stages: RowStages, stage: Stage, error: float, compared: Compared) -
 
 
 def _of_the_mean(stages: RowStages) -> float:
-    """Mean squared distance of the rows to their mean, or twice the mean of another loss of it."""
-    w, lost = stages.rows.weights, stages.losses(stages.rows.norms())
+    """Mean squared distance of different rows to the mean, or twice the mean of another loss of it."""
+    different = stages.rows.different
+    w, lost = stages.rows.part(different), stages.losses(stages.rows.norms(slice(different)))
     return float(lost.mean() if w is None else w @ lost)
 
 
