@@ -36,7 +36,7 @@ def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray
 
 
 def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:
-    """Put rows (n, d) that equal, up to rounding, one before them in an order after all others, and count the others.
+    """Move copies of earlier rows (n, d) in an order to its end, and count the other rows.
 
     Rows are compared with their neighbours along one random direction, where copies lie next to each other.
     """
