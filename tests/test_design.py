@@ -15,7 +15,7 @@ FOLDERS = {
     "The studies": ROOT / "studies",
     "The packages of the kernels": PACKAGE / "kernels",
     "The packages of the spaces": PACKAGE / "spaces",
-    "The rooms of the estimators": PACKAGE / "estimators",
+    "The packages of the estimators": PACKAGE / "estimators",
 }
 CODE = re.compile(r"`([^`]+)`")
 

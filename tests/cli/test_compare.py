@@ -73,7 +73,7 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
         (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
-        (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row a row of the input, 41; got 3"),
+        (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row for each row of the input, 41; got 3"),
         (
             ["gram.npy", "--gram", "--targets", "labels.csv", "--kernel", "linear"],
             "--kernel cannot be given with --gram",
@@ -106,7 +106,7 @@ def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
     args = whole_parser().parse_args(words)
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")
     assert main(words) == 2
-    assert "known.csv: --targets must have one row a row of the input, 40; got 39" in capsys.readouterr().err
+    assert "known.csv: --targets must have one row for each row of the input, 40; got 39" in capsys.readouterr().err
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[:5], "r5,,7", *rows[6:]]) + "\n")
     found = read_targets(args, read_input(args, "named.csv"))
     assert [i for i, one in enumerate(found) if one is None] == [5]

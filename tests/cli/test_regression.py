@@ -338,7 +338,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
         (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
         (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),
         (["--predict", "price", "--targets", "new.csv"], "--predict must name a column of the file; got 'price'"),
-        (["--predict", "a", "--targets", "new.csv"], "--targets must have one row a row of the input, 30; got 5"),
+        (["--predict", "a", "--targets", "new.csv"], "one row for each row of the input, 30; got 5"),
         (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
         (["--predict", "price", "--kind", "series"], "a series has no columns next to it; name a table with --targets"),
         (
@@ -452,7 +452,7 @@ def test_all_columns_of_a_table_beside_the_items_are_predicted(
     assert fit("all.csv", "--columns", "a,b", "--targets", "y.npy") == 0
     assert "predicts column0, column1" in capsys.readouterr().out
     assert fit("all.csv", "--targets", "new.csv") == 2
-    assert "--targets must have one row a row of the input, 30; got 5" in capsys.readouterr().err
+    assert "--targets must have one row for each row of the input, 30; got 5" in capsys.readouterr().err
     write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
     assert fit("all.csv", "--targets", "mixed.csv") == 2
     assert "must have the rows of the input in the same order" in capsys.readouterr().err

@@ -109,7 +109,7 @@ def test_vectors_to_objects(small: np.ndarray) -> None:
     full = model.decode(model.codes_, WORDS)
     own = [full.distances[i][full.indices[i] == i][0] for i in range(10)]
     np.testing.assert_allclose(errors, own, atol=1e-8)
-    with pytest.raises(InputError, match="targets must have one row a row of X, 10; got 9"):
+    with pytest.raises(InputError, match="targets must have one row for each row of X, 10; got 9"):
         model.reconstruction_error(small[:10], targets=WORDS[:9])
 
 

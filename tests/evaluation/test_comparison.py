@@ -97,7 +97,7 @@ def made(ours: list[float], raw: list[float], pca: list[float]) -> str:
             [0.9, 0.9, 0.9],
             [0.9, 0.9, 0.9],
             [0.9, 0.9, 0.9],
-            "as good as the raw input within the error .*would not show.*PCA is as good here and simpler",
+            "as good as the raw input within the error .*could not be detected.*PCA is as good here and simpler",
         ),
         ([0.8, 0.8, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], "Do not use the codes to predict this"),
         (

@@ -66,6 +66,6 @@ def test_known_codes_are_not_computed_again(rng: np.random.Generator, monkeypatc
             patch.setattr(type(model), "_encode", lambda *_, **__: pytest.fail("codes are computed again"))
             again = reconstruction(model, new, codes=codes)
         np.testing.assert_allclose(again.errors, whole.errors, rtol=1e-9)
-    with pytest.raises(InputError, match=r"^codes must have one row a row of X, 6; got 5"):
+    with pytest.raises(InputError, match=r"^codes must have one row for each row of X, 6; got 5"):
         model.reconstruction_error(new, codes=codes[:5])
     assert not np.allclose(model.reconstruction_error(new, codes=codes + 1.0), whole.errors)

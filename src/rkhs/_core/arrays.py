@@ -135,7 +135,7 @@ def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = 
 
 def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
     """Read the rows that an estimator is given with scikit-learn's checks of their number, columns and names."""
-    if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "reads_anywhere"):
+    if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "random_access"):
         raise InputError(
             f"X must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
             "KernelAutoencoder reads files and batches that rkhs.engines.as_rows opens; partial_fit takes one batch"

@@ -11,11 +11,11 @@ from torch import Tensor
 from rkhs._core.arrays import tile_rows, tiles
 from rkhs._core.errors import RepeatWarning, warn
 
-_SAME = 1e-12  # squared distance of two items that are one, relative to their squared norms
+_SAME = 1e-12  # squared distance below which two items are copies, relative to their squared norms
 _SAME_TARGETS = 1e-6  # the same of targets, a distance relative to their range
 _GAP = 3.0  # distances within groups of repeats are smaller than those between by this factor
 _LEAST_GROUPS, _LEAST_SHARE, _MOST_ROWS = 5, 0.5, 20  # groups, rows in groups, and mean size of a group, of repeats
-_ALIKE = 0.5  # variance of the targets within groups of repeats, relative to that of all
+_MAX_WITHIN_VARIANCE = 0.5  # variance of the targets within groups of repeats, relative to that of all
 
 
 def same_items(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
@@ -25,12 +25,12 @@ def same_items(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray:
-    """Number the items (n,): that of the first one that no kernel tells apart and whose targets (n, q) are equal."""
+    """Index of the first copy of each item (n,): equal under all kernels and with equal targets (n, q)."""
     n = len(grams[0])
     places = torch.arange(n, device=grams[0].device)
-    found = torch.cat([_alike(grams, targets, places[tile]).argmax(1) for tile in tiles(n, tile_rows(n))])
-    for i in (found[found] != found).nonzero()[:, 0]:  # near the limit: alike one that is itself no first one
-        alike = _alike(grams, targets, i[None])[0] & (found == places).to(torch.uint8)
+    found = torch.cat([_copies_of(grams, targets, places[tile]).argmax(1) for tile in tiles(n, tile_rows(n))])
+    for i in (found[found] != found).nonzero()[:, 0]:  # near the tolerance the match may be a copy of an earlier item
+        alike = _copies_of(grams, targets, i[None])[0] & (found == places).to(torch.uint8)
         found[i] = alike.argmax() if bool(alike[:i].any()) else i
     return found.cpu().numpy()
 
@@ -56,8 +56,8 @@ def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:
     return np.concatenate([order[first], order[~first]]), int(first.sum())
 
 
-def _alike(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Tensor:
-    """Which items (b, n) some are copies of, as 0 and 1."""
+def _copies_of(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Tensor:
+    """Which of all items (b, n) are copies of the given rows, as 0 and 1."""
     same = torch.stack([same_items(K[rows], K.diagonal()[rows], K.diagonal()) for K in grams]).all(0)
     same[torch.arange(len(rows)), rows] = True
     some = (same.sum(1) > 1).nonzero()[:, 0]
@@ -72,7 +72,7 @@ def _alike(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Ten
 
 
 def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
-    """Number the groups (n,) of items much nearer to each other than to all others, with like targets; None: no such.
+    """Number the groups (n,) of items much nearer to each other than to others, with like targets; None: no groups.
 
     Single linkage in the distance of the kernel. Repeats of a measurement make many small groups with a gap between the
     distances within and between them.
@@ -92,13 +92,15 @@ def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
         many = sizes[sizes > 1]
         if len(many) >= _LEAST_GROUPS and _LEAST_SHARE * n <= many.sum() <= _MOST_ROWS * len(many):
             inside = sizes[groups] > 1
-            if _within(targets.cpu().numpy()[inside], groups[inside]) < _ALIKE * float(targets.var(0).sum()):
+            if _within(targets.cpu().numpy()[inside], groups[inside]) < _MAX_WITHIN_VARIANCE * float(
+                targets.var(0).sum()
+            ):
                 return groups
     return None
 
 
 def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
-    """Warn where items that are no copies of others, which have one number, look like repeats of measurements."""
+    """Warn if different items (without copies, which have one number) look like repeats of measurements."""
     first = torch.from_numpy(np.unique(numbers)).to(K.device)
     groups = repeats(K[first][:, first], targets[first]) if len(first) > _LEAST_GROUPS else None
     if groups is None:
@@ -107,8 +109,8 @@ def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
     many = sizes[sizes > 1]
     warn(
         f"{many.sum()} of {len(first)} different rows look like repeats of {len(many)} items: they are nearer to each "
-        f"other than to all other rows by a factor of {_GAP:.0f}, with like targets. A row that is left out is then "
-        "predicted from its repeats, and errors and sets are too small for new items: pass groups=, one label an item",
+        f"other than to all other rows by a factor of {_GAP:.0f}, with like targets. Leave-one-out errors "
+        "and sets are then too small for new items: pass groups=, one label for each item",
         RepeatWarning,
     )
 

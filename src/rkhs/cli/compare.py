@@ -1,4 +1,4 @@
-"""``rkhs compare``: whether codes are worth having for a class or a number, or how well models rebuild rows."""
+"""``rkhs compare``: compare codes with the raw input for prediction, or the errors of saved models on rows."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ Each method makes codes without the target, from the training rows of a split al
 kernel regression and a random forest then learn the target from them. Columns of tables are standardised. Rows
 whose target is empty help to make the codes.
 
-With --model the errors of saved models on the rows are compared. They are honest on rows of which no model was made."""
+With --model the errors of saved models on the rows are compared. They are unbiased on rows that no model was
+fitted to."""
 
 OPTIONS = f"""
 INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --target COLUMN  column of the file that holds what to predict
 --targets FILE  file with one class or number a row, or the table that has --target
---model MODEL  in place of a target: say how well a saved model rebuilds the rows; may be given several times
---kernel EXPRESSION  kernel of both kernel methods (default: theirs)
+--model MODEL  in place of a target: report the error of a saved model on the rows; may be given several times
+--kernel EXPRESSION  kernel of kernel PCA and the autoencoder (default: the default of each)
 --gram  the input is a Gram matrix of the items{MIXED}{LABELS}{DROP}
---n-components N [10]  numbers in the code of a row (default %(default)s)
+--n-components N [10]  number of components of a code (default %(default)s)
 --splits N [5]  number of random splits, each with a quarter of the rows held out (default %(default)s)
---groups COLUMN  column that says which rows belong together, such as those of one person: a split does not part them
+--groups COLUMN  column of labels of rows, such as persons: rows with one label stay on one side of a split
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
 --seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
@@ -55,13 +56,13 @@ _OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, print a table and the sentence."""
+    """Run the comparison, print its table and the conclusion."""
     if args.model:
-        refuse_flags(args, _OF_TARGETS, "is for a target; a model knows how it was fitted; leave it out")
+        refuse_flags(args, _OF_TARGETS, "is for a target; a saved model has its settings; leave it out")
         return compare_models(args)
     if args.target is None and args.targets is None:
         raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
-    refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model; got it with a target; leave it out")
+    refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
     args = with_groups(args)
     data, y = _read(args)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.evaluation import compare_codes
 
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
-    X, kind = _numbers(data, kernel)
+    X, kind = _as_matrix(data, kernel)
     notes = column_notes(data)
     remarks = []
     if len(X) > args.at_most:
@@ -129,10 +130,10 @@ def _scores(found: CodeComparison, n_splits: int) -> list[str]:
         rows = [row for row in found.rows if row.method == name]
         cells = "".join(f"{f'{row.mean:.3f} +- {row.error:.3f}':>18}" for row in rows)
         lines.append(f"{name:<16}{cells}{rows[0].seconds:>10.2f}")
-    return [*lines, found.verdict, _longer(n_splits)]
+    return [*lines, found.verdict, _more_splits_note(n_splits)]
 
 
-def _longer(n_splits: int) -> str:
+def _more_splits_note(n_splits: int) -> str:
     """What four times as many splits would add."""
     from rkhs.evaluation.comparison import split_share
 
@@ -149,7 +150,7 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
             y = read_targets(args, data)
         if len(y) != len(data.X):
             raise InputError(
-                f"{args.targets}: --targets must have one row a row of the input, {len(data.X)}; got {len(y)}"
+                f"{args.targets}: --targets must have one row for each row of the input, {len(data.X)}; got {len(y)}"
             )
         return data, y
     if args.gram:
@@ -157,7 +158,7 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
     return read_with_values(args, args.target, "--target")
 
 
-def _numbers(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
+def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
     """Rows of numbers and their kind; items without columns become the Gram matrix of their kernel."""
     import numpy as np
 

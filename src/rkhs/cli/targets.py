@@ -39,7 +39,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
         _refuse_in_both(args, {*names, *wanted}, data)
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
-        raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
+        raise InputError(f"--targets must have one row for each row of the input, {data.n_samples}; got {len(Y)}")
     _refuse_other_order(args, data, known)
     unknown = np.isnan(Y).all(1)
     if unknown.any():

@@ -13,10 +13,10 @@ from rkhs._core.errors import InputError, optional
 
 
 class Rows(ABC):
-    """A matrix that is read a few rows at a time, and can be sent to another process for next to nothing.
+    """A matrix that is read a few rows at a time.
 
-    A part of it holds no more than it needs, and reading it twice gives the same: whatever is lost with a worker can be
-    computed again.
+    A part holds only what it needs, and reading it twice gives the same numbers, so that the work of a lost worker can
+    be repeated.
     """
 
     @property
@@ -25,8 +25,8 @@ class Rows(ABC):
         """Rows and columns."""
 
     @property
-    def reads_anywhere(self) -> bool:
-        """Whether a few rows anywhere cost little to read; else they are read by groups of thousands."""
+    def random_access(self) -> bool:
+        """Whether a few rows anywhere can be read at little cost; otherwise rows are read in groups of thousands."""
         return True
 
     @abstractmethod
@@ -109,11 +109,11 @@ class FileRows(Rows):
         Absolute, and the same for all processes.
     dtype : str
     shape : tuple of int
-        Of the file.
+        Shape of the array in the file.
     offset : int
         Bytes before the first number.
     fortran : bool, default=False
-        Columns first.
+        Whether the array is in Fortran order.
     first : int, default=0
         First row that belongs to these rows.
     count : int, optional
@@ -203,8 +203,8 @@ class ParquetRows(Rows):
         return cls(tuple((os.path.abspath(n), t.metadata.num_rows) for n, t in zip(names, tables, strict=True)), wanted)
 
     @property
-    def reads_anywhere(self) -> bool:
-        """No: row groups are decoded whole."""
+    def random_access(self) -> bool:
+        """False: row groups are decoded whole."""
         return False
 
     @property
@@ -256,8 +256,8 @@ class DaskRows(Rows):
         self._array = array
 
     @property
-    def reads_anywhere(self) -> bool:
-        """No: chunks are computed whole."""
+    def random_access(self) -> bool:
+        """False: chunks are computed whole."""
         return False
 
     @property

@@ -443,7 +443,7 @@ class KernelAutoencoder(BaseAutoencoder):
             else:
                 check_spread(read.numpy(force=True), "targets", self.dtype)
         if len(read) != n:
-            raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
+            raise InputError(f"targets must have one row for each row of X, {n}; got {len(read)}")
         return read
 
 

@@ -1,4 +1,4 @@
-"""Are codes worth having? Codes, the raw input and other reductions under the same learners, with error bars."""
+"""Compare codes, the raw input and other reductions as features of the same models, with standard errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from rkhs.spaces.features import FilledTable
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 100
-_CLEAR = 2.0  # standard errors beyond which a difference counts
+_SIGNIFICANT = 2.0  # standard errors beyond which a difference counts
 
 _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
 
@@ -58,7 +58,7 @@ class HeadScore:
     seconds : float
         Mean time to make the codes of a split, without the learner.
     n_rows : int, default=0
-        Different rows that all splits together test classes on; 0 for numbers.
+        Different rows that all splits group_ids test classes on; 0 for numbers.
     """
 
     method: str
@@ -95,7 +95,7 @@ class CodeComparison:
     verdict : str
         One or two sentences: use the codes, or do not, and why.
     sizes : Sizes
-        How many rows did what.
+        Numbers of rows used.
     """
 
     rows: tuple[HeadScore, ...]
@@ -117,7 +117,7 @@ class Sizes:
     codes, learners, test : int
         Rows of a split that codes are learned from, that learners see the targets of, and that are predicted.
     tested : int
-        Different rows that all splits together predict.
+        Different rows that all splits group_ids predict.
     """
 
     used: int
@@ -159,8 +159,8 @@ def compare_codes(
         Of all reductions; at most d.
     kind : {"table", "mixed", "fingerprints", "series", "gram"}, default="table"
         The columns of a table are standardised by the training rows, for all methods alike. Those of a mixed table
-        become numbers as :class:`~rkhs.features.FilledTable` makes them. A Gram matrix has all its kernel principal
-        components as raw input.
+        become numbers as :class:`~rkhs.features.FilledTable` makes them. The raw input of a Gram matrix is all its
+        kernel principal components.
     kernel : str or Kernel, default="auto"
         Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
     n_splits : int, default=5
@@ -169,11 +169,11 @@ def compare_codes(
         Rows of a split whose ``y`` the learners see, with the class shares of all rows; None: of all training rows.
         Codes are made from all of them in any case.
     groups : array of shape (n,), optional
-        Labels of rows that belong together, such as the measurements of one person: they are on one side of a split.
-        None: copies are, rows that the standardised columns, or the Gram matrix, cannot distinguish and whose targets
-        are equal; where rows look like repeats of measurements, a warning says so.
+        Labels of rows that belong group_ids, such as the measurements of one person: they are on one side of a split.
+        None: copies, that is rows that the standardised columns or the Gram matrix cannot distinguish and whose targets
+        are equal; a warning is given where rows look like repeats of measurements.
     at_most : int, default=2000
-        Rows that are used, drawn at random, for the learners take cubic time.
+        Largest number of rows; of more a random part is used, because kernel regression takes cubic time.
     seed : int, default=0
     progress : bool, default=False
         Show on standard error what is done, and the time left.
@@ -189,7 +189,7 @@ def compare_codes(
 
     Notes
     -----
-    Two standard errors of the paired differences decide between better, level and worse. The error is corrected for
+    Two standard errors of the paired differences separate better, level and worse. The error is corrected for
     splits that share training rows. For classes it is at least that of counting: of ``n`` rows that are tested, ``D``
     of which one method gets right and the other wrong, ``sqrt(D + 1) / n``.
 
@@ -207,8 +207,8 @@ def compare_codes(
     items, targets, known, classes, chosen = _read(X, y, kind, most, seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
-    together = _copies(items, targets, known, kind) if labels is None else labels[chosen][known]
-    splits = list(_splits(targets, known, together, classes, n_splits, n_labels, seed))
+    group_ids = _copies(items, targets, known, kind) if labels is None else labels[chosen][known]
+    splits = list(_splits(targets, known, group_ids, classes, n_splits, n_labels, seed))
     hidden = np.setdiff1d(np.arange(len(items)), known)
     scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
@@ -246,16 +246,16 @@ def compare_codes(
 def _splits(
     targets: np.ndarray,
     known: np.ndarray,
-    together: np.ndarray,
+    group_ids: np.ndarray,
     classes: bool,
     n_splits: int,
     n_labels: int | None,
     seed: int,
 ) -> Iterator[Split]:
-    """Rows of each split: without a target for the learners, with one, and to be predicted; some stay together."""
+    """Rows of each split: without a known target, with one, and to predict; rows of a group stay on one side."""
     most = len(known) if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
     cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(n_splits, test_size=_TEST, random_state=seed)
-    _, first, place = np.unique(together, return_index=True, return_inverse=True)
+    _, first, place = np.unique(group_ids, return_index=True, return_inverse=True)
     try:
         drawn = cut.split(first, targets[known][first])
         pairs = [
@@ -300,7 +300,7 @@ def counting_error(share: float, n: int) -> float:
 
 
 def _difference_error(differences: np.ndarray, n: int) -> float:
-    """Standard error of a difference of scores; for shares of n rows not below that of counting who is right."""
+    """Standard error of a difference of scores; for shares of n rows at least the binomial error of the counts."""
     counted = 0.0 if n == 0 else float(np.sqrt(abs(differences.mean()) * n + 1.0)) / n
     return max(corrected_error(differences), counted)
 
@@ -327,7 +327,7 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
     known = np.flatnonzero(pandas.notna(targets))
     if len(known) < 20:
         raise InputError(f"y must be known in at least 20 rows to compare on; got {len(known)} of {len(items)}")
-    targets, classes = _coded(targets, known)
+    targets, classes = _encode_targets(targets, known)
     chosen = np.arange(len(items))
     if len(items) > at_most:
         draw = np.random.default_rng(seed)
@@ -341,7 +341,7 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
 
 
 def _check(items: np.ndarray, targets: np.ndarray, kind: str) -> None:
-    """Refuse shapes that do not fit, and numbers that are none."""
+    """Refuse shapes that do not fit, and numbers that are not finite."""
     if items.ndim != 2 or targets.shape != (len(items),):
         raise InputError(f"y must have one value a row of X, {len(items)}; got shape {targets.shape}")
     if kind == "gram" and items.shape[0] != items.shape[1]:
@@ -352,8 +352,8 @@ def _check(items: np.ndarray, targets: np.ndarray, kind: str) -> None:
         raise InputError("y must be finite, or NaN where it is not known; got infinity")
 
 
-def _coded(targets: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Classes by their numbers, or numbers; zero where they are not known."""
+def _encode_targets(targets: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Classes as integers, or numbers; zero where they are not known."""
     found = targets[known]
     if found.dtype.kind == "O":
         found = np.array(found.tolist())
@@ -377,17 +377,17 @@ def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple
 
 
 def _methods(kind: str, kernel: Any, train: Rows, p: int, seed: int) -> dict[str, Any]:
-    """What makes codes of p numbers of such rows, by name."""
+    """Transformers to compare by name, each with p components."""
     asked = not (isinstance(kernel, str) and kernel == "auto")
     chosen: Any = kernel if asked else _KERNELS.get(kind, "auto")
-    of_pca: Any = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
+    pca_kernel: Any = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
     same: Literal["same"] | None = "same" if kind == "fingerprints" else None
-    columns: Columns = "filled" if kind == "mixed" and as_kernel(of_pca).domain == "vectors" else "raw"
+    columns: Columns = "filled" if kind == "mixed" and as_kernel(pca_kernel).domain == "vectors" else "raw"
     raws = {"mixed": FilledTable(), "gram": KernelPCA(None, kernel="precomputed")}
     raw: Any = raws.get(kind, FunctionTransformer())
     found = {
         RAW: raw,
-        "kernel PCA": KernelPCA(p, kernel=of_pca, columns=columns),
+        "kernel PCA": KernelPCA(p, kernel=pca_kernel, columns=columns),
         OURS: KernelAutoencoder(p, kernel=chosen, output_kernel=same, columns=columns, random_state=seed),
     }
     if kind != "gram":
@@ -409,14 +409,14 @@ def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
 
 
 def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str]], float]:
-    """Learners by whether our codes are better, level or worse, and the largest difference that would not show."""
+    """Models for which the codes are better, level or worse, and the smallest detectable difference."""
     by = {(row.method, row.head): row for row in rows}
     found: dict[str, list[str]] = {"better": [], "level": [], "worse": []}
     limits = []
     for head in [row.head for row in rows if row.method == rival]:
         mine = by[OURS, head]
         difference = mine.scores - by[rival, head].scores
-        limits.append(_CLEAR * _difference_error(difference, mine.n_rows))
+        limits.append(_SIGNIFICANT * _difference_error(difference, mine.n_rows))
         mean = difference.mean()
         found["level" if abs(mean) <= limits[-1] else "better" if mean > 0.0 else "worse"].append(head)
     return found, max(limits, default=0.0)
@@ -444,8 +444,8 @@ def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) 
     if better:
         return f"Use the codes: they are better than the raw input with {_listed(better)} ({figures})"
     return (
-        f"The codes are as good as the raw input within the error ({figures}; a difference below {limit:.2g} would "
-        "not show)"
+        f"The codes are as good as the raw input within the error ({figures}; differences below {limit:.2g} "
+        "could not be detected)"
     )
 
 

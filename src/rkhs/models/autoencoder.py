@@ -1,8 +1,9 @@
-"""A fitted autoencoder, and codes of new items refined by what the items are; see :mod:`rkhs.problems.refinement`.
+"""A fitted autoencoder, and refinement of the codes of new items; see :mod:`rkhs.problems.refinement`.
 
-A change of a code is penalised by the power function with free linear parts, by ``k(x, x)`` without: there the power
-function had 1.26 of the error at two components and 1.07 at ten (``./dev bench refine_price``: fourteen development
-sets as Gram matrices, two splits), and it leaves a kernel of finite rank no room at all.
+A change of a code is penalised by the power function with free linear parts, by ``k(x, x)`` without: without them the
+power function gave 1.26 times the error at two components and 1.07 times at ten (``./dev bench refine_price``: fourteen
+development sets as Gram matrices, two splits), and for a kernel of finite rank it is zero, so that codes could not
+change.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from rkhs.models.local_layer import LocalLayer, codes_in_leaves
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
-FINE = (10, 1e-4)  # steps and their tolerance: six do nearly all
+FINE = (10, 1e-4)  # steps and their tolerance; six steps reach nearly the final value
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
-_FINEST = (200, 1e-9)  # where derivatives are wanted
+_EXACT = (200, 1e-9)  # for derivatives of the refined codes
 _TILE = 2048  # rows whose codes are refined at once
 
 
@@ -44,7 +45,7 @@ class AutoencoderModel(AutoencoderLayers):
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
         codes = codes if self.penalty.row_constraint is None else self.penalty.row_constraint.project(codes)
-        codes = codes if self.inactive is None else self.read(self.to_user(codes))  # the one hidden layer
+        codes = codes if self.inactive is None else self.read(self.to_user(codes))  # there is one hidden layer then
         if refine is not None and self.refinable:
             codes = refined_codes(self, items, raw, codes, refine, rough=rough)
         found = [codes]
@@ -53,15 +54,15 @@ class AutoencoderModel(AutoencoderLayers):
         return found
 
     def in_file(self) -> Self:
-        """The model without what follows from the rest."""
+        """The model without arrays that can be computed again."""
         return stored_autoencoder.in_file(self)
 
     def check_stored(self) -> None:
-        """Sizes must agree."""
+        """Check the shapes of the arrays."""
         stored_autoencoder.check(self)
 
     def from_file(self) -> Self:
-        """The model with what the file lacks."""
+        """The model with these arrays computed again."""
         return stored_autoencoder.from_file(self)
 
 
@@ -75,42 +76,46 @@ def refined_codes(
     rough: bool = False,
 ) -> Tensor:
     """Refine codes ``f(x)`` (m, p) of items with raw features (m, w); without ``steps`` exactly, with derivatives."""
-    reach, layers = _power(model, items, raw) / model.reg[0], (*model.layers[:-1], model.last.everywhere)
+    squared_radius = _penalty_scale(model, items, raw) / model.reg[0]
+    layers = (*model.layers[:-1], model.last.everywhere)
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
     targets = all_targets = model.rebuilt.output.encode(model.target_rows(items, raw)).to(start)
     decoded = tensor_like(model.last.at_anchors, start)
     if model.penalty.directions is not None:
         leading = tensor_like(model.penalty.directions, start)
         targets, decoded, layers = targets @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "moves": None if model.inactive is None else model.moves(start),
         "row_constraint": model.penalty.row_constraint,
+        "n": model.penalty.total,
     }
-    how |= {"n": model.penalty.total}
-    whole, parts = CodeRefinement.of(layers, targets, start, reach.sqrt().to(start), **how), []
+    problem = CodeRefinement.of(layers, targets, start, squared_radius.sqrt().to(start), **options)
+    parts = []
     for rows in torch.arange(len(start), device=start.device).split(_TILE):
-        tile = whole.rows(rows)
+        tile = problem.rows(rows)
         with torch.no_grad():
             U = tile.nearest(decoded)
-        parts.append(_solved(tile, U, reach[rows], steps))
-    near = torch.cat(parts)
+        parts.append(_solved(tile, U, squared_radius[rows], steps))
+    codes_without_leaves = torch.cat(parts)
     if rough or not isinstance(model.last, LocalLayer):
-        return near.to(codes)
-    return codes_in_leaves(model.last, all_targets, start, reach, near, partial(_solved, steps=steps), **how)
+        return codes_without_leaves.to(codes)
+    return codes_in_leaves(
+        model.last, all_targets, start, squared_radius, codes_without_leaves, partial(_solved, steps=steps), **options
+    )
 
 
-def _solved(problem: CodeRefinement, U: Tensor, reach: Tensor, steps: tuple[int, float] | None) -> Tensor:
+def _solved(problem: CodeRefinement, U: Tensor, squared_radius: Tensor, steps: tuple[int, float] | None) -> Tensor:
     """Codes found from the steps ``U`` (m, p); without a limit of steps exactly, with derivatives."""
-    return _settled(problem, U, reach) if steps is None else problem.codes(descend(problem, U, *steps))
+    return _solve_exactly(problem, U, squared_radius) if steps is None else problem.codes(descend(problem, U, *steps))
 
 
-def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
-    """``s^2`` of the price; where the encoder of all items knows one, training codes stay what they are."""
+def _penalty_scale(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
+    """``s^2(x)`` of the penalty (m,); zero at training items of a dense model, so that their codes stay."""
     diag = model.new_diagonal(items, raw)
     if not model.map.whole:
         return diag
     if model.penalty.kind == "diagonal":
-        return torch.where(_known(model, raw, diag), torch.zeros_like(diag), diag)
+        return torch.where(_is_training_item(model, raw, diag), torch.zeros_like(diag), diag)
     linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
     triangle, pivots = model.factor
     mixed = None if model.linear is None else tensor_like(model.linear.mixed, raw)
@@ -118,25 +123,25 @@ def _power(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
     return torch.where(found > 1e-9 * diag, found, torch.zeros_like(found))
 
 
-def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
+def _is_training_item(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
     """Which items have the features of a training item, shape (m,)."""
-    trained = diag[:1] if model.kernel.domain == "gram" else model.kernel._diag(model.map.support(raw))
+    training_diagonal = diag[:1] if model.kernel.domain == "gram" else model.kernel._diag(model.map.support(raw))
     tolerance = max(1e-9, 1e2 * torch.finfo(raw.dtype).eps)
-    return (trained - 2.0 * raw).min(1).values + diag <= tolerance * diag
+    return (training_diagonal - 2.0 * raw).min(1).values + diag <= tolerance * diag
 
 
-def _settled(problem: CodeRefinement, U: Tensor, reach: Tensor) -> Tensor:
-    # Newton's steps settle y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
-    square = reach.detach()[:, None]
+def _solve_exactly(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor:
+    # Newton's steps solve y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
+    square = squared_radius.detach()[:, None]
     fixed = replace(problem, targets=problem.targets.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
     unit = torch.eye(fixed.start.shape[1]).to(fixed.start)
     with torch.no_grad():
-        Y = fixed.start + fixed.radius[:, None] * descend(fixed, U, *_FINEST)
+        Y = fixed.start + fixed.radius[:, None] * descend(fixed, U, *_EXACT)
         for _ in range(2):
-            Q, bends, J = fixed.optimality(Y)
-            Y = Y - torch.linalg.solve(unit + square[:, :, None] * bends, Y + square * Q - fixed.start)
-        Q, bends, J = fixed.optimality(Y)
-    moved = (problem.start - fixed.start) - (reach[:, None] - square) * Q
+            Q, hessian, J = fixed.optimality(Y)
+            Y = Y - torch.linalg.solve(unit + square[:, :, None] * hessian, Y + square * Q - fixed.start)
+        Q, hessian, J = fixed.optimality(Y)
+    moved = (problem.start - fixed.start) - (squared_radius[:, None] - square) * Q
     moved = moved + square / fixed.n * ((problem.targets - fixed.targets)[:, None] @ J.mT)[:, 0]
-    Y = Y + torch.linalg.solve(unit + square[:, :, None] * bends, moved)
+    Y = Y + torch.linalg.solve(unit + square[:, :, None] * hessian, moved)
     return replace(fixed, start=Y).codes(torch.zeros_like(Y))

@@ -138,8 +138,8 @@ class NeighbourMapModel(Stored):
             targets = self.back.output.encode(tensor_like(items, Z)) @ directions
             problem = replace(problem, decoder=decoder, targets=targets, misfit=self.misfit)
         near = diagonal[columns[:, 0]]
-        private_copy = near if mine is None else mine.double()
-        equal = private_copy + D[:, 0] <= tiny * (private_copy + near)
+        self_similarity = near if mine is None else mine.double()
+        equal = self_similarity + D[:, 0] <= tiny * (self_similarity + near)
         return torch.where(equal[:, None], Z[columns[:, 0]], placed(problem))[:m]
 
     def _values(self, items: Items) -> tuple[Tensor, Tensor | None]:

@@ -214,8 +214,8 @@ class Placing:
         if self.left_out is not None:
             places, mass = self.left_out
             rest = Z - places
-            private_copy = 1.0 / (1.0 + (rest * rest).sum(1))
-            phi, F = phi - mass * private_copy, F - (mass * private_copy * private_copy)[:, None] * rest
+            self_similarity = 1.0 / (1.0 + (rest * rest).sum(1))
+            phi, F = phi - mass * self_similarity, F - (mass * self_similarity**2)[:, None] * rest
         phi = phi.clamp_min(1e-12)
         a = self.shares * w
         values = phi.log() - (self.shares * w.log()).sum(1)

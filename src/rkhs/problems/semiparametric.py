@@ -95,7 +95,7 @@ class PrincipalCoordinates:
         return PrincipalCoordinates(self.directions[:, :k], self.offset[:k], self.center, self.scale[:k])
 
     def with_penalty(self, reg: float) -> PrincipalCoordinates:
-        """Return it in units in which the penalty ``encoder_penalty`` becomes ``reg``."""
+        """Scale the coordinates so that a penalty of one on their coefficients becomes ``reg``."""
         unit = linear_unit(reg)
         return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.center, self.scale / unit)
 

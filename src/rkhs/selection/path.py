@@ -1,10 +1,10 @@
-"""A path of candidates: on which rows it is compared, how it is walked, where it ends, and which of them is taken.
+"""A regularisation path: held-out parts, order of the fits, early stopping and the choice.
 
 With many components a path goes from weak regularisers to strong ones and ends when two in a row were worse than the
-best before; then the strongest of all, which is close to principal components, is tried too, for the error can have two
-valleys (patches and CIFAR-10 in grey, 1,500 rows, ten components: 1.10 and 1.08 of the error without it, by
-``./dev bench scale`` before and after). With one or two, where a fit that starts at a weak regulariser gets stuck, it
-goes the other way and to the end. Of the candidates about as good as the best the strongest is taken.
+best before; then the strongest of all, which is close to principal components, is tried too, because the error can have
+two local minima (patches and CIFAR-10 in grey, 1,500 rows, ten components: the error was 1.10 and 1.08 times as large
+without, by ``./dev bench scale`` before and after). With one or two, where a fit that starts at a weak regulariser gets
+stuck, it goes the other way and to the end. Of the candidates about as good as the best the strongest is taken.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from rkhs._core.errors import InputError
 from rkhs.protocols import hide, show
 
 FEWEST = 15
-"""Rows below which parts are too small to tell settings apart."""
+"""Fewest rows for which settings can be compared on held-out parts."""
 
 FEW_COMPONENTS = 2
 LEVEL = 1.01
-"""Of the least error: held-out rows cannot tell such candidates apart."""
+"""Candidates with errors up to this multiple of the least are taken as equal."""
 
-# Below this many rows one held-out part is too small to tell settings apart: three take turns.
-_FEW = 200
-_MANY_TRAINING, _MOST_HELD_OUT = 1600, 300
-# How much worse the neighbour must be: flat ends are ends too, and moving on would gain next to nothing.
+# Below this many rows one held-out part is too small: three parts of a third are used.
+_THREEFOLD_BELOW = 200
+_MAX_TRAINING, _MAX_HELD_OUT = 1600, 300
+# How much worse the neighbour must be: where the error is flat, extending the path would gain little.
 _MARGIN = 0.2
-_WORSE = 2  # candidates in a row after which a path backwards ends
+_PATIENCE = 2  # candidates in a row after which a path backwards ends
 
 
 def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers for choosing among a few settings at a bounded cost.
 
-    One part of 20 %, at most 300 rows, is held out; for fewer than 200 rows three parts of a third take turns. The
-    others train, at most 1,600 or half of all rows, whichever is more: the best regularisers depend on the number of
-    rows.
+    One part of 20 %, at most 300 rows, is held out; for fewer than 200 rows it is threefold
+    cross-validation. The others train, at most 1,600 or half of all rows, whichever is more: the best regularisers
+    depend on the number of rows.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     """
     check_count(n, "n", at_least=2)
     order = np.random.default_rng(check_count(seed, "seed", at_least=0)).permutation(n)
-    if n < _FEW:
+    if n < _THREEFOLD_BELOW:
         parts = np.array_split(order, min(3, n))
         return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
     cut = n // 5
-    most = max(_MANY_TRAINING, n // 2) if at_most is None else check_count(at_most, "at_most")
-    return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
+    most = max(_MAX_TRAINING, n // 2) if at_most is None else check_count(at_most, "at_most")
+    return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MAX_HELD_OUT)]))]
 
 
 def progress_reporter(name: str, verbose: int, parts: int = 1) -> Callable[..., None]:
-    """What shows how many candidates of a path are fitted, the final fit counted as one more."""
+    """Callback that shows progress along a path; the final fit counts as one more."""
     begun = time.perf_counter()
 
     def progress(done: int, count: int, part: int = 0) -> None:
@@ -92,10 +92,10 @@ def progress_reporter(name: str, verbose: int, parts: int = 1) -> Callable[..., 
 
 
 class Path:
-    """Errors of rows by candidates, the strongest first, while a loop over it walks the path and writes them down."""
+    """Errors of rows by candidate, strongest first. Iterating gives the index of each candidate to fit."""
 
-    # ``promises`` says of the least mean so far whether the strongest is worth its fit beyond the end; ``progress`` is
-    # told how many of all candidates are done.
+    # The caller stores the errors of that candidate in ``errors``. ``promises(least)``: whether to fit the strongest
+    # after early stopping, given the least mean so far. ``progress(done, count)`` is called before each candidate.
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Path:
         least, worse, count = np.inf, 0, len(self.errors)
         for done, k in enumerate(range(count)[:: -1 if self.backwards else 1]):
             self.progress(done, count)
-            ended = worse == _WORSE
+            ended = worse == _PATIENCE
             if ended and (k > 0 or not self.promises(least)):
                 continue
             self.errors[k] = np.inf
@@ -128,7 +128,7 @@ class Path:
 
 @contextmanager
 def measured() -> Iterator[None]:
-    """Fit and measure a candidate: the final fit says what there is to say, and a singular system has no error."""
+    """Hide warnings and input errors of one candidate: the final fit repeats them, and its error stays infinite."""
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore")
         yield
@@ -170,13 +170,13 @@ def open_end(errors: Sequence[float] | np.ndarray, margin: float = _MARGIN, leas
     margin : float, default=0.2
         The least error must be this share below that of its neighbour: ``e_end < (1 - margin) e_neighbour``.
     least : float, default=0
-        And by more than so much.
+        Least absolute decrease, in addition to `margin`.
 
     Returns
     -------
     int or None
         Index of the first or the last setting if it is the best by that much; None if the best lies inside, or the
-        error is flat at the end. Two settings are no path.
+        error is flat at the end. None for fewer than three settings.
 
     Raises
     ------

@@ -95,10 +95,10 @@ class _Pairs:
         return manifold.tangent(x, two_loop(gradient, tuple(self.pairs))) if self.pairs else -gradient
 
     def push(self, manifold: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor) -> None:
-        pad_or_truncate = [(manifold.tangent(x, a), manifold.tangent(x, b)) for a, b, _ in self.pairs]
-        pad_or_truncate.append((s, new - manifold.tangent(x, old)))
+        transported = [(manifold.tangent(x, a), manifold.tangent(x, b)) for a, b, _ in self.pairs]
+        transported.append((s, new - manifold.tangent(x, old)))
         self.pairs.clear()
-        for a, b in pad_or_truncate:
+        for a, b in transported:
             curvature = float((a * b).sum())
             if curvature > 1e-10 * float(a.norm()) * float(b.norm()):
                 self.pairs.append((a, b, 1.0 / curvature))

@@ -124,7 +124,7 @@ def test_sample_weights_are_repeated_rows(rule: str) -> None:
     [
         (lambda K: alignment_weights([K, K[:3, :3]]), "all of one size"),
         (lambda K: alignment_weights(K), "must be a sequence of Gram matrices"),
-        (lambda K: alignment_weights([K], np.ones(3)), "one row a row of the Gram matrices, 25"),
+        (lambda K: alignment_weights([K], np.ones(3)), "one row for each row of the Gram matrices, 25"),
         (lambda K: alignment_weights([K], np.ones(25), target=K), "not both"),
         (lambda K: alignment_weights([K], target=K[:3, :3]), "must be of the size"),
         (lambda K: alignment_weights([K], target=-K), "no Gram matrix agrees with the target"),

@@ -188,7 +188,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         reference = None if targets is None else self._read_reference(targets, "targets", diag)
         for name, rows in (("codes", Z), ("targets", None if reference is None else reference.rows)):
             if rows is not None and len(rows) != self._count_new(X):
-                raise InputError(f"{name} must have one row a row of X, {self._count_new(X)}; got {len(rows)}")
+                raise InputError(f"{name} must have one row for each row of X, {self._count_new(X)}; got {len(rows)}")
         return self._errors_of(X, diag, Z, reference)
 
     def _errors_of(

@@ -1,4 +1,4 @@
-"""What goes with what: every refusal of a combination of options, as one table that fits, documentation and tests read.
+"""Compatibility of options: every refusal of a combination, as one table that fits, documentation and tests read.
 
 A rule is data: where some axes have some values, another axis must have one of its own. Estimators say what they were
 given in the words of the axes; the first broken rule raises its sentence. Whether a solver fits a problem is asked of
@@ -101,7 +101,7 @@ _BESIDE = "use linear_part='kernel' with storage={storage!r}"
 _OF_A_GRAM = f"linear_part='free' of a Gram matrix needs storage='dense'; {_BESIDE}"
 _ROBUST = "fit_robust needs a model with {}: there is no closed leave-one-out else"
 
-# What goes with what, estimator by estimator; the first broken rule speaks.
+# Rules by estimator; the first violated rule raises its error.
 RULES: dict[str, tuple[Rule, ...]] = {
     "KernelAutoencoder": (
         _ENGINE,

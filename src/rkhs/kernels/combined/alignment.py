@@ -235,7 +235,7 @@ def _target(y: Any, n: int) -> np.ndarray:
     """Gram matrix of class indicators, or of numbers."""
     array = np.asarray(as_numpy(y, "y"))
     if array.ndim not in (1, 2) or len(array) != n:
-        raise InputError(f"y must have one row a row of the Gram matrices, {n}; got shape {array.shape}")
+        raise InputError(f"y must have one row for each row of the Gram matrices, {n}; got shape {array.shape}")
     if array.ndim == 1 and array.dtype.kind not in "f":
         return (array[:, None] == array[None, :]).astype(float)
     numbers = real_array(array, "y").reshape(n, -1)

@@ -17,15 +17,15 @@ from rkhs.kernels.base import Derived, Kernel
 from rkhs.kernels.vectors.medians import median_bandwidth
 
 
-def _has_size(d: Tensor) -> Tensor:
-    """Whether a squared norm is positive and has all its digits."""
+def _is_normal(d: Tensor) -> Tensor:
+    """Whether a squared norm is at least the smallest normal number."""
     return d >= torch.finfo(d.dtype).tiny
 
 
 class Normalized(Derived):
     """Cosine of a kernel, ``k(x, y) = base(x, y) / sqrt(base(x, x) base(y, y))``.
 
-    An item with ``base(x, x) = 0`` has no direction: its kernel values are zero, with itself included.
+    If ``base(x, x) = 0``, all kernel values of ``x`` are zero, also ``k(x, x)``.
 
     Parameters
     ----------
@@ -48,28 +48,28 @@ class Normalized(Derived):
         self.base = base
 
     @staticmethod
-    def _rates(d: Tensor) -> Tensor:
-        """``d^(-1/2)``, zero where ``d`` is not positive, or has lost its digits near the smallest number."""
-        return torch.where(_has_size(d), d.clamp_min(torch.finfo(d.dtype).tiny).rsqrt(), 0.0)
+    def _inverse_norms(d: Tensor) -> Tensor:
+        """``d^(-1/2)``, zero where ``d`` is zero, negative or subnormal."""
+        return torch.where(_is_normal(d), d.clamp_min(torch.finfo(d.dtype).tiny).rsqrt(), 0.0)
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         K = self.base._gram(X, Y)
-        columns = self._rates(self.base._column_diag(X, Y)).to(K)
-        rows = columns if Y is None and self.domain != "gram" else self._rates(self.base._diag(X)).to(K)
+        columns = self._inverse_norms(self.base._column_diag(X, Y)).to(K)
+        rows = columns if Y is None and self.domain != "gram" else self._inverse_norms(self.base._diag(X)).to(K)
         return K.mul_(rows[:, None]).mul_(columns)
 
     def _diag(self, X: Any) -> Tensor:
         d = self.base._diag(X)
-        return _has_size(d).to(d.dtype)
+        return _is_normal(d).to(d.dtype)
 
     def _column_diag(self, X: Any, Y: Any) -> Tensor:
         d = self.base._column_diag(X, Y)
-        return _has_size(d).to(d.dtype)
+        return _is_normal(d).to(d.dtype)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         dense = S.dense() if isinstance(S, Outer) else S
         B = self.base._gram(X)
-        r = self._rates(self.base._diag(X))
+        r = self._inverse_norms(self.base._diag(X))
         M = dense * r[:, None] * r
         # d k_ij / d base_ii = -k_ij / (2 base_ii)
         flow = M * B
@@ -77,8 +77,8 @@ class Normalized(Derived):
         return self.base._pullback(X, M, B).add_(self.base._diag_pullback(X, s))
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        r = self._rates(self.base._diag(X))
-        M = S * r[:, None] * self._rates(self.base._diag(Y))
+        r = self._inverse_norms(self.base._diag(X))
+        M = S * r[:, None] * self._inverse_norms(self.base._diag(Y))
         s = (M * self.base._gram(X, Y)).sum(1).mul_(r * r).mul_(-0.5)
         return self.base._cross_pullback(X, Y, M).add_(self.base._diag_pullback(X, s))
 
@@ -127,7 +127,7 @@ class GaussianOf(Derived):
         assert isinstance(resolved, GaussianOf)
         if isinstance(self.gamma, str) and self.gamma == "median":
             gamma = median_bandwidth(_distances(resolved.base, X), weights)
-            _warn_of_cancelled(resolved.base, X, gamma)
+            _warn_of_cancellation(resolved.base, X, gamma)
             return GaussianOf(resolved.base, gamma)
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
         return resolved
@@ -149,7 +149,7 @@ class GaussianOf(Derived):
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         M = (S.dense() if isinstance(S, Outer) else S) * (self._gram(X) if K is None else K)
-        M.fill_diagonal_(0.0)  # k(x, x) = 1 does not move
+        M.fill_diagonal_(0.0)  # k(x, x) = 1 has zero gradient
         s = (M.sum(0) + M.sum(1)).mul_(-self._gamma)
         return self.base._pullback(X, M.mul_(2.0 * self._gamma), None).add_(self.base._diag_pullback(X, s))
 
@@ -169,15 +169,17 @@ def _distances(base: Kernel, X: Any, Y: Any = None) -> Tensor:
     # Rows of a Gram matrix come without their own columns, so there Y=None does not mean the same items on both sides.
     same = Y is None and base.domain != "gram"
     rows = columns if same else base._diag(X).to(D)
-    exact = 1.0 - 8.0 * torch.finfo(D.dtype).eps  # what rounding leaves of equal items must not become a bandwidth
+    exact = (
+        1.0 - 8.0 * torch.finfo(D.dtype).eps
+    )  # distances of equal items must be zero, or rounding sets the bandwidth
     D.add_((exact * rows)[:, None]).add_(exact * columns)
-    D = (D + D.mT).mul_(0.5) if same else D  # what rounding made of one side of the diagonal must be that of the other
+    D = (D + D.mT).mul_(0.5) if same else D  # rounding can differ between the triangles
     D.clamp_min_(0.0)
     return D.fill_diagonal_(0.0) if same else D
 
 
-def _warn_of_cancelled(base: Kernel, X: Any, gamma: float) -> None:
-    """Say so where the median distance, one over ``gamma``, is a difference of larger numbers that rounding decides."""
+def _warn_of_cancellation(base: Kernel, X: Any, gamma: float) -> None:
+    """Warn if the median squared distance ``1 / gamma`` is dominated by rounding errors."""
     size = base._diag(X)
     error = 8.0 * float(torch.finfo(size.dtype).eps * size.max())
     if 100.0 * gamma * error > 1.0 and gamma != 1.0:
@@ -197,8 +199,8 @@ class Centered(Derived):
     ----------
     base : Kernel
     support : array of shape (n, d) or list of n items, optional
-        The training items. This and the next two are left out by users and written down by :meth:`resolve`; a Gram
-        matrix needs no support.
+        The training items. This and the next two are set by :meth:`resolve`, do not pass them; a Gram matrix
+        needs no support.
     weights : array of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
     means : array of shape (n,), optional
@@ -212,7 +214,7 @@ class Centered(Derived):
     Notes
     -----
     Before it is resolved, the Gram matrix and the pull-back of one set of items are centred at the mean of that same
-    set (``C K C``, which moves with the items); afterwards the mean stays where the training items put it.
+    set (``C K C``, which moves with the items); afterwards the mean is that of the training items.
 
     References
     ----------
@@ -236,11 +238,11 @@ class Centered(Derived):
 
     @property
     def rotation_invariant(self) -> bool:
-        """As the base, until the centre is fixed."""
+        """Whether the base kernel is, as long as ``means`` is not set."""
         return self.means is None and self.base.rotation_invariant
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Write down the training items, their weights and means; a centre that is written down stays."""
+        """Store the training items, their weights and means; a resolved kernel is returned as it is."""
         (base,) = self.parts
         if self.means is not None:
             return self
@@ -251,7 +253,7 @@ class Centered(Derived):
         kept = None if weights is None else w.cpu().numpy()
         return Centered(resolved, support, kept, (K @ w).cpu().numpy())
 
-    def _known(self, K: Tensor) -> tuple[Tensor, Tensor]:
+    def _weights_and_means(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of the training items and the means there."""
         means = tensor_like(self.means, K, "Centered.means")
         if means.ndim != 1 or len(means) == 0 or not bool(torch.isfinite(means).all()):
@@ -265,50 +267,50 @@ class Centered(Derived):
             return tensor_like(self.support, X, "Centered.support")
         return self.support
 
-    def _means(self, X: Any) -> Tensor:
+    def _training_means(self, X: Any) -> Tensor:
         """``m(x)`` of each item, shape (n,)."""
         return self._averaged(self.base._gram(X, None if self.domain == "gram" else self._support(X)))
 
     def _averaged(self, values: Tensor) -> Tensor:
         """Weighted means of kernel values with the training items, shape (n,)."""
-        w = self._known(values)[0]
+        w = self._weights_and_means(values)[0]
         if values.shape[1] != len(w):
             raise InputError(
                 f"Centered.means must have one number for each of the {values.shape[1]} training items; got {len(w)}. "
-                "Leave support and means out: resolve writes them down"
+                "Do not pass support and means: resolve(X) computes them"
             )
         return values @ w
 
-    def _need(self) -> None:
+    def _check_resolved(self) -> None:
         if self.means is None:
-            raise InputError("Centered has no centre yet: call resolve(X) with the training items first")
+            raise InputError("Centered is not resolved: call resolve(X) with the training items first")
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         K = self.base._gram(X, Y)
         if self.means is None:
             if Y is not None:
-                self._need()
+                self._check_resolved()
             return center_gram(K)
-        w, means = self._known(K)
+        w, means = self._weights_and_means(K)
         if self.domain == "gram":
             rows, columns = self._averaged(K), means
         else:
-            rows = self._means(X)
-            columns = rows if Y is None else self._means(Y)
+            rows = self._training_means(X)
+            columns = rows if Y is None else self._training_means(Y)
         return K.sub_(rows[:, None]).sub_(columns).add_(w @ means)
 
     def _diag(self, X: Any) -> Tensor:
         if self.means is None:
             return self._gram(X).diagonal().clone()
         d = self.base._diag(X)
-        w, means = self._known(d)
-        return (d - 2.0 * self._means(X) + w @ means).clamp_min_(0.0)
+        w, means = self._weights_and_means(d)
+        return (d - 2.0 * self._training_means(X) + w @ means).clamp_min_(0.0)
 
     def _column_diag(self, X: Any, Y: Any) -> Tensor:
         if self.domain != "gram" or self.means is None:
             return self._diag(X if Y is None else Y)
         d = self.base._column_diag(X, Y)
-        w, means = self._known(d)
+        w, means = self._weights_and_means(d)
         return (d - 2.0 * means + w @ means).clamp_min_(0.0)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
@@ -320,10 +322,10 @@ class Centered(Derived):
         return pull.sub_(self._mean_pullback(X, dense.sum(0) + dense.sum(1)))
 
     def _mean_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return self.base._cross_pullback(X, self._support(X), torch.outer(s, self._known(X)[0]))
+        return self.base._cross_pullback(X, self._support(X), torch.outer(s, self._weights_and_means(X)[0]))
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        self._need()
+        self._check_resolved()
         return self.base._cross_pullback(X, Y, S).sub_(self._mean_pullback(X, S.sum(1)))
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:

@@ -18,22 +18,23 @@ from rkhs._core.stored import check_shape
 _TILE = 512  # rows whose distances to the known ones are held at once
 _PARTS = {"number": ("mean", "scale"), "text": ("texts", "shares", "scale"), "none": ()}  # of a column
 _TYPES = {"mean": float, "scale": float, "texts": np.ndarray, "shares": np.ndarray}
-_LEAST = 2  # rows of a text that gets a column: what one row has says nothing of others
+_MIN_COUNT = 2  # least number of rows with a text that gets a column
 
 
 class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     """Rows of numbers in place of a table of numbers, texts and gaps; gaps are filled from the nearest rows.
 
-    Every column of numbers is standardised. A column of texts becomes one column for each text, zero or one less its
-    share, so scaled that all columns of a text column together have a variance of one. A gap gets the mean of its
-    column over the nearest training rows that know it. Distances between rows are over the columns that both know.
+    Every column of numbers is standardised. A column of texts becomes one column for each text, one-hot encoded,
+    centred and scaled so that the columns of a text column together have a variance of one. A gap gets the mean of its
+    column over the nearest training rows with a value there. Distances are over the columns observed in both rows.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         Rows that fill a gap.
     max_levels : int, default=100
-        Most columns of a text column: its most frequent texts, each in two rows or more. The others share zeros.
+        Largest number of one-hot columns of a text column, for its most frequent texts, each in two rows or more. The
+        others have no column.
     max_rows : int, default=5000
         Most training rows that gaps are filled from. Of more a random part is kept, always the same.
 
@@ -54,11 +55,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     InputError
         For columns that mix numbers and texts, dates, infinities, and rows of another length than in ``fit``.
 
-    Notes
-    -----
-    ``transform`` takes some ``m r q`` multiplications for m rows with gaps. On development sets with 5 and 20 % of gaps
-    the codes of the default autoencoder then lose 0.6 of what those of ``kernel="mixed_table"`` do, on others 0.8
-    (``./dev bench gaps``).
+    Notes ----- ``transform`` costs O(m r q) for m rows with gaps. On development sets with 5 and 20 % of gaps the error
+    of the default autoencoder is then 0.6 times that with ``kernel="mixed_table"``, on others 0.8 times (``./dev bench
+    gaps``).
 
     References
     ----------
@@ -95,12 +94,14 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         for column in self.columns_:
             parts = _PARTS.get(column.get("kind", ""))
             if parts is None or not all(isinstance(column.get(name), _TYPES[name]) for name in parts):
-                raise InputError(f"a column of a table in a model file must be of a known kind; got {column!r:.80}")
+                raise InputError(
+                    f"a column of a table in a model file has an unknown kind or lacks parts; got {column!r:.80}"
+                )
             check_shape("shares", column.get("shares"), _width(column))
         check_shape("rows", self.rows_, None, sum(map(_width, self.columns_)))
 
     def fit(self, X: Any, y: Any = None) -> FilledTable:
-        """Note scales, texts and known rows.
+        """Learn scales and texts, and store the training rows.
 
         Parameters
         ----------
@@ -117,14 +118,14 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         check_count(self.max_levels, "max_levels")
         kept = check_count(self.max_rows, "max_rows")
         cells = read_cells(X, "FilledTable")
-        self.columns_ = tuple(_described(column, self.max_levels) for column in zip(*cells, strict=True))
+        self.columns_ = tuple(_fit_column(column, self.max_levels) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
-            raise InputError("FilledTable needs a column that varies; got constant, empty and unrepeated ones only")
+            raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
         if is_frame(X):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         chosen = np.sort(np.random.RandomState(0).permutation(len(cells))[:kept])
-        self.rows_ = self._numbers([cells[i] for i in chosen])
+        self.rows_ = self._encode([cells[i] for i in chosen])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -139,15 +140,15 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         ndarray of shape (m, q)
         """
         check_is_fitted(self)
-        rows = self._numbers(self._read(X))
-        lacking = np.flatnonzero(np.isnan(rows).any(1))
-        for start in range(0, len(lacking), _TILE):
-            part = lacking[start : start + _TILE]
+        rows = self._encode(self._read(X))
+        missing_rows = np.flatnonzero(np.isnan(rows).any(1))
+        for start in range(0, len(missing_rows), _TILE):
+            part = missing_rows[start : start + _TILE]
             rows[part] = self._fill(rows[part])
         return rows
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows of the table that such numbers stand for: numbers in their units, texts by their largest column.
+        """Decode rows of numbers: numbers in their units, texts by their largest one-hot column.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         return found
 
     def known_cells(self) -> list[tuple[Any, ...]]:
-        """Cells of the known rows: NaN or None at gaps, and a text of its own for one that has no column."""
+        """Cells of the training rows: NaN or None at gaps, and a unique text for one that has no column."""
         cells, place = self.inverse_transform(self.rows_), 0
         for j, column in enumerate(self.columns_):
             part = self.rows_[:, place : place + _width(column)]
@@ -230,7 +231,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         return cells
 
-    def _numbers(self, cells: list[tuple[Any, ...]]) -> np.ndarray:
+    def _encode(self, cells: list[tuple[Any, ...]]) -> np.ndarray:
         """Cells as numbers, NaN at gaps, shape (m, q)."""
         parts = [np.empty((len(cells), 0))]
         for j, (values, column) in enumerate(zip(zip(*cells, strict=True), self.columns_, strict=True)):
@@ -263,16 +264,16 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             width = _width(column)
             here = slice(place, place + width)
             place += width
-            lacking = np.flatnonzero(~known[:, here].all(1)) if width else np.arange(0)
-            givers = np.flatnonzero(seen[:, here].all(1)) if len(lacking) else lacking
-            count = min(int(self.n_neighbors), len(givers))
+            missing_rows = np.flatnonzero(~known[:, here].all(1)) if width else np.arange(0)
+            donor_rows = np.flatnonzero(seen[:, here].all(1)) if len(missing_rows) else missing_rows
+            count = min(int(self.n_neighbors), len(donor_rows))
             if not count:
                 continue
-            near = D[np.ix_(lacking, givers)]
+            near = D[np.ix_(missing_rows, donor_rows)]
             order = np.sort(np.argpartition(near, count - 1, axis=1)[:, :count], axis=1)
             usable = np.isfinite(np.take_along_axis(near, order, 1))[:, :, None]
-            values = np.where(usable, b[givers[order], here], 0.0).sum(1)
-            filled[lacking, here] = values / np.maximum(usable.sum(1), 1)
+            values = np.where(usable, b[donor_rows[order], here], 0.0).sum(1)
+            filled[missing_rows, here] = values / np.maximum(usable.sum(1), 1)
         return filled
 
 
@@ -282,7 +283,7 @@ def _warn_of_unseen(j: int, values: tuple[Any, ...], gaps: np.ndarray, known: np
     if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
         warn(
             f"column {j}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
-            f"such as {quote(values[unseen[0]])}: such a cell is like none of the known texts"
+            f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts"
         )
 
 
@@ -291,14 +292,14 @@ def _width(column: dict[str, Any]) -> int:
     return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
 
 
-def _described(values: tuple[Any, ...], most: int) -> dict[str, Any]:
-    """What a column of training cells is."""
+def _fit_column(values: tuple[Any, ...], most: int) -> dict[str, Any]:
+    """Kind and parameters of a column of training cells."""
     known = [value for value in values if value is not None and value == value]
     value = known[0] if known and len(set(known)) == 1 else None
     if any(isinstance(value, str) for value in known):
         texts, counts = np.unique(np.array(known), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:most]
-        order = np.sort(order[counts[order] >= _LEAST])
+        order = np.sort(order[counts[order] >= _MIN_COUNT])
         shares = counts[order] / len(known)
         variance = float(shares @ (1.0 - shares))
         if len(texts) > 1 and variance > 0.0:
