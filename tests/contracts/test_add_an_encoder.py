@@ -80,8 +80,8 @@ class AngleCodes:
     def resume(self, codes: Tensor, hidden: list[Tensor]) -> Tensor:
         return self.factor.solve(torch.atan2(codes[:, 1::2], codes[:, ::2]))
 
-    def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
-        return self.factor.solve(scale * goals[0][:, ::2])
+    def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
+        return self.factor.solve(scale * targets[0][:, ::2])
 
 
 # [the registration]

@@ -42,7 +42,7 @@ MOST = 32_768
 
 
 class Coded(NamedTuple):
-    """What an encoder says at a point."""
+    """Value of an encoder at a point."""
 
     codes: Tensor  # (n, p): that the last layer reads
     encoder_penalty: float  # penalty of the encoder
@@ -51,7 +51,7 @@ class Coded(NamedTuple):
 
 
 class Encoder(Protocol):
-    """A point gives codes of the rows, at a price."""
+    """A map from points to codes of the rows, with a penalty."""
 
     @property
     def factor(self) -> Coordinates:
