@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder import rows as row_fits
+from rkhs.estimators.autoencoder.finished_rows import AllStages
 from studies.harness import development
 from studies.harness.scripts import data_folder, run_script
 
@@ -52,15 +52,15 @@ def main() -> None:
 
 def measured(train: np.ndarray, test: np.ndarray, p: int, *, path: bool) -> np.ndarray:
     """Objective of the descent, held-out error and processor time of the last stages."""
-    fitted, measures = row_fits._last_stage, []
+    solve, measures = AllStages.solve, []
 
-    def last_stage(stages, stage, previous):
+    def last_stages(stages, start):
         begun = time.process_time()
-        found = fitted(stages, stage if path else None, previous)
+        found = solve(stages, start if path else None)
         measures.extend((found.solution.value, time.process_time() - begun))
         return found
 
-    with patch.object(row_fits, "_last_stage", last_stage):
+    with patch.object(AllStages, "solve", last_stages):
         model = KernelAutoencoder(p, random_state=0).fit(train)
     variance = ((test - train.mean(0)) ** 2).sum(1).mean()
     return np.array([measures[0], model.reconstruction_error(test).mean() / variance, measures[1]])

@@ -18,8 +18,8 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
 from rkhs.estimators.autoencoder.choice import _left_out_errors
-from rkhs.estimators.autoencoder.dense import OpenedItems
-from rkhs.estimators.autoencoder.fit import Choice, Fit
+from rkhs.estimators.autoencoder.opened_items import OpenedItems
+from rkhs.estimators.autoencoder.stages import Choice, Fit
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 from rkhs.selection.path import Path, measured, tied
@@ -111,14 +111,13 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
     if many_rows:
         run = SimpleNamespace(name="", verbose=0)
         stages = SimpleNamespace(p=3 if backwards else 2, rows=SimpleNamespace(outside=None), run=run)
-        stages.start = lambda part, reg, rngs: reg
+        stages.start = lambda part, reg, inits: reg
         stages.move = lambda stage, part, reg, steps: reg
         monkeypatch.setattr(autoencoder_rows, "_error", lambda stages, stage: measure(int(stage[0]))[0])
         candidates = [(float(k),) for k in range(len(means))]
-        stage, error, compared = autoencoder_rows._path(stages, candidates, [None], 10)  # type: ignore[arg-type]
-        assert compared.errors is not None
-        errors = compared.errors
-        assert (stage, error) == ((float(np.nanargmin(errors)),), np.nanmin(errors))
+        found = autoencoder_rows._path(stages, candidates, 10)  # type: ignore[arg-type]
+        errors = found.means
+        assert found.fits[found.taken] == (float(np.nanargmin(errors)),)
     else:
         path = Path(np.full(2, 0.5), len(means), backwards=backwards)
         for k in path:

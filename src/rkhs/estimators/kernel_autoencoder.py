@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,13 +14,9 @@ from rkhs._core.checks import check_gram, check_spread
 from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
-from rkhs.estimators.autoencoder.choice import choose_depth, choose_items
 from rkhs.estimators.autoencoder.defaults import facts_of, resolve_storage
-from rkhs.estimators.autoencoder.dense import open_items
-from rkhs.estimators.autoencoder.fit import Choice, Opened
-from rkhs.estimators.autoencoder.rows import choose_rows, choose_rows_and_depth
+from rkhs.estimators.autoencoder.fit import fit
 from rkhs.estimators.autoencoder.settings import Settings, default_kernel, read_settings
-from rkhs.estimators.autoencoder.streams import open_any_rows
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import on_rows_of, read_items
 from rkhs.estimators.options.combinations import kind_of_storage
@@ -320,9 +315,7 @@ class KernelAutoencoder(BaseAutoencoder):
             settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None
-            open_training, choose = _steps(settings)
-            opened, choice = choose(open_training(settings, training, run), settings, run)
-            found = opened.fit(choice, run, previous)
+            found = fit(settings, training, run, previous)
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
             self.storage_ = settings.storage
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
@@ -445,14 +438,6 @@ class KernelAutoencoder(BaseAutoencoder):
         if len(read) != n:
             raise InputError(f"targets must have one row for each row of X, {n}; got {len(read)}")
         return read
-
-
-def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[Opened, Choice]]]:
-    """How items are opened in their storage, and what is chosen there."""
-    deep = settings.shortcut and settings.candidates
-    if not isinstance(settings.storage, str):
-        return open_any_rows, choose_rows_and_depth if deep else choose_rows
-    return open_items, choose_depth if deep else choose_items
 
 
 def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int, *, seed: int = 0) -> np.ndarray:

@@ -13,6 +13,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -124,6 +126,50 @@ class Path:
             worse = 0 if mean < least or not self.backwards else worse + 1
             least = min(least, mean)
         self.progress(count, count)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Candidates, the strongest first, with the errors that they have on rows which their fits have not seen."""
+
+    candidates: Sequence[tuple[float, ...]]
+    errors: np.ndarray  # (k, m): infinite without a fit, NaN where none was tried
+    weights: np.ndarray  # (m,): of these rows
+    fits: list[Any]  # (k,): what a further fit can start from, or None
+    floor: float = 0.0  # what no candidate goes below
+    ties: bool = False  # whether those worse by one standard error at most count as good
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean errors of the candidates, shape (k,)."""
+        return weighted_sum(self.errors, self.weights) / self.weights.sum()
+
+    @property
+    def taken(self) -> int:
+        """Number of the strongest of the candidates about as good as the best."""
+        means = self.means
+        level = good_enough(means - self.floor)
+        if self.ties:
+            level |= tied(self.errors, self.weights, int(np.nanargmin(means)))
+        return int(np.argmax(level))
+
+
+def walk(
+    path: Path,
+    candidates: Sequence[tuple[float, ...]],
+    fit: Callable[[Any, tuple[float, ...]], Any],
+    measure: Callable[[Any], np.ndarray | float],
+    promises: Callable[[Any, float], bool] = lambda last, least: True,
+) -> list[Any]:
+    """Fit the candidates of a path, each from where the last fit ended, write their errors down, return the fits."""
+    found: list[Any] = [None] * len(candidates)
+    last = None
+    path.promises = lambda least: promises(last, least)
+    for k in path:
+        with measured():
+            found[k] = last = fit(last, candidates[k])
+            path.errors[k] = measure(last)
+    return found
 
 
 @contextmanager

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from torch import Tensor
-
-from rkhs.estimators.autoencoder.staged_rows import FIRST, RowStages, Stage
+from rkhs.estimators.autoencoder.staged_rows import FIRST, RowStages
+from rkhs.estimators.autoencoder.stages import Stage, Start
 from rkhs.problems.batches import BatchedAutoencoder
 from rkhs.problems.encoders import FreeCodes
 from rkhs.problems.last_layers import AnchorsLayer
@@ -18,25 +16,27 @@ BATCHED = (MiniBatch, DoublyStochastic)
 """Solvers that step from batch to batch."""
 
 
-def stepped(stages: RowStages, size: int, rngs: list[np.random.RandomState | None], previous: Tensor | None) -> Stage:
+def stepped(stages: RowStages, size: int, previous: Start | None) -> Stage:
     """The best of several starts on the first rows; the first start is from ``previous`` codes, if there are any."""
-    solver, reg, run, found = stages.settings.solver, stages.settings.reg, stages.run, []
+    settings, run, found = stages.settings, stages.run, []
+    solver, reg, rng = settings.solver, settings.reg, settings.generator()
     assert isinstance(solver, BATCHED)
     problem, small = (stages.problem(count, reg) for count in (size, min(size, FIRST)))
     encoder, layer = problem.encoder, problem.last_layer
     assert isinstance(encoder, FreeCodes)
     assert isinstance(layer, AnchorsLayer)
-    seed = int(stages.settings.generator().randint(2**31))
-    for number, rng in enumerate(rngs):
+    seed = int(settings.generator().randint(2**31))
+    for number in range(settings.n_init):
         known = previous if number == 0 else None
-        W = stages.first(small, rng) if known is None else encoder.resume(known, [])
+        init = "random" if number else settings.init
+        W = stages.first(small, init, rng) if known is None else encoder.resume(known.layers[0], [])
         seen = BatchedAutoencoder(encoder, layer, solver.batch_size, seed + number, solver.coefficient_share)
-        label = f"{run.name}, batches of {solver.batch_size}, start {number + 1}/{len(rngs)}"
+        label = f"{run.name}, batches of {solver.batch_size}, start {number + 1}/{settings.n_init}"
         solution = solver.solve(seen, seen.point(W), Monitor(verbose=run.verbose, label=label))
         W = seen.parameters(solution.point)
         coded = encoder.forward(W)
         last = layer.solve(coded.codes)
-        found.append(
-            Stage(reg, W, [], [coded.codes], last, replace(solution, value=last.value + coded.encoder_penalty))
-        )
+        solution = replace(solution, value=last.value + coded.encoder_penalty)
+        columns = stages.rows.linear[:, : settings.widths[0]].shape[1]
+        found.append(Stage([coded.codes], [], W, solution, reg, columns, last))
     return min(found, key=lambda stage: stage.solution.value)

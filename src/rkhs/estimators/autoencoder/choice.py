@@ -21,34 +21,31 @@ held-out part is too small to tell. What all this gains: ``docs/results/defaults
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
-from rkhs.estimators.autoencoder.fit import Choice
+from rkhs.estimators.autoencoder.opened_items import OpenedItems, open_items
 from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.autoencoder.stages import Choice
 from rkhs.estimators.choice_report import BOUNDED, MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
 from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Targets, left_out_facts
-from rkhs.selection import held_out_parts
 from rkhs.selection.path import (
     FEW_COMPONENTS,
     FEWEST,
+    Comparison,
     Path,
-    gain,
-    good_enough,
+    held_out_parts,
     measured,
     progress_reporter,
-    tied,
-    weighted_sum,
+    walk,
 )
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
@@ -60,103 +57,82 @@ _PLENTY = 1000
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
 
 
-def choose_depth(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
-    """Choose for one hidden layer, then whether others are better than the identity; see :func:`choose_items`."""
-    _, choice = choose_items(opened.shallow(settings), settings.shallow, run)
-    chosen = settings.deepened(choice.settings)
-    if chosen.kernel is not settings.kernel:
-        opened = open_items(chosen, opened.given, run)
-    return replace(opened, cut=None), _with_depth(opened, chosen, choice, run)
-
-
-def _with_depth(opened: OpenedItems, settings: Settings, shallow: Choice, run: Run) -> Choice:
-    """Keep the hidden layers the identity, or choose the regulariser at which they are better by a standard error."""
-    compared = shallow.compared
-    compared = compared and compared.deepened(len(settings.widths) - 1)
-    deep = settings.depths(shallow.settings)
-    asked = _compared(opened, replace(settings, candidates=deep, weaker=()), run)
-    if asked is not None and compared is not None:
-        errors, weights = path_errors(*asked.asked, deep, asked.parts, rough=asked.rough), asked.weights
-        at, means = gain(errors, weights)
-        if at:
-            settings = replace(settings, reg=deep[at])
-            compared = replace(compared, candidates=np.array(deep), errors=means, held_out=float(means[at]))
-    return Choice(settings, shallow.start, compared)
-
-
-def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
-    """Choose one regulariser a layer and the kind of kernel, where they are not known."""
-    asked = _compared(opened, settings, run)
-    opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
-    if asked is None:
-        return opened, Choice(settings)
-    models: list[AutoencoderModel | None] = [None] * len(asked.candidates)
-    if asked.one_by_one:
-        errors, weights = asked.left_out(opened, models), np.ones(asked.count)
-    else:
-        how: dict[str, Any] = {"backwards": asked.backwards, "rough": asked.rough}
-        errors, weights = path_errors(*asked.asked, asked.candidates, asked.parts, **how), asked.weights
-    means = weighted_sum(errors, weights) / weights.sum()
-    if not np.isfinite(means).any():  # the fit to come says why
-        return opened, Choice(settings)
-    at = asked.taken(errors, means, weights)
-    radial, held_out = errors[at, : len(asked.parts[0][1])], float(np.nanmin(means))
-    if asked.one_by_one:  # such errors are too small: what is said of the choice is measured on a part
-        radial = path_errors(*asked.asked, asked.candidates[at : at + 1], asked.parts[:1], rough=asked.rough)[0]
-        held_out = float(radial.mean())
-    choice = Choice(
-        replace(settings, reg=asked.candidates[at]),
-        models[at] if settings.init == "kpca" else None,
-        Compared(np.array(asked.candidates), means, held_out),
-    )
-    return asked.kind(opened, choice, at, radial) if asked.heavy_tailed else (opened, choice)
-
-
-def _compared(opened: OpenedItems, settings: Settings, run: Run) -> _Comparison | None:
-    """What is compared; None where nothing is, or nothing can be."""
-    training, gram, features = opened.given, opened.cut, settings.features and not settings.rows
-    groups = _groups(opened)
-    count = int(groups.max()) + 1
-    wanted = settings.candidates and (settings.choice_asked or gram is not None or not features)
-    if count < FEWEST or not wanted:
-        return None
-    if count > _PLENTY:
-        settings = replace(settings, candidates=settings.candidates + settings.weaker)
-    if gram is not None:
-        settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
-        training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
-    pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
-    parts = [(np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test))) for train, test in pairs]
-    return _Comparison(settings, training, run, count, parts)
-
-
 @dataclass(frozen=True, eq=False)
-class _Comparison:
-    """Regularisers that are compared on rows of the training items."""
+class ItemsCriterion:
+    """Errors of items in memory that are left out."""
 
-    settings: Settings  # with all candidates
-    training: Training
+    opened: OpenedItems
+    settings: Settings
     run: Run
-    count: int  # of different rows
+    training: Training  # that parts are cut from
     parts: list[tuple[np.ndarray, np.ndarray]]  # numbers of the rows that train, and of those that are held out
+    count: int  # of different rows
 
-    @property
-    def candidates(self) -> tuple[tuple[float, ...], ...]:
-        return self.settings.candidates
+    @classmethod
+    def of(cls, opened: OpenedItems, settings: Settings, run: Run) -> ItemsCriterion:
+        """Cut the rows in parts; no parts where nothing is compared, or can be."""
+        gram, features, parts = opened.cut, settings.features and not settings.rows, []
+        training = opened.given
+        if gram is not None:
+            training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
+        count = 0
+        if settings.candidates and (settings.choice_asked or gram is not None or not features):
+            groups = _groups(opened)
+            count = int(groups.max()) + 1
+        if count >= FEWEST:
+            pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
+            parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
+        opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
+        return cls(opened, settings, run, training, parts, count)
+
+    def prepared(self) -> ItemsCriterion:
+        """The criterion itself: the kind of kernel is chosen after the regularisers."""
+        return self
+
+    def compare(self) -> Comparison | None:
+        """Errors of the candidates: of all rows, each left out in turn, or of parts that are held out."""
+        if not self.parts:
+            return None
+        settings, many = self.settings, self.count > _PLENTY
+        candidates = settings.candidates + (settings.weaker if many else ())
+        ties = settings.linear_part == "free" and self.many and (self.one_by_one or len(self.parts) > 1)
+        if self.one_by_one:
+            errors, models = self._left_out(candidates)
+            kept = models if settings.init == "kpca" else [None] * len(models)
+            return Comparison(candidates, errors, np.ones(self.count), kept, ties=ties)
+        backwards = len(self.parts) == 1 and self.many and not self.training.gram
+        return self._on_parts(settings, candidates, self.parts, backwards=backwards, ties=ties)
+
+    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: object) -> Comparison | None:
+        """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
+        return self._on_parts(self.settings, candidates, self.parts) if self.parts else None
+
+    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[OpenedItems, Choice]:
+        """The choice with its held-out error and the kind of kernel."""
+        compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
+        assert compared is not None
+        if self.one_by_one:  # such errors are too small: what is reported of the choice is measured on a part
+            bounded = self._on_parts(self.settings, found.candidates[at : at + 1], self.parts[:1]).errors[0]
+            compared = replace(compared, held_out=float(bounded.mean()))
+        choice = replace(choice, compared=compared)
+        alike = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
+        return (
+            self._kind(choice, found, at, bounded)
+            if alike and heavy_tailed(self.training.items)
+            else (
+                self.opened,
+                choice,
+            )
+        )
+
+    def reported(self, compared: Compared, chosen: object) -> Compared:
+        """The comparison itself; the fit knows the variance."""
+        return compared
 
     @property
     def many(self) -> bool:
+        """Whether there are many components."""
         return min(self.settings.widths) > FEW_COMPONENTS
-
-    @property
-    def asked(self) -> tuple[Settings, Training, Run]:
-        """What every path of candidates starts from."""
-        return self.settings, self.training, self.run
-
-    @property
-    def rough(self) -> bool:
-        """Whether fits that are compared may end early."""
-        return self.count <= _PLENTY
 
     @property
     def one_by_one(self) -> bool:
@@ -166,52 +142,68 @@ class _Comparison:
         plain = free and training.weights is None and settings.refine is not None and training.self_targets
         return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
-    @property
-    def heavy_tailed(self) -> bool:
-        """Whether other kinds of kernel are compared too."""
-        progress_reporter = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
-        return progress_reporter and heavy_tailed(self.training.items)
-
-    @property
-    def backwards(self) -> bool:
-        """Whether a path of fits to one part starts at its weak end."""
-        return len(self.parts) == 1 and self.many and not self.training.gram
-
-    @property
-    def weights(self) -> np.ndarray:
-        """Of the held-out rows of all parts."""
-        return np.concatenate([self.training.weights_of(test) for _, test in self.parts])
-
-    def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> np.ndarray:
-        """Errors of all rows, each left out in turn, a line a candidate; the models are kept."""
-        compared, run = _compared_settings(self.settings, rough=True), self.run.quiet()
+    def _left_out(self, candidates: Sequence[tuple[float, ...]]) -> tuple[np.ndarray, list[AutoencoderModel | None]]:
+        """Errors of all rows, each left out in turn, a line a candidate, and the models."""
+        settings, run = _compared_settings(self.settings, rough=True), self.run.quiet()
         equal = np.full(self.count, 1.0 / self.count)
-        progress = progress_reporter(self.run.name, self.run.verbose)
-        path = Path(equal, len(models), backwards=self.many, progress=progress)
-        measure = partial(_left_out_errors, settings=compared, run=run)
-        _walk(path, opened, compared, self.candidates, run, measure, models)
-        return path.errors
+        path = Path(
+            equal, len(candidates), backwards=self.many, progress=progress_reporter(self.run.name, self.run.verbose)
+        )
+        measure = partial(_left_out_errors, settings=settings, run=run)
+        models = walk(path, candidates, partial(_fitted, self.opened, settings, run), measure)
+        return path.errors, models
 
-    def taken(self, errors: np.ndarray, means: np.ndarray, weights: np.ndarray) -> int:
-        """The strongest of the candidates about as good as the best."""
-        level, measured_all = good_enough(means), self.one_by_one or len(self.parts) > 1
-        if self.settings.linear_part == "free" and measured_all and self.many:
-            level |= tied(errors, weights, int(np.nanargmin(means)))
-        return int(np.argmax(level))
+    def _on_parts(
+        self,
+        settings: Settings,
+        candidates: Sequence[tuple[float, ...]],
+        parts: list[tuple[np.ndarray, np.ndarray]],
+        *,
+        backwards: bool = False,
+        ties: bool = False,
+    ) -> Comparison:
+        """Errors of the rows that are held out of each part, a line a candidate."""
+        training, run = self.training, self.run.quiet()
+        if training is not self.opened.given:
+            settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
+        settings = _compared_settings(settings, rough=self.count <= _PLENTY)
+        progress = progress_reporter(self.run.name, self.run.verbose, len(parts))
+        found, weights = [], [training.weights_of(test) for _, test in parts]
+        for number, (train, test) in enumerate(parts):
+            part = training.part(train)
+            path = Path(weights[number], len(candidates), backwards=backwards, progress=partial(progress, part=number))
+            assert part.kept is not None
+            found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun
+            measure = partial(_errors_of, settings=settings, run=run, training=training, test=test, train=part.kept)
+            with measured():
+                walk(path, candidates, partial(_fitted, open_items(settings, part, run), settings, run), measure)
+                found[-1] = path.errors
+        fits = [None] * len(candidates)
+        return Comparison(candidates, np.concatenate(found, 1), np.concatenate(weights), fits, ties=ties)
 
-    def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:
-        """The choice with radial kernels, or clearly better growing ones with the best of its neighbours."""
-        near, other = self.candidates[max(at - 1, 0) : at + 2], replace(self, settings=self.settings.unbounded)
-        errors = path_errors(*other.asked, near, self.parts[:1], backwards=self.many, rough=self.rough)
-        means = errors.mean(1)
+    def _kind(self, choice: Choice, found: Comparison, at: int, bounded: np.ndarray) -> tuple[OpenedItems, Choice]:
+        """The choice with bounded kernels, or clearly better unbounded ones with the best of its neighbours."""
+        near, settings = found.candidates[max(at - 1, 0) : at + 2], self.settings.unbounded
+        unbounded = self._on_parts(settings, near, self.parts[:1], backwards=self.many)
+        means = unbounded.errors.mean(1)
         best = int(np.nanargmin(means))
-        kinds = compare_kinds(errors[best], radial, self.run)
+        kinds = compare_kinds(unbounded.errors[best], bounded, self.run)
         if next(iter(kinds)) == BOUNDED:
             assert choice.compared is not None
-            return opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
-        settings = replace(other.settings, reg=near[best])
+            return self.opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
+        settings = replace(settings, reg=near[best])
         compared = Compared(np.array(near), means, kinds[UNBOUNDED], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
+
+
+def _fitted(
+    opened: OpenedItems, settings: Settings, run: Run, last: AutoencoderModel | None, reg: tuple[float, ...]
+) -> AutoencoderModel:
+    """The model at a candidate, from that of another one if there is one."""
+    found = opened.fit(Choice(replace(settings, reg=reg), last, None), run)
+    if not np.isfinite(found.solution.value):
+        raise InputError("the objective is not finite")
+    return found.model
 
 
 def _groups(opened: OpenedItems) -> np.ndarray:
@@ -224,49 +216,9 @@ def _groups(opened: OpenedItems) -> np.ndarray:
     return groups
 
 
-def path_errors(
-    settings: Settings,
-    training: Training,
-    run: Run,
-    candidates: Sequence[tuple[float, ...]],
-    parts: Sequence[tuple[np.ndarray, np.ndarray]],
-    *,
-    backwards: bool = False,
-    rough: bool = False,
-) -> np.ndarray:
-    """Errors of the rows held out of each part, a line a candidate; infinite without a fit, NaN beyond a path's end."""
-    progress = progress_reporter(run.name, run.verbose, len(parts))
-    compared, run, found = _compared_settings(settings, rough=rough), run.quiet(), []
-    for number, (train, test) in enumerate(parts):
-        part, weights = training.part(train), training.weights_of(test)
-        path = Path(weights, len(candidates), backwards=backwards, progress=partial(progress, part=number))
-        assert part.kept is not None
-        measure = partial(_errors_of, settings=compared, run=run, training=training, test=test, train=part.kept)
-        found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun
-        with measured():
-            _walk(path, open_items(compared, part, run), compared, candidates, run, measure, [None] * len(candidates))
-            found[-1] = path.errors
-    return np.concatenate(found, 1)
-
-
-def _walk(
-    path: Path,
-    opened: OpenedItems,
-    settings: Settings,
-    candidates: Sequence[tuple[float, ...]],
-    run: Run,
-    measure: Callable[[AutoencoderModel], np.ndarray],
-    models: list[AutoencoderModel | None],
-) -> None:
-    """Fit the candidates of a path, each from where the last fit ended, and write errors and models down."""
-    last: AutoencoderModel | None = None
-    for k in path:
-        with measured():
-            found = opened.fit(Choice(replace(settings, reg=candidates[k]), last, None), run)
-            if not np.isfinite(found.solution.value):
-                raise InputError("the objective is not finite")
-            models[k] = last = found.model
-            path.errors[k] = measure(last)
+def _places(groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Numbers of the rows of some groups."""
+    return np.flatnonzero(np.isin(groups, chosen))
 
 
 def _compared_settings(settings: Settings, *, rough: bool) -> Settings:

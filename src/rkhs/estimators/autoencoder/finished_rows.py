@@ -6,18 +6,16 @@ coded as new ones with each candidate.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.autoencoder.fit import Fit, as_array, collapse_warnings, layers_of, with_codes
-from rkhs.estimators.autoencoder.opened_rows import Opened
-from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, Stage
-from rkhs.models import AutoencoderModel, CodePenalty, Compared, Expansion, LinearPart
-from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
+from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
+from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages
+from rkhs.estimators.autoencoder.stages import SolvedLast, Stage, Start, as_array, on_principal_axes
+from rkhs.models import CodePenalty
+from rkhs.problems.last_layers import MORE, AnchorsLayer
 from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.solvers.row_newton import descend
@@ -27,78 +25,90 @@ _LEAVES = 2  # that they are compared in
 _TURNS = 6  # under a robust loss
 
 
-def finished(stages: RowStages, stage: Stage, opened: Opened, compared: Compared) -> Fit:
-    """Code the other rows, and solve the decoder of all with more anchors."""
-    rows, settings = stages.rows, stages.settings
-    descended, k = len(stage.codes), rows.linear[:, : len(stage.point[0])].shape[1]
-    stage = stages.rotated(stage)
-    layers, W, inverse = stage.layers, stage.point, torch.argsort(rows.order)
-    last = _last_decoder(stages, stage)
-    value = last.layer.value + stage.solution.value - stage.layer.value  # with the price of the encoder
-    w = None if rows.weights is None else rows.weights[inverse]
-    leading = None if rows.leading is None else as_array(rows.leading)
-    model = AutoencoderModel(
-        opened.kernel,
-        Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
-        None if rows.axes is None else LinearPart.along(rows.axes.with_penalty(stage.reg[0]).leading(k), W[:k]),
-        layers_of(settings, layers, stage.hidden, last.layer),
-        opened.rebuilt,
-        settings.reg,
-        np.empty(0),
-        None,
-        CodePenalty(
-            "diagonal", rows.share(descended), None, None, leading, settings.row_constraint, settings.refinable
-        ),
-        loss=settings.loss,
-        gap=0.0 if stages.loss is None else None,
-        support=as_array(rows.order[: len(last.layer.anchors)]),
-        saturated=np.sort(as_array(rows.order[last.saturated])),
-        row_weights=None if w is None else as_array(w),
-        compared=compared,
-        last_reg=last.reg,
-    )
-    model = with_codes(model, settings, [Z[inverse] for Z in layers], w)
-    warned = tuple(collapse_warnings(value, last.trivial, model.reg))
-    return Fit(model, replace(stage.solution, value=value), layers[0][inverse], opened.diag, warned)
+@dataclass(frozen=True, eq=False)
+class AllStages(RowStages):
+    """The stages of a fit with its end."""
 
+    def begin(self, start: Start | None) -> Stage:
+        """The first stage, or steps on batches of all rows that are descended on."""
+        if isinstance(self.settings.solver, BATCHED):
+            return stepped(self, self.sizes[-1], start)
+        return super().begin(start)
 
-class _LastDecoder(NamedTuple):
-    """The solved last layer, and what is known of it."""
+    def ended(self, found: list[Stage]) -> Stage:
+        """The last of the stages, with the steps of all."""
+        parts = [(one.solution, len(one.codes)) for one in found]
+        solution = replace(
+            parts[-1][0],
+            n_iter=sum(part.n_iter for part, _ in parts),
+            n_evaluations=sum(part.n_evaluations for part, _ in parts),
+            history=tuple({**row, "rows": size} for part, size in parts for row in part.history),
+        )
+        return replace(found[-1], solution=solution)
 
-    layer: AnchoredDecoder
-    reg: float | None  # None: that of the descent
-    trivial: float  # objective of predicting the mean
-    saturated: Tensor  # (n,): rows where the loss is linear
+    def of_all_rows(self, stage: Stage) -> Stage:
+        """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""
+        layers, parts = self.coded(stage, len(self.rows)), [stage.point, *stage.hidden]
+        (point, *hidden), layers = on_principal_axes(self.settings, parts, layers, self.rows.weights)
+        return replace(stage, point=point, hidden=hidden, layers=layers)
 
+    def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
+        """Coefficients on what the storage keeps."""
+        features, k = self.read.map, stage.linear_columns
+        return features.whiten(stage.point[k : k + features.dim]), None
 
-def _last_decoder(stages: RowStages, stage: Stage) -> _LastDecoder:
-    """Solve the decoder at codes of all rows, with more anchors than in the descent."""
-    rows, loss, codes = stages.rows, stages.loss, stage.codes
-    decoder = stages.decoder(rows.target, stage.reg, rows.weights, MORE * stages.settings.feature_storage.m)
-    outside = torch.zeros_like(rows.prior_variance) if rows.outside is None else rows.outside
-    saturated, reg = torch.zeros(len(codes), dtype=torch.bool), None
-    if loss is None:
-        missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
-        decoder = replace(decoder, offset=missed)
-        if _chooses(stages):
-            leaves = _chosen_leaves(stages, decoder, stage)
-            layer, reg = leaves.solve(codes), leaves.reg
+    def penalty(self, stage: Stage) -> CodePenalty:
+        """A change of a code costs as much as in the descent."""
+        settings, leading = self.settings, self.rows.leading
+        return CodePenalty(
+            "diagonal",
+            self.rows.share(len(stage.codes)),
+            directions=None if leading is None else as_array(leading),
+            row_constraint=settings.row_constraint,
+            free=settings.refinable,
+        )
+
+    def residual_size(self, stage: Stage) -> float:
+        """Of rows that follow those of the stage."""
+        size = float(self.next_errors(stage).sqrt().median())
+        return max(size, torch.finfo(torch.float64).tiny)
+
+    def last_layer(self, stage: Stage) -> SolvedLast:
+        """Solve the decoder at codes of all rows, with more anchors than in the descent."""
+        rows, loss, codes = self.rows, self.loss, stage.codes
+        decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)
+        outside = torch.zeros_like(rows.prior_variance) if rows.outside is None else rows.outside
+        saturated, reg = torch.zeros(len(codes), dtype=torch.bool), None
+        if loss is None:
+            missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
+            decoder = replace(decoder, offset=missed)
+            if self._chooses:
+                leaves = _chosen_leaves(self, decoder, stage)
+                layer, reg = leaves.solve(codes), leaves.reg
+            else:
+                layer = decoder.solve(codes)
         else:
-            layer = decoder.solve(codes)
-    else:
-        _, layer = decoder.robust(loss, codes, outside, _TURNS)
-        R = decoder.residuals(codes, layer)
-        slopes = loss.gradient(R).norm(dim=1)
-        saturated = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
-    trivial = 0.5 * stages.losses(rows.norms())
-    mean = float(trivial.mean() if rows.weights is None else rows.weights @ trivial)
-    return _LastDecoder(layer, reg, mean, saturated)
+            _, layer = decoder.robust(loss, codes, outside, _TURNS)
+            R = decoder.residuals(codes, layer)
+            slopes = loss.gradient(R).norm(dim=1)
+            saturated = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
+        trivial = 0.5 * self.losses(rows.norms())
+        return SolvedLast(
+            layer,
+            value=layer.value + stage.solution.value - stage.layer.value,  # with the penalty of the encoder
+            trivial=float(trivial.mean() if rows.weights is None else rows.weights @ trivial),
+            support=rows.order[: len(layer.anchors)],
+            saturated=rows.order[saturated].sort().values,
+            gap=0.0 if loss is None else None,
+            reg=reg,
+        )
 
-
-def _chooses(stages: RowStages) -> bool:
-    """Whether all rows are anchors: beside a free linear part and one hidden layer, where regs were chosen."""
-    chosen = bool(stages.settings.candidates) and len(stages.settings.widths) == 1 and stages.rows.different >= FIRST
-    return chosen and stages.rows.axes is not None
+    @property
+    def _chooses(self) -> bool:
+        """Whether all rows are anchors: next to a free linear part and one hidden layer, where regs were chosen."""
+        settings, rows = self.settings, self.rows
+        single = len(settings.widths) == 1
+        return bool(settings.candidates) and single and rows.different >= FIRST and rows.axes is not None
 
 
 def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> LeavesLayer:

@@ -193,7 +193,12 @@ class Opened(NamedTuple):
     rebuilt: Rebuilt
     kernel: Kernel  # resolved
     map: FeatureMap  # of the storage
-    diag: float  # mean of ``k(x, x)``
+    largest: float  # mean of ``k(x, x)``, which stands for the largest
+
+    @property
+    def axes(self) -> PrincipalCoordinates | None:
+        """What a free linear part reads."""
+        return self.rows.axes
 
 
 def open_vectors(

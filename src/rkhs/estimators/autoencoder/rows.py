@@ -15,7 +15,6 @@ tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on tw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -29,21 +28,19 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.engines import Engine, Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder.batched_rows import BATCHED, stepped
-from rkhs.estimators.autoencoder.finished_rows import finished
-from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, recomputed_codes
+from rkhs.estimators.autoencoder.finished_rows import AllStages
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors, row_outputs, strips
-from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, Stage, stage_sizes
+from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, stage_sizes
+from rkhs.estimators.autoencoder.stages import Choice, Fit, Stage, Start, as_array, fit_stages, with_loss
 from rkhs.estimators.choice_report import MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed, open_ends
 from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.models import AutoencoderModel, Compared, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, gain, good_enough, measured, progress_reporter
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Comparison, Path, progress_reporter, walk
 
 if TYPE_CHECKING:
     from rkhs.estimators.autoencoder.settings import Settings
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
-    from rkhs.losses import Loss
     from rkhs.outputs import Euclidean
     from rkhs.spaces.features import Storage
 
@@ -109,22 +106,22 @@ class OpenedRows:
         free = self.alone and self.settings.linear_part == "free"
         return free and (self.settings.refine is not None or self.settings.code_set is not None)
 
-    def stages(self, settings: Settings, part: Tensor | None = None) -> RowStages:
+    def stages(self, settings: Settings, part: Tensor | None = None) -> AllStages:
         """How fits in stages are solved, on all rows or a sample."""
-        rows = self.read.rows if part is None else self.vectors(settings, part).rows
-        return RowStages(settings, rows, self.run, self.engine, loss=settings.loss if settings.robust else None)
+        read, loss = self.read if part is None else self.vectors(settings, part), settings.loss
+        return AllStages(settings, self.run, read, self.engine, loss=loss if settings.robust else None)
+
+    def reopened(self, settings: Settings, run: Run) -> OpenedRows:
+        """The same rows as other kernels read them."""
+        return replace(self, settings=settings)
 
     def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
         """Go through the stages, from that of the choice or from codes of a previous model of these rows."""
-        with one_thread(run):
-            stages = self.stages(choice.settings)
-            stage = _last_stage(stages, choice.start, _codes_of(previous, stages))
-            found = finished(stages, stage, self.read, choice.compared or Compared())
-            found = replace(found, model=with_kept_items(found.model, self.training.items))
-            if choice.settings.noise is None:
-                return found
-            codes = recomputed_codes(choice.settings, run, found.model, self.given.items)
-            return replace(found, model=replace(found.model, codes=codes))
+        stages = self.stages(choice.settings)
+        codes = None if choice.start is not None else _codes_of(previous, stages)
+        start = choice.start if codes is None else Start([codes], [])
+        found = fit_stages(stages, choice, start, self.given.items)
+        return replace(found, model=with_kept_items(found.model, self.training.items))
 
 
 def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
@@ -154,33 +151,81 @@ def one_thread(run: Run) -> AbstractContextManager[object]:
     return thread_limit(1 if run.options["device"].type == "cpu" else None)
 
 
-def choose_rows(opened: OpenedRows, settings: Settings, run: Run) -> tuple[OpenedRows, Choice]:
-    """Choose the kind of kernel, the parameter of the loss and one regulariser a layer, where they are not known."""
-    with one_thread(run):
-        kinds = _compared_kinds(opened, settings, run)
+@dataclass(frozen=True, eq=False)
+class RowsCriterion:
+    """Errors of the rows that follow those of a stage."""
+
+    opened: OpenedRows
+    settings: Settings
+    run: Run
+    kinds: dict[str, float] | None = None  # errors of the kinds of kernel, the chosen one first
+
+    @classmethod
+    def of(cls, opened: OpenedRows, settings: Settings, run: Run) -> RowsCriterion:
+        """For rows that were opened."""
+        return cls(opened, settings, run)
+
+    def prepared(self) -> RowsCriterion:
+        """The same with the kind of kernel and the parameter of the loss, chosen on a sample."""
+        opened, settings = self.opened, self.settings
+        kinds = _compared_kinds(opened, settings, self.run)
         if kinds is not None and next(iter(kinds)) == UNBOUNDED:
             settings = settings.unbounded
-            opened = replace(opened, settings=settings)
-        if settings.loss.automatic:
-            settings = replace(settings, loss=_resolved_loss(replace(opened.stages(settings), loss=None)))
-        stage, compared = None, Compared()
-        if settings.candidates and opened.read.rows.different >= FEWEST:
-            stage, compared = _chosen_stage(opened.stages(settings))
-            settings = replace(settings, reg=stage.reg)
-    return opened, Choice(settings, stage, replace(compared, kinds=kinds))
+            opened = opened.reopened(settings, self.run)
+        found = RowsCriterion(opened, settings, self.run, kinds)
+        if not settings.loss.automatic:
+            return found
+        stages, n = replace(found.stages, loss=None), opened.read.rows.different
+        part = min(n - max(1, min(n // 5, HELD_OUT)), FIRST)
+        return replace(found, settings=with_loss(stages, stages.start(part, settings.reg, inits=("kpca",))))
 
+    @cached_property
+    def stages(self) -> RowStages:
+        """With few anchors, which are enough to compare candidates."""
+        return replace(self.opened.stages(self.settings), most=_FEW_ANCHORS)
 
-def choose_rows_and_depth(opened: OpenedRows, settings: Settings, run: Run) -> tuple[OpenedRows, Choice]:
-    """Choose for one hidden layer, then whether others are better than the identity on the rows that follow."""
-    found, choice = choose_rows(opened, settings.shallow, run)
-    chosen = settings.deepened(choice.settings)
-    opened = opened if found is opened else replace(opened, settings=chosen)
-    compared = choice.compared and choice.compared.deepened(len(settings.widths) - 1)
-    stage, deeper = choice.start, None
-    if stage is not None:
-        with one_thread(run):
-            stage, deeper = _chosen_depth(replace(opened.stages(chosen), most=_FEW_ANCHORS), stage)
-    return opened, Choice(replace(chosen, reg=stage.reg) if deeper else chosen, stage, deeper or compared)
+    def compare(self) -> Comparison | None:
+        """Errors of the candidates on the first rows."""
+        settings, different = self.settings, self.opened.read.rows.different
+        if not settings.candidates or different < FEWEST:
+            return None
+        part = different - min(different // 5, HELD_OUT)
+        part = min(part, _COMPARED * settings.n_copies)  # copies of a row hold little that is new
+        return _path(self.stages, _candidates(settings, part), part)
+
+    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[OpenedRows, Choice]:
+        """The stage of a candidate moved on through all stages but the last; see the head."""
+        stages, stage, error = self.stages, found.fits[at], float(found.errors[at, 0])
+        for size in stage_sizes(stages.rows.different)[:-1]:
+            if size > len(stage.codes):
+                stage, error = _race(stages, stages.move(stage, size, stage.reg))
+        assert choice.compared is not None
+        compared = self.reported(replace(choice.compared, held_out=error, kinds=self.kinds), stage)
+        return self.opened, Choice(replace(self.settings, reg=stage.reg), stage, compared)
+
+    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: Stage | None) -> Comparison | None:
+        """Errors of the rows that follow those of a stage, by this stage with further layers."""
+        if start is None:
+            return None
+        stages, size = self.stages, len(start.codes)
+        found = [stages.below.move(start, size, start.reg, steps=_DEEPER)]
+        for reg in candidates[1:]:
+            found.append(stages.move(found[-1], size, reg, steps=_DEEPER))
+        errors = [as_array(stages.losses(stages.next_errors(one))) for one in found]
+        w = stages.rows.weights
+        weights = np.ones(len(errors[0])) if w is None else as_array(w[size:][: len(errors[0])])
+        return Comparison(candidates, np.stack(errors), weights, found)
+
+    def reported(self, compared: Compared, chosen: Stage) -> Compared:
+        """The comparison with the held-out error as a share of the variance, whatever the loss."""
+        stages, error = self.stages, compared.held_out
+        whole, plain = _of_the_mean(stages), replace(stages, loss=None)
+        if error is None or not (whole > 0.0 and np.isfinite(error)):
+            return replace(compared, held_out=None)
+        ends = open_ends(compared.errors, whole)
+        if stages.loss is not None:
+            error, whole = _error(plain, chosen), _of_the_mean(plain)
+        return replace(compared, held_out=error / whole, open_ends=ends)
 
 
 def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[str, float] | None:
@@ -200,87 +245,13 @@ def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[st
     return compare_kinds(unbounded, bounded, run)
 
 
-def _resolved_loss(stages: RowStages) -> Loss:
-    """A robust loss with what was "auto" in it, from residuals of rows that a first fit has not seen."""
-    n = stages.rows.different
-    part = min(n - max(1, min(n // 5, HELD_OUT)), FIRST)
-    first = replace(stages, most=_FEW_ANCHORS).start(part, stages.settings.reg, [None])
-    size = float(_row_errors(stages, first).sqrt().median())
-    return stages.settings.loss.resolve(max(size, torch.finfo(torch.float64).tiny))
-
-
 def _sample_errors(stages: RowStages) -> np.ndarray:
     """Errors of rows of a sample, as shares of the variance, by a fit to others at the better of two regularisers."""
     stages = replace(stages, most=_TOLD)
-    stage, _, _ = _path(stages, _TELLING, [None], stages.rows.different - stages.rows.different // 3)
+    different = stages.rows.different
+    found = _path(stages, _TELLING, different - different // 3, inits=("kpca",))
     target = stages.rows.target
-    return as_array(_row_errors(stages, stage) / (target * target).sum(1).mean())
-
-
-def _last_stage(stages: RowStages, stage: Stage | None, previous: Tensor | None) -> Stage:
-    """Go through the stages, from that of a choice or from ``previous`` codes, if there are any; or through batches."""
-    if math.inf in stages.settings.reg:
-        stages = stages.below
-    reg, sizes = stages.settings.reg, stage_sizes(len(stages.rows))
-    if isinstance(stages.settings.solver, BATCHED):
-        return stepped(stages, sizes[-1], _starts(stages.settings), previous)
-    if stage is None and previous is not None:
-        below, ends = stages.below, (reg[0], reg[-1])
-        problem = below.problem(len(previous), ends)
-        stage = below.descend(problem, ends, problem.encoder.resume(previous, []), 2 * _STEPS, "resumed")
-    found = [stages.start(sizes[0], reg, _starts(stages.settings)) if stage is None else stage]
-    for size in sizes:
-        if size > len(found[-1].codes) or len(found[-1].layers) < len(stages.settings.widths):
-            found.append(stages.move(found[-1], max(size, len(found[-1].codes)), reg))
-    history = tuple({**row, "rows": len(one.codes)} for one in found for row in one.solution.history)
-    evaluations = sum(one.solution.n_evaluations for one in found)
-    iterations = sum(one.solution.n_iter for one in found)
-    solution = replace(found[-1].solution, n_evaluations=evaluations, n_iter=iterations, history=history)
-    return replace(found[-1], solution=solution)
-
-
-def _starts(settings: Settings) -> list[np.random.RandomState | None]:
-    """Generators of random starts; None: principal components."""
-    rng = settings.generator()
-    return [rng if number or settings.init == "random" else None for number in range(settings.n_init)]
-
-
-def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
-    """The best stage of a path on the first rows, moved on through all stages but the last; see the head."""
-    settings, n = stages.settings, stages.rows.different
-    part = min(n - min(n // 5, HELD_OUT), _COMPARED * settings.n_copies)  # copies of a row say little that is new
-    few = replace(stages, most=_FEW_ANCHORS)
-    stage, error, compared = _path(few, _candidates(settings, part), _starts(settings), part)
-    for size in stage_sizes(n)[:-1]:
-        if size > part:
-            stage, error = _race(stages, stages.move(stage, size, stage.reg))
-    return stage, _judged(stages, stage, error, compared)
-
-
-def _chosen_depth(stages: RowStages, stage: Stage) -> tuple[Stage, Compared | None]:
-    """The stage with the further layers that are better than the identity by a standard error, or as it is."""
-    size, deep = len(stage.codes), stages.settings.depths(stages.settings.shallow)
-    rows = slice(size, min(size + HELD_OUT, stages.rows.different))
-    found = [stages.below.move(stage, size, stage.reg, steps=_DEEPER)]
-    for reg in deep[1:]:
-        found.append(stages.move(found[-1], size, reg, steps=_DEEPER))
-    errors = [as_array(stages.losses(stages.errors(one, rows))) for one in found]
-    w = np.ones(len(errors[0])) if stages.rows.weights is None else as_array(stages.rows.weights[rows])
-    at, means = gain(np.stack(errors), w)
-    if at == 0:
-        return stage, None
-    return found[at], _judged(stages, found[at], float(means[at]), Compared(np.array(deep), means))
-
-
-def _judged(stages: RowStages, stage: Stage, error: float, compared: Compared) -> Compared:
-    """The comparison with the held-out error as a share of the variance, whatever the loss."""
-    whole, plain = _of_the_mean(stages), replace(stages, loss=None)
-    if not (whole > 0.0 and np.isfinite(error)):
-        return compared
-    ends = open_ends(compared.errors, whole)
-    if stages.loss is not None:
-        error, whole = _error(plain, stage), _of_the_mean(plain)
-    return replace(compared, held_out=error / whole, open_ends=ends)
+    return as_array(stages.next_errors(found.fits[found.taken]) / (target * target).sum(1).mean())
 
 
 def _of_the_mean(stages: RowStages) -> float:
@@ -295,41 +266,29 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
 
 
 def _path(
-    stages: RowStages,
-    candidates: Sequence[tuple[float, ...]],
-    rngs: list[np.random.RandomState | None],
-    part: int,
-) -> tuple[Stage, float, Compared]:
-    """The best stage of a path of candidates on the first rows, its error of the rows after them, and all errors."""
-    found: list[Stage | None] = [None] * len(candidates)
-    last: Stage | None = None
+    stages: RowStages, candidates: Sequence[tuple[float, ...]], part: int, inits: Sequence[str] | None = None
+) -> Comparison:
+    """Errors of the rows after the first ones, by candidates that are each fitted to the first ones."""
 
-    def promises(least: float) -> bool:
+    def fit(last: Stage | None, reg: tuple[float, ...]) -> Stage:
+        if last is not None:
+            return stages.move(last, part, reg, steps=_STEPS)
+        first = stages.start(min(FIRST, part), reg, inits=inits)
+        return first if part <= FIRST else stages.move(first, part, reg)
+
+    def promises(last: Stage, least: float) -> bool:
         """Whether two iterations come near to the least error: ten change it by one percent at most."""
-        assert last is not None
         return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
     progress, backwards = progress_reporter(stages.run.name, stages.run.verbose), stages.p > FEW_COMPONENTS
-    path = Path(np.ones(1), len(candidates), backwards=backwards, promises=promises, progress=progress)
-    for k in path:
-        with measured():
-            if last is None:
-                first = stages.start(min(FIRST, part), candidates[k], rngs)
-                last = first if part <= FIRST else stages.move(first, part, candidates[k])
-            else:
-                last = stages.move(last, part, candidates[k], steps=_STEPS)
-            found[k] = last
-            path.errors[k] = _error(stages, last)
-    errors = path.errors[:, 0]
-    if not np.isfinite(errors).any():
+    path = Path(np.ones(1), len(candidates), backwards=backwards, progress=progress)
+    found = walk(path, candidates, fit, partial(_error, stages), promises)
+    if not np.isfinite(path.errors).any():
         raise InputError(
             "the normal equations of the decoder are not positive definite at any reg. Where most rows are equal, fit "
             "the different ones with their counts as sample_weight; else give a larger reg"
         )
-    chosen = int(np.argmax(good_enough(errors - _floor(stages, part))))  # the first is the strongest
-    stage = found[chosen]
-    assert stage is not None
-    return stage, float(errors[chosen]), Compared(np.array(candidates), errors)
+    return Comparison(candidates, path.errors, np.ones(1), found, floor=_floor(stages, part))
 
 
 def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
@@ -348,7 +307,7 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
 
 def _error(stages: RowStages, stage: Stage) -> float:
     """Mean squared error of rows that follow those of a stage, or twice the mean of another loss."""
-    return _mean_after(stages, len(stage.codes), _row_errors(stages, stage))
+    return _mean_after(stages, len(stage.codes), stages.next_errors(stage))
 
 
 def _floor(stages: RowStages, size: int) -> float:
@@ -367,10 +326,6 @@ def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
         return float(errors.mean())
     w = w[size:][: len(errors)]
     return float(w @ errors / w.sum())
-
-
-def _row_errors(stages: RowStages, stage: Stage) -> Tensor:
-    return stages.errors(stage, slice(len(stage.codes), min(len(stage.codes) + HELD_OUT, stages.rows.different)))
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:

@@ -7,6 +7,7 @@ row is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,13 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
-from rkhs.estimators.autoencoder.fit import layers_of, on_principal_axes, with_identity_layers
-from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows
-from rkhs.estimators.run import Run
+from rkhs.estimators.autoencoder.opened_rows import TILE, Opened, OrderedRows
+from rkhs.estimators.autoencoder.stages import Stage, Stages, Start, layers_of
 from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.coordinates import PerRowCodes
 from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, encoder_of
-from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale, widened
-from rkhs.problems.last_layers import MORE, AnchoredDecoder, AnchorsLayer
+from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale
+from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.path import FEW_COMPONENTS
@@ -30,7 +31,6 @@ from rkhs.solvers.row_newton import descend
 if TYPE_CHECKING:
     from rkhs.constraints.sphere import CodeSet
     from rkhs.engines import Engine
-    from rkhs.estimators.autoencoder.settings import Settings
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
 
@@ -53,37 +53,40 @@ def stage_sizes(n: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """What a stage ends with."""
+class RowStages(Stages):
+    """How the stages of a fit on landmarks are solved."""
 
-    reg: tuple[float, ...]
-    point: Tensor  # (dim, p_1): parameters of the encoder
-    hidden: list[Tensor]  # coefficients of hidden layers, each (a, p_l)
-    layers: list[Tensor]  # codes of the rows in every layer, each (size, p_l)
-    layer: AnchoredDecoder  # of the leading directions of the targets
-    solution: Solution
-
-    @property
-    def codes(self) -> Tensor:
-        """That the decoder reads, shape (size, p)."""
-        return self.layers[-1]
-
-
-@dataclass(frozen=True, eq=False)
-class RowStages:
-    """How the stages of a fit are solved."""
-
-    settings: Settings
-    rows: OrderedRows
-    run: Run
+    read: Opened
     engine: Engine
     most: int | None = None  # anchors of the decoder at most; None: as many as the storage says
     loss: Loss | None = None  # A robust one, with numbers for its parameters; None: squared
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
     @property
-    def below(self) -> RowStages:
-        """The same for the one hidden layer that a model with shortcuts starts from."""
-        return replace(self, settings=self.settings.shallow) if self.settings.shortcut else self
+    def rows(self) -> OrderedRows:
+        """In the order in which stages take them."""
+        return self.read.rows
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Rows of the stages."""
+        return stage_sizes(len(self.rows))
+
+    @property
+    def first_steps(self) -> int | None:
+        """Iterations of the first stage."""
+        return self.steps[0]
+
+    @property
+    def weights(self) -> Tensor | None:
+        """Of the rows as they were given."""
+        return None if self.rows.weights is None else self.in_order(self.rows.weights)
+
+    def in_order(self, values: Tensor) -> Tensor:
+        """Values of the rows in the order in which these were given."""
+        return values[torch.argsort(self.rows.order)]
 
     @property
     def p(self) -> int:
@@ -135,10 +138,10 @@ class RowStages:
         free = self.rows.axes is not None
         return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine, linear=free)
 
-    def first(self, problem: Autoencoder, rng: np.random.RandomState | None) -> Tensor:
+    def first(self, problem: Autoencoder, init: str, rng: np.random.RandomState) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
         encoder, widths, factor = problem.encoder, self.settings.widths, problem.encoder.factor
-        if rng is None:
+        if init != "random":
             W = self.rows.principal(factor, max(widths))
         else:
             W = self.rows.linear.new_zeros(factor.dim, max(widths))
@@ -153,33 +156,39 @@ class RowStages:
         layer_targets = [unit[:, :p] for p in widths]
         return best_start(problem.value, lambda scale: encoder.start(layer_targets, scale, W))
 
-    def start(self, size: int, reg: tuple[float, ...], rngs: list[np.random.RandomState | None]) -> Stage:
-        """The first stage, the best of several starts: from principal components (None) or random codes."""
-        if self.settings.shortcut:
-            return self.below.start(size, (reg[0], reg[-1]), rngs)
-        problem, found = self.problem(size, reg), []
-        for number, rng in enumerate(rngs):
-            label = f"start {number + 1}/{len(rngs)}"
-            found.append(self.descend(problem, reg, self.first(problem, rng), self.steps[0], label))
-        return min(found, key=lambda stage: stage.solution.value)
+    def scores(self, problem: Autoencoder, rng: np.random.RandomState | None) -> tuple[Tensor, Tensor | None]:
+        """Principal component scores of the first rows."""
+        layer, widest = problem.last_layer, max(self.settings.widths)
+        assert isinstance(layer, AnchorsLayer)
+        size = len(layer.target)
+        factor = self.rows.coordinates(size, self.settings.reg[0], widest)
+        return factor.codes(self.rows.principal(factor, widest)), self.rows.part(size)
+
+    def begin(self, start: Start | None) -> Stage:
+        """The stage of a choice; else the first one, from codes of all rows if there are any."""
+        if isinstance(start, Stage):
+            return start
+        if start is None:
+            return super().begin(None)
+        below, codes = self.below, start.layers[0]
+        ends = self.settings.reg[0], self.settings.reg[-1]
+        problem = below.problem(len(codes), ends)
+        return below.descend(problem, ends, problem.encoder.resume(codes, []), 2 * _STEPS, "resumed")
 
     def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
         """The next stage: on more rows, or with other regularisers."""
-        codes, problem, widths = self.coded(stage, size)[0], self.problem(size, reg), self.settings.widths
-        if len(widths) == len(stage.layers):
-            point = problem.encoder.resume(codes, stage.hidden)
-        else:
-            factor = self.rows.coordinates(size, reg[0], max(widths))
-            scores = factor.codes(self.rows.principal(factor, max(widths)))
-            point = problem.encoder.start(widened(codes, scores, widths, self.rows.part(size)), 1.0)
+        problem = self.problem(size, reg)
+        point = self.resumed(problem, replace(stage, layers=self.coded(stage, size)[:1]))
         return self.descend(problem, reg, point, steps or self.steps[1], "")
 
-    def descend(self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int, label: str) -> Stage:
+    def descend(
+        self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int | None, label: str
+    ) -> Stage:
         """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
         settings, encoder, layer = self.settings, problem.encoder, problem.last_layer
         assert isinstance(layer, AnchorsLayer)
         size, decoder = len(layer.target), layer
-        steps = min(steps, settings.max_iter)
+        steps = min(steps or settings.max_iter, settings.max_iter)
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
         rounds = 1 if self.loss is None else min(_ROUNDS, steps)
         found: list[Solution] = []
@@ -191,10 +200,10 @@ class RowStages:
             solver = settings.solver.within(steps // rounds, force=True)
             found.append(solver.solve(posed, point, Monitor(verbose=self.run.verbose, label=label)))
             point = found[-1].point
-        layers = encoder.layers(point)
-        return Stage(
-            reg, *encoder.parts(point), layers, decoder.solve(layers[-1]), _joined(found, steps < settings.max_iter)
-        )
+        layers, (W, hidden), factor = encoder.layers(point), encoder.parts(point), encoder.factor
+        assert isinstance(factor, PerRowCodes)
+        solution = _joined(found, steps < settings.max_iter)
+        return Stage(layers, hidden, W, solution, reg, factor.linear.shape[1], decoder.solve(layers[-1]))
 
     def coded(self, stage: Stage, size: int) -> list[Tensor]:
         """Codes of the first rows in every layer: those of the stage, and of the others as new rows."""
@@ -244,25 +253,14 @@ class RowStages:
         decoded = layer.of(codes, self.kernel._gram(codes, layer.anchors))
         return ((self.rows.targets(rows) - decoded) ** 2).sum(1) + self.rows.residual(rows)
 
+    def next_errors(self, stage: Stage) -> Tensor:
+        """Squared errors of the rows that follow those of a stage."""
+        size = len(stage.codes)
+        return self.errors(stage, slice(size, min(size + HELD_OUT, self.rows.different)))
+
     def losses(self, errors: Tensor) -> Tensor:
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
         return errors if self.loss is None else 2.0 * self.loss.value(errors.sqrt()[:, None])
-
-    def rotated(self, stage: Stage) -> Stage:
-        """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""
-        rows, settings = self.rows, self.settings
-        one_layer = settings.shortcut and not stage.hidden
-        if one_layer:
-            stage = self.below.rotated(stage)
-        layers = self.coded(stage, len(rows))
-        parts = [stage.point, *stage.hidden]
-        if settings.shortcut:
-            count = min(MORE * settings.feature_storage.m, len(rows))  # codes are searched at all anchors
-            parts, padded = with_identity_layers(settings, parts, stage.codes, count)
-            layers = padded if one_layer else layers
-        else:
-            parts, layers = on_principal_axes(settings, parts, layers, rows.weights)
-        return replace(stage, point=parts[0], hidden=parts[1:], layers=layers)
 
 
 def _joined(parts: list[Solution], scheduled: bool) -> Solution:

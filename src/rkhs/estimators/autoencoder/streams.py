@@ -15,9 +15,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
 from rkhs.engines import Block, Rows, row_blocks
-from rkhs.estimators.autoencoder.fit import Choice, Fit
-from rkhs.estimators.autoencoder.rows import OpenedRows, one_thread, open_rows
+from rkhs.estimators.autoencoder.rows import OpenedRows, open_rows
 from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.autoencoder.stages import Choice, Fit
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel
@@ -51,11 +51,9 @@ class _Sampled(OpenedRows):
         model = found.model
         codes = np.empty((n, model.codes.shape[1]))
         task, blocks = _Coding(model, run.options, choice.settings.refine), row_blocks(n, BLOCK)
-        with one_thread(run):
-            for block, part in zip(
-                blocks, run.engine_for(blocks).map(_coded, blocks, self.whole.items, task), strict=True
-            ):
-                codes[block.start : block.stop] = part
+        parts = run.engine_for(blocks).map(_coded, blocks, self.whole.items, task)
+        for block, part in zip(blocks, parts, strict=True):
+            codes[block.start : block.stop] = part
         codes[self.chosen] = model.codes
         support, weights = self.chosen[model.support], self.whole.row_weights
         return replace(found, model=replace(model, codes=codes, support=support, row_weights=weights))

@@ -1,0 +1,388 @@
+"""One fit of an autoencoder for all storages: stages of more and more rows, and the model of the last one.
+
+A stage solves the problem of :mod:`rkhs.problems.autoencoder` on the first rows of an order. In memory there is one
+stage of all items; on landmarks there are several, each from the codes of the one before. Where further hidden layers
+are the identity, the one hidden layer is fitted alone.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tile_rows, tiles
+from rkhs._core.errors import CollapseWarning
+from rkhs._core.linalg import principal_axes
+from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.run import Run
+from rkhs.losses import Squared
+from rkhs.models import AutoencoderModel, CodePenalty, Compared, Expansion, Layer, LinearPart, LocalLayer, code_map
+from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.encoders import pad_or_truncate
+from rkhs.problems.initial_codes import widened
+from rkhs.problems.leaves import LocalDecoder
+from rkhs.protocols import Reason, Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen for a fit."""
+
+    settings: Settings  # with one regulariser a layer
+    start: Any = None  # a fit with them to go on from: a model of the same items, or a stage of the same rows
+    compared: Compared | None = field(default_factory=Compared)  # None: the fit is one of those that are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit of an autoencoder ends with."""
+
+    model: AutoencoderModel
+    solution: Solution  # of the solver, with the objective of the model
+    codes: Tensor  # (n, p): of the first hidden layer
+    largest: float  # of ``k(x, x)``
+    warnings: tuple[Warning, ...] = ()  # what users must know
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a fit can go on from."""
+
+    layers: list[Tensor]  # codes of the rows in every layer, each (size, p_l); of the first one at least
+    hidden: list[Tensor]  # coefficients ``Phi_l A_l`` of hidden layers, each (a, p_l)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage(Start):
+    """What a stage ends with."""
+
+    point: Tensor  # (dim, p_1): parameters of the encoder
+    solution: Solution
+    reg: tuple[float, ...]
+    linear_columns: int  # principal coordinates that the encoder reads: their slopes are the first rows of the point
+    layer: Any = None  # solved last layer, where further rows are coded with it
+    problem: Autoencoder | None = None  # where the last layer is solved at its end
+
+    @property
+    def codes(self) -> Tensor:
+        """That the decoder reads, shape (size, p)."""
+        return self.layers[-1]
+
+
+class SolvedLast(NamedTuple):
+    """The last layer on the codes of all rows, solved, and what is known of it."""
+
+    layer: Any  # coefficients and linear part
+    value: float  # objective of the model
+    trivial: float  # objective of predicting the mean
+    support: Tensor  # (a,): numbers of the rows that it is spread over
+    saturated: Tensor  # (s,): numbers of the rows where the loss is linear
+    gap: float | None  # duality gap; None: unknown
+    reg: float | None = None  # where it is another than that of the descent
+
+
+@dataclass(frozen=True, eq=False)
+class Stages(ABC):
+    """How the stages of a fit are solved."""
+
+    settings: Settings
+    run: Run
+    read: Any  # what does not depend on settings: ``kernel`` (resolved), ``map``, ``rebuilt``, ``axes``, ``largest``
+
+    @property
+    def first_steps(self) -> int | None:
+        """Iterations of the first stage; None: as many as the solver has."""
+        return None
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Rows of the stages."""
+        return (len(self),)
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def problem(self, size: int, reg: tuple[float, ...]) -> Autoencoder:
+        """The objective on the first rows."""
+
+    @abstractmethod
+    def first(self, problem: Autoencoder, init: str, rng: np.random.RandomState) -> Tensor:
+        """A point to start from: at principal components, at random or given codes."""
+
+    @abstractmethod
+    def scores(self, problem: Autoencoder, rng: np.random.RandomState | None) -> tuple[Tensor, Tensor | None]:
+        """Principal component scores of the rows of a problem, as many as its widest layer, and their weights."""
+
+    @abstractmethod
+    def descend(
+        self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int | None, label: str
+    ) -> Stage:
+        """Solve a problem from a point, in ``steps`` iterations at most where there are several stages."""
+
+    @abstractmethod
+    def move(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
+        """The next stage: on more rows, with other regularisers or further layers."""
+
+    @abstractmethod
+    def of_all_rows(self, stage: Stage) -> Stage:
+        """The stage with codes of all rows, on principal axes where the kernel above allows it."""
+
+    @abstractmethod
+    def last_layer(self, stage: Stage) -> SolvedLast:
+        """Solve the last layer on the codes of all rows."""
+
+    @abstractmethod
+    def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
+        """Coefficients of the kernel part of the encoder, and what mixes its linear part with it."""
+
+    @abstractmethod
+    def penalty(self, stage: Stage) -> CodePenalty:
+        """What a change of a code costs."""
+
+    @abstractmethod
+    def residual_size(self, stage: Stage) -> float:
+        """Typical size of a residual of a row that a layer has not seen."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Tensor | None:
+        """Of the rows as they were given; they sum to one, None: equal."""
+
+    def in_order(self, values: Tensor) -> Tensor:
+        """Values of the rows in the order in which these were given."""
+        return values
+
+    def notes(self, last: SolvedLast) -> list[Warning]:
+        """What users must know of the last layer."""
+        return []
+
+    def reported(self, fit: Fit, last: SolvedLast) -> Fit:
+        """The fit with what held-out errors say of it."""
+        return fit
+
+    @property
+    def below(self) -> Self:
+        """The same for the one hidden layer that a model with shortcuts starts from."""
+        return replace(self, settings=self.settings.shallow) if self.settings.shortcut else self
+
+    def start(
+        self, size: int, reg: tuple[float, ...], previous: Start | None = None, inits: Sequence[str] | None = None
+    ) -> Stage:
+        """The best of several starts on the first rows; the first is from ``previous`` codes, if there are any."""
+        settings, best = self.settings, None
+        if settings.shortcut and previous is None:
+            return self.below.start(size, (reg[0], reg[-1]), None, inits)
+        problem, rng = self.problem(size, reg), settings.generator()
+        inits = (settings.init, *("random",) * (settings.n_init - 1)) if inits is None else inits
+        for number, init in enumerate(inits):
+            known = previous if number == 0 else None
+            point = self.first(problem, init, rng) if known is None else self.resumed(problem, known, rng)
+            found = self.descend(problem, reg, point, self.first_steps, f"start {number + 1}/{len(inits)}")
+            # A later start must win by more than what a solver leaves undone.
+            if best is None or found.solution.value < best.solution.value - settings.tol * abs(best.solution.value):
+                best = found
+        assert best is not None
+        return best
+
+    def resumed(self, problem: Autoencoder, start: Start, rng: np.random.RandomState | None = None) -> Tensor:
+        """The point of codes of the first layer; what wider layers lack comes from further scores."""
+        encoder, widths, codes = problem.encoder, self.settings.widths, start.layers[0]
+        if len(widths) == 1:
+            return encoder.resume(pad_or_truncate(codes, widths[0]), [])
+        if any(bool(Phi.any()) for Phi in start.hidden):
+            return encoder.resume(codes, start.hidden)
+        scores, weights = self.scores(problem, rng)
+        return encoder.start(widened(pad_or_truncate(codes, min(widths)), scores, widths, weights), 1.0)
+
+    def begin(self, start: Start | None) -> Stage:
+        """The first stage, from codes if there are any."""
+        return self.start(self.sizes[0], self.settings.reg, start)
+
+    def solve(self, start: Start | None) -> Stage:
+        """Go through the stages, the last of which has all layers that are not the identity."""
+        stages = self.below if math.inf in self.settings.reg else self
+        found = [stages.begin(start)]
+        for size in stages.sizes:
+            rows = len(found[-1].codes)
+            if size > rows or len(found[-1].layers) < len(stages.settings.widths):
+                found.append(stages.move(found[-1], max(size, rows), stages.settings.reg))
+        return self.ended(found)
+
+    def ended(self, found: list[Stage]) -> Stage:
+        """The last of the stages."""
+        return found[-1]
+
+
+def fit_stages(stages: Stages, choice: Choice, start: Start | None, items: Any) -> Fit:
+    """Go through the stages and build the model; ``items`` are those without noise."""
+    if stages.settings.loss.automatic:
+        start = replace(stages, settings=replace(stages.settings, loss=Squared())).solve(start)
+        stages = replace(stages, settings=with_loss(stages, start))
+    settings, stage = stages.settings, stages.solve(start)
+    solved = stages if len(stage.layers) == len(settings.widths) else stages.below
+    penalty, stage = stages.penalty(stage), solved.of_all_rows(stage)
+    last = stages.last_layer(stage)
+    if settings.shortcut:
+        stage = with_identity_layers(settings, stage, len(last.layer.coefficients))
+    model = _model(stages, stage, last, penalty, choice.compared)
+    if settings.noise is not None or stage.solution.reason is Reason.UNREACHED:
+        model = replace(model, codes=recomputed_codes(settings, stages.run, model, items))
+    fit = Fit(model, replace(stage.solution, value=last.value), stages.in_order(stage.layers[0]), stages.read.largest)
+    if choice.compared is None:
+        return fit
+    warned = collapse_warnings(last.value, last.trivial, settings.reg)
+    return stages.reported(replace(fit, warnings=(*stages.notes(last), *warned)), last)
+
+
+def with_loss(stages: Stages, plain: Stage) -> Settings:
+    """Settings with numbers for the parameters of a loss, from the layers of the squared loss."""
+    settings = stages.settings
+    return replace(settings, loss=settings.loss.resolve(stages.residual_size(plain)))
+
+
+def _model(
+    stages: Stages, stage: Stage, last: SolvedLast, penalty: CodePenalty, compared: Compared | None
+) -> AutoencoderModel:
+    """The model of layers that are solved."""
+    settings, read, k = stages.settings, stages.read, stage.linear_columns
+    coefficients, mixed = stages.coefficients(stage)
+    linear = None
+    if read.axes is not None:
+        linear = LinearPart.along(read.axes.with_penalty(settings.reg[0]).leading(k), stage.point[:k], mixed)
+    weights = stages.weights
+    model = AutoencoderModel(
+        kernel=read.kernel,
+        encoder=Expansion(read.map, as_array(coefficients)),
+        linear=linear,
+        layers=layers_of(settings, stage.layers, stage.hidden, last.layer),
+        rebuilt=read.rebuilt,
+        reg=settings.reg,
+        codes=np.empty(0),
+        code_map=None,
+        penalty=penalty,
+        loss=settings.loss,
+        gap=last.gap,
+        support=as_array(last.support),
+        saturated=as_array(last.saturated),
+        row_weights=None if weights is None else as_array(weights),
+        compared=compared or Compared(),
+        last_reg=last.reg,
+    )
+    return with_codes(model, settings, [stages.in_order(Z) for Z in stage.layers], weights)
+
+
+def as_array(values: Tensor) -> np.ndarray:
+    """An array in the order in which a file gives it back."""
+    return values.contiguous().cpu().numpy()
+
+
+def on_principal_axes(
+    settings: Settings, parts: list[Tensor], codes: list[Tensor], weights: Tensor | None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Rotate the codes of every layer, and the parameters that give them, where the layer above allows it."""
+    parts, codes = list(parts), list(codes)
+    for layer, Z in enumerate(codes):
+        if settings.turns(layer):
+            Q = principal_axes(Z, weights)
+            parts[layer], codes[layer] = parts[layer] @ Q, Z @ Q
+    return parts, codes
+
+
+def with_identity_layers(settings: Settings, stage: Stage, count: int) -> Stage:
+    """The stage with all hidden layers, over ``count`` items; those that it lacks are the identity."""
+    first, *others = settings.widths
+    hidden = stage.hidden or [stage.codes.new_zeros(1, width) for width in others]
+    layers = stage.layers
+    if len(layers) < len(settings.widths):
+        layers = [pad_or_truncate(stage.codes, width) for width in settings.widths]
+    return replace(
+        stage,
+        point=pad_or_truncate(stage.point, first),
+        hidden=[pad_or_truncate(Phi.mT, count).mT for Phi in hidden],
+        layers=layers,
+    )
+
+
+def layers_of(settings: Settings, codes: list[Tensor], hidden: list[Tensor], last: Any) -> tuple[Layer, ...]:
+    """Layers above codes, each spread over as many of these as it has coefficients; ``last`` is the decoder."""
+    found: list[Layer] = []
+    kernels = settings.decoder_kernels[-len(codes) :]
+    for kernel, Z, C in zip(kernels, codes, [*hidden, last.coefficients], strict=True):
+        p, linear = Z.shape[1], last.linear
+        if len(found) < len(hidden):
+            linear = pad_or_truncate(torch.eye(p + 1, p).to(Z), C.shape[1]) if settings.shortcut else None
+        elif linear is not None and len(linear) != p + 1:  # of the narrowest codes, before layers that are the identity
+            linear = torch.cat([pad_or_truncate(linear[:-1].mT, p).mT, linear[-1:]])
+        found.append(Layer(kernel, as_array(Z[: len(C)]), as_array(C), None if linear is None else as_array(linear)))
+    if isinstance(last, LocalDecoder):
+        found[-1] = _local_layer(found[-1], last)
+    return tuple(found)
+
+
+def _local_layer(rest: Layer, last: LocalDecoder) -> LocalLayer:
+    """The layer with its leaves, whose coefficients are kept in single precision."""
+    leaves = []
+    for A, found in last.leaves:
+        linear = None if found.linear is None else as_array(found.linear)
+        leaves.append(Layer(rest.kernel, as_array(A), as_array(found.coefficients.float()), linear))
+    return LocalLayer(
+        rest.kernel,
+        rest.anchors,
+        rest.coefficients,
+        rest.linear,
+        normals=as_array(last.halves.normals),
+        cuts=as_array(last.halves.cuts),
+        widths=as_array(last.halves.widths),
+        leaves=tuple(leaves),
+        directions=None if last.directions is None else as_array(last.directions),
+    )
+
+
+def with_codes(
+    model: AutoencoderModel, settings: Settings, codes: list[Tensor], weights: Tensor | None
+) -> AutoencoderModel:
+    """The model with codes of its training items, which are given for every layer, in the metric that was asked for."""
+    last, Z = model.last, codes[0]
+    if settings.code_power > 0.0:
+        anchors, coefficients, linear = last.tensors(Z)
+        M = code_map(Z, anchors, last.kernel, coefficients, linear, settings.code_power, weights)
+        model = replace(model, code_map=None if M is None else as_array(M))
+    return replace(model, codes=as_array(model.to_user(codes[model.narrowest])))
+
+
+def recomputed_codes(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:
+    """Codes of clean items, of a model that was fitted to noisy copies."""
+    found = []
+    for tile in tiles(len(items), tile_rows(model.map.width)):
+        raw = model.map.raw(items[tile]).to(**run.options)
+        found.append(model.to_user(model.encode(items[tile], raw)[model.narrowest]))
+    return torch.cat(found).cpu().numpy()
+
+
+def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:
+    """One if the objective is that of predicting the mean, ``trivial``, or above it, as constraints can make it."""
+    if not (trivial > 0.0 and value > 0.999 * trivial):
+        return []
+    if value > 1.001 * trivial:
+        return [
+            CollapseWarning(
+                f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: the kernel can hardly "
+                f"bring the codes to the constraint. Lower reg (now {reg}) or choose a kernel of full rank, such as "
+                "'gaussian'"
+            )
+        ]
+    return [
+        CollapseWarning(
+            f"the codes collapsed to a point: the objective {value:.4g} is that of predicting the mean. Lower reg (now "
+            f"{reg}) or choose another kernel"
+        )
+    ]
