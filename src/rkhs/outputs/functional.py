@@ -125,7 +125,7 @@ class Functional(OutputSpace):
     Laforgue et al. (2020), section 2.2 and theorems 5 and 7.
     """
 
-    factor = 1.0  # parameters of losses are in units of the curves
+    factor: float = 1.0  # parameters of losses are in units of the curves
     mean: np.ndarray
     functions: np.ndarray
     eigenvalues: np.ndarray

@@ -29,7 +29,8 @@ class RiskCoverageDisplay(Display):
     def __init__(self, found: Any) -> None:
         self.coverage: np.ndarray = vector(found.coverage, "coverage")
         self.risk: np.ndarray = vector(found.risk, "risk", len(self.coverage))
-        self.area, self.answered = float(found.area), found.answered
+        self.area: float = float(found.area)
+        self.answered: float | None = found.answered
 
     def _draw(self, ax: Axes) -> None:
         ax.step(self.coverage, self.risk, where="pre", color=COLORS[0], label=f"area {self.area:.3g}")
@@ -96,7 +97,8 @@ class LoadingsDisplay(Display):
     """
 
     def __init__(self, found: Any, names: Sequence[str] | None = None, *, n_columns: int = 20) -> None:
-        self.recovered, self.slopes = vector(found.recovered, "recovered"), matrix(found.slopes, "slopes")
+        self.recovered: np.ndarray = vector(found.recovered, "recovered")
+        self.slopes: np.ndarray = matrix(found.slopes, "slopes")
         d = len(self.recovered)
         self.names: list[str] = list(map(str, range(d))) if names is None else list(map(str, names))
         if not d == self.slopes.shape[1] == len(self.names):
