@@ -10,7 +10,7 @@ CEILINGS = {
     "statements of the library": 22_091,
     "statements of the tools": 7_969,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_629,
+    "docstring lines behind no door": 2_541,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 81,
     "import circles": 0,
