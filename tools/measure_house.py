@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "rkhs"
 DOORS = (
     *("augment", "constraints", "data", "engines", "errors", "evaluation", "export", "features", "kernels", "losses"),
     *("metrics", "outputs", "plots", "presets", "reports", "selection", "solvers", "testing"),
+    *("estimators", "persistence", "protocols", "spaces.grams"),
 )
 # What is built on the library, and what stands at its border: reading, settings, checks.
 TOOLS = ("cli", "data", "reports", "evaluation", "plots", "testing", "presets.py")

@@ -75,7 +75,7 @@ def to_onnx(
     >>> from sklearn.datasets import load_iris
     >>> import rkhs
     >>> model = rkhs.KernelPCA(2).fit(load_iris().data)
-    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     rkhs.to_onnx(model, f"{folder}/iris.onnx")
     {'X': (4,), 'codes': (2,)}
     """

@@ -91,7 +91,20 @@ def _find_class(name: Any) -> type:
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A model with what its file says about it."""
+    """A model with what its file says about it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import rkhs
+    >>> from rkhs.persistence import read_model
+    >>> model = rkhs.KernelPCA(1).fit([[0.0], [1.0], [3.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rkhs.save(model, f"{folder}/model.rkhs", notes={"source": "three rows"})
+    ...     found = read_model(f"{folder}/model.rkhs")
+    >>> found.notes, found.format == rkhs.persistence.FORMAT, len(found.checksum)
+    ({'source': 'three rows'}, True, 64)
+    """
 
     estimator: BaseEstimator  # the fitted estimator
     notes: dict[str, Any]  # what was handed to :func:`save` as ``notes``
@@ -183,6 +196,18 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
     -----
     The file is read for its checksum first, and what is then read is checked again: a file that is rewritten meanwhile
     is refused. Memory is the model and a header of at most 1 MiB.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import rkhs
+    >>> model = rkhs.KernelPCA(2).fit(load_iris().data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rkhs.save(model, f"{folder}/iris.rkhs")
+    ...     loaded = rkhs.load(f"{folder}/iris.rkhs")
+    >>> loaded.n_components, bool((loaded.codes_ == model.codes_).all())
+    (2, True)
     """
     return read_model(path, max_bytes=max_bytes, expected_sha256=expected_sha256).estimator
 
@@ -190,7 +215,19 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
 def read_model(
     path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None
 ) -> ModelFile:
-    """Read a model file with its notes, version and checksum; see :func:`load`."""
+    """Read a model file with its notes, version and checksum; see :func:`load`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import rkhs
+    >>> from rkhs.persistence import read_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rkhs.save(rkhs.KernelPCA(1).fit([[0.0], [1.0], [3.0]]), f"{folder}/model.rkhs", notes={"unit": "cm"})
+    ...     found = read_model(f"{folder}/model.rkhs")
+    >>> found.estimator, found.notes
+    (KernelPCA(n_components=1), {'unit': 'cm'})
+    """
     container = read_container(path, FORMAT, max_bytes, expected_sha256)
     limit = min(LARGEST, _SMALL + _TIMES * container.n_bytes) if max_bytes is None else max_bytes
     try:

@@ -71,6 +71,12 @@ def describe(name: str) -> str:
     ------
     InputError
         If there is no such configuration.
+
+    Examples
+    --------
+    >>> from rkhs.presets import describe
+    >>> print(describe("kae_2019").splitlines()[0])
+    center = False: printed
     """
     from rkhs._core.checks import check_choice
 
@@ -110,6 +116,14 @@ def kae_2019(
     References
     ----------
     Laforgue, Clémençon and d'Alché-Buc (2019), (1) to (5).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs.presets import kae_2019
+    >>> model = kae_2019(2, gamma=0.5)
+    >>> model.kernel, model.decoder_kernel, model.reg
+    (Gaussian(gamma=0.5), Gaussian(gamma=1.0), 0.001)
     """
     kernel: Kernel | Literal["precomputed"] = "precomputed" if gram else Gaussian(gamma)
     return KernelAutoencoder(
@@ -139,6 +153,13 @@ def kae_2019_molecules(n_components: int = 10, gamma: float | str = "median", re
     References
     ----------
     Laforgue, Clémençon and d'Alché-Buc (2019), section 5.2.
+
+    Examples
+    --------
+    >>> from rkhs.presets import kae_2019_molecules
+    >>> model = kae_2019_molecules(5)
+    >>> model.kernel, model.output_kernel
+    (GaussianOf(base=Tanimoto()), Tanimoto())
     """
     inputs, features = GaussianOf(Tanimoto(), gamma), Tanimoto()
     return KernelAutoencoder(
@@ -164,6 +185,13 @@ def kpca_2019(n_components: int = 2) -> KernelAutoencoder:
     References
     ----------
     Laforgue, Clémençon and d'Alché-Buc (2019), section 3.2.
+
+    Examples
+    --------
+    >>> from rkhs.presets import kpca_2019
+    >>> model = kpca_2019(2)
+    >>> model.n_components, model.kernel, model.decoder_kernel, model.reg
+    (2, 'precomputed', Linear(), 1e-08)
     """
     return KernelAutoencoder(n_components, kernel="precomputed", decoder_kernel=Linear(), reg=1e-8, tol=1e-10, **_PLAIN)
 
@@ -200,6 +228,13 @@ def drkm_2021(
     References
     ----------
     Tonin, Patrinos and Suykens (2021), section 5.3 and appendix A.2.
+
+    Examples
+    --------
+    >>> from rkhs.presets import drkm_2021
+    >>> model = drkm_2021(eta_ratio=2.0, n=100)
+    >>> model.n_components, model.eta, model.kernel, model.solver.max_outer
+    ((10, 5), (2.0, 1.0), Gaussian(gamma=0.01), 2)
     """
     outer = next((count for most, count in _OUTER.items() if n <= most), 7)
     solver = QuadraticPenalty(
@@ -239,6 +274,13 @@ def drkm_2021_table1(algorithm: str = "cayley_adam", random_state: int = 0) -> D
     References
     ----------
     Tonin, Patrinos and Suykens (2021), section 5.1.
+
+    Examples
+    --------
+    >>> from rkhs.presets import drkm_2021_table1
+    >>> model = drkm_2021_table1("penalty")
+    >>> model.n_components, model.solver.inner, model.solver.tau
+    ((10, 5), 'lbfgs', 1e-05)
     """
     from rkhs._core.checks import check_choice
 
@@ -268,6 +310,13 @@ def drkm_2021_denoising(sigma_squared: float = 1.0, n: int = 3000) -> DeepRKM:
     References
     ----------
     Tonin, Patrinos and Suykens (2021), section 5.2.
+
+    Examples
+    --------
+    >>> from rkhs.presets import drkm_2021_denoising
+    >>> model = drkm_2021_denoising(sigma_squared=2.0)
+    >>> model.n_components, model.kernel
+    ((2, 1), Gaussian(gamma=0.25))
     """
     kernel = Gaussian(0.5 / sigma_squared)
     return drkm_2021((2, 1), n=n).set_params(kernel=kernel, decoder_kernel=Gaussian(0.5 / sigma_squared))
@@ -291,6 +340,13 @@ def krl_2024_simple(n_components: int = 2, kernel: Kernel | None = None) -> Kern
     References
     ----------
     Esser, Fleissner and Ghoshdastidar (2024), definition 1, theorem 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs.presets import krl_2024_simple
+    >>> krl_2024_simple(2).fit(load_iris().data).codes_.shape
+    (150, 2)
     """
     return KernelContrastive(n_components, kernel=kernel or Gaussian(1.0), negatives="permutation", strict=True)
 
@@ -317,6 +373,14 @@ def krl_2024_spectral(
     References
     ----------
     Esser, Fleissner and Ghoshdastidar (2024), definition 2, theorem 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs.presets import krl_2024_spectral
+    >>> model = krl_2024_spectral(2).fit(load_iris().data)
+    >>> model.loss, model.codes_.shape
+    ('spectral', (150, 2))
     """
     return KernelContrastive(
         n_components, kernel=kernel or Gaussian(1.0), loss="spectral", negatives="permutation", reg=reg
@@ -344,6 +408,15 @@ def krl_2024_autoencoder(n_components: int = 2, kernel: Kernel | None = None, re
     References
     ----------
     Esser, Fleissner and Ghoshdastidar (2024), definition 3, theorem 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs.presets import krl_2024_autoencoder
+    >>> model = krl_2024_autoencoder(2).fit(load_iris().data)
+    >>> bool(np.allclose(np.linalg.norm(model.codes_, axis=1), 1.0))
+    True
     """
     kernel = kernel or Gaussian(1.0)
     return KernelAutoencoder(n_components, kernel=kernel, decoder_kernel=kernel, constraint="sphere", reg=reg, **_PLAIN)
@@ -374,6 +447,12 @@ def krl_2024_denoising(
     References
     ----------
     Esser, Fleissner and Ghoshdastidar (2024), remark 2, figure 3.
+
+    Examples
+    --------
+    >>> from rkhs.presets import krl_2024_denoising
+    >>> krl_2024_denoising(std=0.5, copies=3).noise
+    GaussianNoise(copies=3, relative=False, std=0.5)
     """
     noise = GaussianNoise(std, relative=False, copies=copies)
     return krl_2024_autoencoder(n_components, kernel, reg).set_params(noise=noise)
@@ -398,6 +477,15 @@ def dual_2020_regression(loss: Loss | None = None, reg: float = 1e-4) -> Operato
     References
     ----------
     Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.1; the kernel is that of the authors' script.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from rkhs.presets import dual_2020_regression
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> model = dual_2020_regression(reg=1e-2).fit(X / X.max(0), Y)
+    >>> model.predict(X[:2] / X.max(0)).shape
+    (2, 3)
     """
     return OperatorKernelRegressor(Gaussian(1.0), loss=loss or SquaredEpsilonInsensitive(0.6), reg=reg, center=False)
 
@@ -422,6 +510,14 @@ def dual_2020_metabolites(loss: Loss | None = None, reg: float = 1e-6) -> InputO
     References
     ----------
     Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.1.
+
+    Examples
+    --------
+    >>> from rkhs.losses import SquaredEpsilonInsensitive
+    >>> from rkhs.presets import dual_2020_metabolites
+    >>> model = dual_2020_metabolites(SquaredEpsilonInsensitive(0.1))
+    >>> model.kernel, model.output_kernel, model.loss
+    ('precomputed', 'precomputed', SquaredEpsilonInsensitive())
     """
     return InputOutputKernelRegressor(
         "precomputed", output_kernel="precomputed", loss=loss or Huber(0.5), reg=reg, center=False
@@ -448,6 +544,12 @@ def dual_2020_autoencoder(epsilon: float = 0.4, n_components: int = 10, reg: flo
     References
     ----------
     Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), (11).
+
+    Examples
+    --------
+    >>> from rkhs.presets import dual_2020_autoencoder
+    >>> dual_2020_autoencoder(epsilon=0.2).loss
+    SquaredEpsilonInsensitive(epsilon=0.2)
     """
     loss = SquaredEpsilonInsensitive(epsilon)
     return KernelAutoencoder(
@@ -479,6 +581,13 @@ def dual_2020_lip(
     References
     ----------
     Laforgue, Lambert, Brogat-Motte and d'Alché-Buc (2020), section 4.3.
+
+    Examples
+    --------
+    >>> from rkhs.presets import dual_2020_lip
+    >>> model = dual_2020_lip(n_basis=3)
+    >>> model.n_basis, model.loss
+    (3, Huber())
     """
     kernel = FunctionalLaplacian(1.0) if text else FunctionalLaplacian(7.0, None, "mean")
     basis: Literal["fourier", "cosine_sine"] = "fourier" if text else "cosine_sine"

@@ -34,7 +34,14 @@ _RECENT = 20  # iterations whose least measure says how far a solver is
 
 
 class Reason(Enum):
-    """Why a solver stopped; the value is the sentence that users see."""
+    """Why a solver stopped; the value is the sentence that users see.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import Reason
+    >>> Reason.MAX_ITER.converged, Reason.MAX_ITER.value
+    (False, 'the largest number of iterations was reached; raise max_iter, or tol')
+    """
 
     CLOSED_FORM = "the problem has a closed form"
     GRADIENT = "the gradient norm fell below the tolerance"
@@ -63,7 +70,19 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found."""
+    """What a solver found.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.solvers import LBFGS
+    >>> class Bowl:
+    ...     def value_and_grad(self, x):
+    ...         return float((x**2).sum()), 2.0 * x
+    >>> found = LBFGS().solve(Bowl(), torch.ones(2))
+    >>> found.value, found.converged, found.n_iter
+    (0.0, True, 2)
+    """
 
     point: Tensor  # the best parameters
     value: float  # objective there
@@ -82,7 +101,19 @@ class Solution:
 
 @dataclass(frozen=True)
 class BatchSolution:
-    """What a solver found for every problem of a batch of B settings."""
+    """What a solver found for every problem of a batch of B settings.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Huber
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.solvers import FISTA
+    >>> K, Y = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [3.0]], dtype=torch.float64)
+    >>> found = FISTA().solve_batch(dual_problem([(K, None)], Y, Huber(1.0), [0.1, 1.0]))
+    >>> found.points.shape, found.converged
+    (torch.Size([2, 2, 1]), tensor([True, True]))
+    """
 
     points: Tensor  # (B, n, q): the best parameters
     values: Tensor  # (B,): objectives there
@@ -95,7 +126,17 @@ class BatchSolution:
 
 @runtime_checkable
 class HasValueAndGrad(Protocol):
-    """A problem with a differentiable objective."""
+    """A problem with a differentiable objective.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import HasValueAndGrad
+    >>> class Bowl:
+    ...     def value_and_grad(self, x):
+    ...         return float((x**2).sum()), 2.0 * x
+    >>> isinstance(Bowl(), HasValueAndGrad), isinstance(object(), HasValueAndGrad)
+    (True, False)
+    """
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Objective and its gradient, of the shape of ``point``."""
@@ -103,7 +144,17 @@ class HasValueAndGrad(Protocol):
 
 @runtime_checkable
 class HasBatches(Protocol):
-    """A problem that gives gradients of random batches."""
+    """A problem that gives gradients of random batches.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import HasBatches
+    >>> class Rows:
+    ...     def batch_value_and_grad(self, x, step):
+    ...         return float(x[step].pow(2).sum()), 2.0 * x[step], slice(step, step + 1)
+    >>> isinstance(Rows(), HasBatches)
+    True
+    """
 
     def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor, slice | Tensor]:
         """Objective and gradient by the batch of a step, and the rows of the point that the gradient is of."""
@@ -111,7 +162,16 @@ class HasBatches(Protocol):
 
 @runtime_checkable
 class HasCurvature(Protocol):
-    """A problem that comes with what a solver learned of the Hessian of a similar one."""
+    """A problem that comes with what a solver learned of the Hessian of a similar one.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import HasCurvature
+    >>> class Bowl:
+    ...     curvature = ()  # nothing is known of a similar problem
+    >>> isinstance(Bowl(), HasCurvature), isinstance(object(), HasCurvature)
+    (True, False)
+    """
 
     @property
     def curvature(self) -> tuple[Any, ...]:
@@ -120,7 +180,17 @@ class HasCurvature(Protocol):
 
 @runtime_checkable
 class CanDiverge(Protocol):
-    """A problem that may be unbounded below, and knows when a solver has run away."""
+    """A problem that may be unbounded below, and knows when a solver has run away.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import CanDiverge
+    >>> class Saddle:
+    ...     def diverged(self, point, value):
+    ...         return value < -1e6
+    >>> isinstance(Saddle(), CanDiverge)
+    True
+    """
 
     def diverged(self, point: Tensor, value: float) -> bool:
         """Whether the parameters left every bound."""
@@ -128,7 +198,17 @@ class CanDiverge(Protocol):
 
 @runtime_checkable
 class HasNaturalGradient(Protocol):
-    """A problem that knows its gradient in a function space as a by-product of the plain one."""
+    """A problem that knows its gradient in a function space as a by-product of the plain one.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import HasNaturalGradient
+    >>> class Bowl:
+    ...     def value_and_grads(self, x):
+    ...         return float((x**2).sum()), 2.0 * x, 2.0 * x
+    >>> isinstance(Bowl(), HasNaturalGradient)
+    True
+    """
 
     def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
         """Objective, plain gradient, and the gradient in the inner product of the function space."""
@@ -136,7 +216,17 @@ class HasNaturalGradient(Protocol):
 
 @runtime_checkable
 class HasLastBlock(Protocol):
-    """A problem whose last block of variables has a closed-form optimum for given other blocks."""
+    """A problem whose last block of variables has a closed-form optimum for given other blocks.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import HasLastBlock
+    >>> class TwoBlocks:  # min over b of (a - b)^2 + b^2 is at b = a / 2
+    ...     def freeze_last(self, a):
+    ...         return a / 2
+    >>> isinstance(TwoBlocks(), HasLastBlock)
+    True
+    """
 
     def freeze_last(self, first: Tensor) -> HasNaturalGradient:
         """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
@@ -144,7 +234,19 @@ class HasLastBlock(Protocol):
 
 @runtime_checkable
 class HasDualityGap(Protocol):
-    """A batch of convex problems in tensors of shape (n, q, B) that knows quadratic part, prox and gap."""
+    """A batch of convex problems in tensors of shape (n, q, B) that knows quadratic part, prox and gap.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Huber
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.protocols import HasDualityGap
+    >>> K, Y = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [3.0]], dtype=torch.float64)
+    >>> problem = dual_problem([(K, None)], Y, Huber(1.0), 0.1)
+    >>> isinstance(problem, HasDualityGap), [float(part) for part in problem.check(torch.zeros(2, 1, 1).double())]
+    (True, [1.5, 1.5])
+    """
 
     def apply(self, W: Tensor) -> Tensor:
         """The quadratic form's operator applied to ``W``, without the curvature of the loss."""
@@ -157,7 +259,19 @@ class HasDualityGap(Protocol):
 
 
 class Resolvent(Protocol):
-    """``(K + shift)^-1`` of the quadratic parts ``K`` of a whole batch."""
+    """``(K + shift)^-1`` of the quadratic parts ``K`` of a whole batch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Squared
+    >>> from rkhs.problems.dual import dual_problem
+    >>> K, T = torch.eye(2).double(), torch.ones(2, 1, 1).double()
+    >>> problem = dual_problem([(K, None)], T[..., 0], Squared(), 1.0)
+    >>> inverse = problem.resolvent(torch.tensor([3.0]).double())
+    >>> bool(torch.allclose(problem.apply(inverse(T)) + 3.0 * inverse(T), T))
+    True
+    """
 
     def __call__(self, T: Tensor) -> Tensor:
         """Apply the operator to ``T`` of shape (n, q, B)."""
@@ -168,7 +282,19 @@ class Resolvent(Protocol):
 
 @runtime_checkable
 class HasResolvent(HasDualityGap, Protocol):
-    """A batch of convex problems whose quadratic part is inverted at any shift."""
+    """A batch of convex problems whose quadratic part is inverted at any shift.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Squared
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.protocols import HasResolvent
+    >>> K, Y = torch.diag(torch.tensor([1.0, 4.0])).double(), torch.ones(2, 1).double()
+    >>> problem = dual_problem([(K, None)], Y, Squared(), 1.0)
+    >>> isinstance(problem, HasResolvent), [round(float(value), 3) for value in problem.extremes()]
+    (True, [1.0, 4.0])
+    """
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of the quadratic part."""
@@ -191,7 +317,17 @@ def hide() -> None:
 
 @dataclass
 class Monitor:
-    """Follows a solver: keeps its history, shows progress, stops it on time."""
+    """Follows a solver: keeps its history, shows progress, stops it on time.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import Monitor
+    >>> monitor = Monitor(callback=lambda row: row["value"] < 0.1)  # asks to stop below 0.1
+    >>> monitor.row(1, 0.5, 1.0), monitor.row(2, 0.05, 0.3)
+    (False, True)
+    >>> [row["value"] for row in monitor.finish()]
+    [0.5, 0.05]
+    """
 
     verbose: int = 0  # 0 is silent; above, a line of progress is rewritten on standard error
     time_limit: float | None = None  # seconds after which :meth:`row` asks the solver to stop
@@ -230,7 +366,17 @@ class Monitor:
 
 @runtime_checkable
 class HasConstraint(Protocol):
-    """A problem whose points stay on a set with ``project``, ``tangent``, ``retract`` and ``violation``."""
+    """A problem whose points stay on a set with ``project``, ``tangent``, ``retract`` and ``violation``.
+
+    Examples
+    --------
+    >>> from rkhs.constraints import Stiefel
+    >>> from rkhs.protocols import HasConstraint
+    >>> class Trace:
+    ...     constraint = Stiefel()
+    >>> isinstance(Trace(), HasConstraint), isinstance(object(), HasConstraint)
+    (True, False)
+    """
 
     @property
     def constraint(self) -> Any:
@@ -239,7 +385,20 @@ class HasConstraint(Protocol):
 
 @runtime_checkable
 class HasFrozenQuadratic(Protocol):
-    """A problem whose gradient is linear once its weights are frozen, ``grad_l = -F_l H_l`` for blocks of columns."""
+    """A problem whose gradient is linear once its weights are frozen, ``grad_l = -F_l H_l`` for blocks of columns.
+
+    Examples
+    --------
+    >>> from rkhs.protocols import HasFrozenQuadratic
+    >>> class Trace:  # the gradient of -tr(H^T A H) / 2 is -A H: linear at every point
+    ...     spans = (slice(0, 2),)
+    ...     def fixed(self, V):
+    ...         return V
+    ...     def freeze(self, point, fixed):
+    ...         return None
+    >>> isinstance(Trace(), HasFrozenQuadratic)
+    True
+    """
 
     @property
     def spans(self) -> tuple[slice, ...]:

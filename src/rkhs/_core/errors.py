@@ -43,63 +43,246 @@ _BRIEF = 200  # characters
 
 
 class RkhsError(Exception):
-    """Base of every error that the library raises on purpose."""
+    """Base of every error that the library raises on purpose.
+
+    Examples
+    --------
+    >>> from rkhs.errors import InputError, ModelFileError, RkhsError
+    >>> issubclass(InputError, RkhsError), issubclass(ModelFileError, RkhsError)
+    (True, True)
+    """
 
 
 class InputError(RkhsError, ValueError):
-    """An argument or the data are not usable; the message names the argument, what came and what to do."""
+    """An argument or the data are not usable; the message names the argument, what came and what to do.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.errors import InputError
+    >>> try:
+    ...     KernelPCA(0).fit([[1.0], [2.0], [4.0]])
+    ... except InputError as error:
+    ...     print(error)
+    n_components must be an integer >= 1; got 0
+    """
 
 
 class MissingExtraError(RkhsError, ImportError):
-    """An optional package is missing; the message names the extra that installs it."""
+    """An optional package is missing; the message names the extra that installs it.
+
+    Examples
+    --------
+    >>> from rkhs.errors import MissingExtraError
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
 
 
 class ModelFileError(RkhsError, ValueError):
-    """A model file is damaged, of another kind, or written by a later version of its format."""
+    """A model file is damaged, of another kind, or written by a later version of its format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import rkhs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model.rkhs"
+    ...     _ = file.write_text("not a model")
+    ...     try:
+    ...         rkhs.load(file)
+    ...     except rkhs.errors.ModelFileError as error:
+    ...         print("refused:", str(error)[-60:])
+    refused: s: expected a model file of rkhs; got a file of another kind
+    """
 
 
 class ClusterError(RkhsError, RuntimeError):
-    """A cluster cannot be reached, went away, or could not compute a block; the message says which and what to do."""
+    """A cluster cannot be reached, went away, or could not compute a block; the message says which and what to do.
+
+    Examples
+    --------
+    >>> from rkhs.engines import Dask
+    >>> from rkhs.errors import ClusterError
+    >>> try:
+    ...     Dask("tcp://127.0.0.1:9", timeout=0.1).width
+    ... except ClusterError as error:
+    ...     print(str(error)[:60])
+    no Dask scheduler answered at 'tcp://127.0.0.1:9' within 0.1
+    """
 
 
 class CollapseWarning(UserWarning):
-    """The fitted model carries (almost) no information: its codes shrank to a point."""
+    """The fitted model carries (almost) no information: its codes shrank to a point.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import KernelAutoencoder
+    >>> X = np.random.default_rng(0).normal(size=(30, 3))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = KernelAutoencoder(1, reg=1e6, linear_part="kernel").fit(X)
+    >>> [one.category.__name__ for one in caught], bool(np.abs(model.codes_).max() < 0.01)
+    (['CollapseWarning'], True)
+    """
 
 
 class ColumnWarning(UserWarning):
-    """One column of a table holds nearly all the variance, so the others hardly count."""
+    """One column of a table holds nearly all the variance, so the others hardly count.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import KernelPCA
+    >>> X = np.random.default_rng(0).normal(size=(30, 3)) * [1.0, 1.0, 1000.0]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = KernelPCA(1, columns="raw").fit(X)
+    >>> [one.category.__name__ for one in caught]
+    ['ColumnWarning']
+    """
 
 
 class EdgeWarning(UserWarning):
-    """A setting that was chosen is the last of those compared, and the error was still falling towards it."""
+    """A setting that was chosen is the last of those compared, and the error was still falling towards it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import OperatorKernelRegressorCV
+    >>> from rkhs.kernels import Gaussian
+    >>> X, regs = np.linspace(0.0, 1.0, 24)[:, None], [1e-1, 10.0, 1e3]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = OperatorKernelRegressorCV(Gaussian(1.0), regs=regs, cv=3).fit(X, np.sin(6.0 * X))
+    >>> {one.category.__name__ for one in caught}, model.at_edge_
+    ({'EdgeWarning'}, {'reg': 'first'})
+    """
 
 
 class GapWarning(UserWarning):
-    """Targets have gaps (NaN), and each output was fitted to the rows where it is known."""
+    """Targets have gaps (NaN), and each output was fitted to the rows where it is known.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import OperatorKernelRegressor
+    >>> X, Y = np.arange(6.0)[:, None], np.column_stack([np.arange(6.0), np.ones(6)])
+    >>> Y[0, 0] = np.nan
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = OperatorKernelRegressor().fit(X, Y)
+    >>> [one.category.__name__ for one in caught]
+    ['GapWarning']
+    """
 
 
 class JitterWarning(UserWarning):
-    """A matrix was not numerically positive definite and a reported amount was added to its diagonal."""
+    """A matrix was not numerically positive definite and a reported amount was added to its diagonal.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rkhs.errors import JitterWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", JitterWarning)  # a fit whose matrix needs help then ends with an error
+    ...     issubclass(JitterWarning, UserWarning)
+    True
+    """
 
 
 class NotPositiveSemidefiniteWarning(UserWarning):
-    """A Gram matrix had negative eigenvalues, which were set to zero."""
+    """A Gram matrix had negative eigenvalues, which were set to zero.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import KernelPCA
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = KernelPCA(1, kernel="precomputed").fit(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> [one.category.__name__ for one in caught]
+    ['NotPositiveSemidefiniteWarning']
+    """
 
 
 class OutlierWarning(UserWarning):
-    """Rows that do not belong to the others were left out of a fit."""
+    """Rows that do not belong to the others were left out of a fit.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import FunctionalKernelRegressor
+    >>> phases, t = np.linspace(0.0, 3.0, 30)[:, None], np.linspace(0.0, 1.0, 20)
+    >>> X, Y = np.sin(6.0 * t + phases), np.cos(6.0 * t + phases)
+    >>> Y += 0.1 * np.random.default_rng(0).normal(size=Y.shape)
+    >>> Y[[3, 17]] += 20.0
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = FunctionalKernelRegressor().fit(X, Y)
+    >>> [one.category.__name__ for one in caught], np.flatnonzero(~model.inliers_)
+    (['OutlierWarning'], array([ 3, 17]))
+    """
 
 
 class OverfitWarning(UserWarning):
-    """The fitted model rebuilds its training items, and new ones hardly better than their mean does."""
+    """The fitted model rebuilds its training items, and new ones hardly better than their mean does.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import KernelAutoencoder
+    >>> noise = np.random.default_rng(0).normal(size=(42, 200))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = KernelAutoencoder(2).fit(noise)
+    >>> [one.category.__name__ for one in caught], bool(model.held_out_error_ > 0.9)
+    (['OverfitWarning'], True)
+    """
 
 
 class RepeatWarning(UserWarning):
-    """Rows look like repeats of a measurement, so that errors of rows that are left out are too small."""
+    """Rows look like repeats of a measurement, so that errors of rows that are left out are too small.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs import OperatorKernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = np.repeat(rng.normal(size=(60, 4)), 3, axis=0), np.repeat(rng.normal(size=60), 3)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = OperatorKernelRegressor().fit(X + 0.01 * rng.normal(size=X.shape), y)
+    >>> [one.category.__name__ for one in caught]
+    ['RepeatWarning']
+    """
 
 
 class RoundingWarning(UserWarning):
-    """Rounding takes digits of the result: the numbers that make it are nearly equal."""
+    """Rounding takes digits of the result: the numbers that make it are nearly equal.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rkhs.kernels import GaussianOf, Tanimoto
+    >>> X = 1000.0 + 1e-4 * np.random.default_rng(0).normal(size=(6, 1))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = GaussianOf(Tanimoto())(X)
+    >>> [one.category.__name__ for one in caught]
+    ['RoundingWarning']
+    """
 
 
 def brief(value: object) -> str:

@@ -31,6 +31,17 @@ class Augmentation(Configurable):
     References
     ----------
     Chen et al. (2020), section 3, on the choice of augmentations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import Augmentation
+    >>> class Mirror(Augmentation):
+    ...     def __call__(self, X, rng):
+    ...         return X * rng.choice([-1.0, 1.0], size=(len(X), 1))
+    >>> Mirror()(np.array([[1.0, 2.0], [3.0, 4.0]]), np.random.default_rng(1))
+    array([[-1., -2.],
+           [ 3.,  4.]])
     """
 
     copies: int = 1
@@ -98,6 +109,15 @@ def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:
     ------
     InputError
         For another name or type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import as_augmentation
+    >>> as_augmentation("gaussian_noise")
+    GaussianNoise()
+    >>> as_augmentation(lambda X, rng: -X)(np.array([[1.0, 2.0]]), np.random.default_rng(0))
+    array([[-1., -2.]])
     """
     if isinstance(augment, str) and augment in _NAMES:
         return _NAMES[augment]()

@@ -18,6 +18,17 @@ class Constraint(Configurable):
     References
     ----------
     Absil, Mahony and Sepulchre (2008), chapters 3 and 4.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Constraint, Stiefel
+    >>> isinstance(Stiefel(), Constraint)
+    True
+    >>> H, G = torch.tensor([[1.0], [0.0]]), torch.tensor([[5.0], [2.0]])
+    >>> Stiefel().tangent(H, G)
+    tensor([[0.],
+            [2.]])
     """
 
     def check(self) -> None:

@@ -23,6 +23,15 @@ class CodeSet(Constraint):
     References
     ----------
     Esser et al. (2024), after definition 3 ("other choices of regularisation are possible").
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Ball, CodeSet, Sphere
+    >>> isinstance(Sphere(), CodeSet)
+    True
+    >>> Ball().violation(torch.tensor([[0.6, 0.8]])), Ball().violation(torch.tensor([[3.0, 4.0]]))
+    (0.0, 4.0)
     """
 
     rotation_invariant = False

@@ -36,6 +36,13 @@ class Molecules:
         Who gave each of the n records to MassBank, to be credited under CC BY.
     source : str
         Where they come from.
+
+    Examples
+    --------
+    >>> from rkhs.data import load_molecules
+    >>> molecules = load_molecules()
+    >>> molecules.formulas[0], molecules.smiles[0][:20], molecules.fingerprints.shape
+    ('C21H33NO8', 'C/C=C(/C)C(=O)O[C@H]', (500, 2048))
     """
 
     smiles: tuple[str, ...]

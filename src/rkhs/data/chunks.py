@@ -45,6 +45,16 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
         As :func:`read_table`; a bad row is found when its chunk is read.
     MissingExtraError
         If molecules need the extra ``chem``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rkhs.data import read_chunks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/rows.npy", np.ones((5, 3)))
+    ...     [chunk.X.shape for chunk in read_chunks(f"{folder}/rows.npy", rows=2)]
+    [(2, 3), (2, 3), (1, 3)]
     """
     count = check_count(rows, "rows")
     unknown = set(options) - set(vars(Options()))

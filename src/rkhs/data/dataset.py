@@ -25,7 +25,7 @@ RowNames = tuple[tuple[str, ...] | None, str | None]
 
 @dataclass(frozen=True)
 class SkippedRow:
-    """A row that was left out, and why.
+    r"""A row that was left out, and why.
 
     Parameters
     ----------
@@ -35,6 +35,18 @@ class SkippedRow:
         What stood there.
     reason : str
         Why it could not be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rkhs.data import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "molecules.smi"
+    ...     _ = file.write_text("CCO ethanol\nC(C broken\n")
+    ...     data = read_table(file, on_error="skip")
+    >>> data.skipped[0].row, data.skipped[0].text
+    (2, 'C(C')
     """
 
     row: int
@@ -59,6 +71,14 @@ class Curves:
     References
     ----------
     Source: the attributes of ``FDataGrid`` of scikit-fda.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.data import Curves
+    >>> curves = Curves(np.zeros((3, 5, 1)), (np.linspace(0.0, 1.0, 5),))
+    >>> curves.data_matrix.shape, curves.grid_points[0]
+    ((3, 5, 1), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
 
     data_matrix: np.ndarray
@@ -67,7 +87,7 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table read from a file, ready to be given to an estimator.
+    r"""A table read from a file, ready to be given to an estimator.
 
     Parameters
     ----------
@@ -104,6 +124,19 @@ class Dataset:
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     start : int, default=0
         Rows of the file before the first one, where it is read in parts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rkhs.data import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "heights.csv"
+    ...     _ = file.write_text("name,height,weight\nAnn,1.7,60\nBob,1.8,80\n")
+    ...     data = read_table(file, index_column="name")
+    >>> data.X, data.row_names, data.column_names
+    (array([[ 1.7, 60. ],
+           [ 1.8, 80. ]]), ('Ann', 'Bob'), ('height', 'weight'))
     """
 
     X: np.ndarray

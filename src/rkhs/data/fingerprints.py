@@ -31,6 +31,13 @@ class Fingerprints:
         Position of each row of `bits` among the SMILES given, counted from 0.
     skipped : tuple of SkippedRow
         The SMILES that could not be read.
+
+    Examples
+    --------
+    >>> from rkhs.data import molecular_fingerprints
+    >>> found = molecular_fingerprints(["CCO", "no molecule"], n_bits=64, on_error="skip")
+    >>> found.bits.shape, found.kept, found.skipped[0].text
+    ((1, 64), array([0]), 'no molecule')
     """
 
     bits: np.ndarray
@@ -88,6 +95,13 @@ def molecular_fingerprints(
     -----
     Source: D. Rogers, M. Hahn, Extended-connectivity fingerprints, J. Chem. Inf. Model. 50 (2010) 742-754 for
     ``"morgan"``, without stereochemistry; the RDKit book for the others.
+
+    Examples
+    --------
+    >>> from rkhs.data import molecular_fingerprints
+    >>> found = molecular_fingerprints(["CCO", "OCC", "c1ccccc1"])
+    >>> found.bits.shape, bool((found.bits[0] == found.bits[1]).all())
+    ((3, 2048), True)
     """
     found = read_fingerprints(
         molecules, fingerprint=fingerprint, counts=counts, radius=radius, n_bits=n_bits, on_error=on_error

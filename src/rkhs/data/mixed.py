@@ -30,7 +30,7 @@ def read_mixed(
     stray: Literal["raise", "gap"] = "raise",
     **options: Any,
 ) -> Dataset:
-    """Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
+    r"""Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
 
     Parameters
     ----------
@@ -55,6 +55,19 @@ def read_mixed(
     ------
     InputError
         If the file is missing or damaged, or a cell of a column of numbers is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rkhs.data import read_mixed
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "pets.csv"
+    ...     _ = file.write_text("age,kind\n3,cat\n,dog\n")
+    ...     data = read_mixed(file)
+    >>> data.kind, data.X
+    ('table', array([[3.0, 'cat'],
+           [None, 'dog']], dtype=object))
     """
     import pandas
 

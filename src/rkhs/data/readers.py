@@ -77,7 +77,7 @@ def read_table(
     comment: str | None = None,
     skip_rows: int | None = None,
 ) -> Dataset:
-    """Read vectors, a Gram matrix or molecules from a file; its extension says the format.
+    r"""Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
     Parameters
     ----------
@@ -137,6 +137,19 @@ def read_table(
         expected.
     MissingExtraError
         If a ``.xlsx``, ``.parquet`` or ``.feather`` file needs the extra ``tables``, or molecules the extra ``chem``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rkhs.data import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rows.csv"
+    ...     _ = file.write_text("x,y\n1,2\n3,4\n")
+    ...     data = read_table(file)
+    >>> data.kind, data.column_names, data.X
+    ('vectors', ('x', 'y'), array([[1., 2.],
+           [3., 4.]]))
     """
     return next(read_parts(*checked_options(path, {name: value for name, value in locals().items() if name != "path"})))
 

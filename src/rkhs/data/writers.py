@@ -59,6 +59,18 @@ def write_codes(
         which cannot hold them, more rows or columns than a sheet of xlsx has, and a folder that does not exist.
     MissingExtraError
         If parquet or xlsx is asked for without the extra ``tables``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rkhs.data import read_table, write_codes
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_codes(f"{folder}/codes.csv", np.array([[0.1, 0.2], [0.3, 0.4]]), ["a", "b"], ["first", "second"])
+    ...     data = read_table(f"{folder}/codes.csv", index_column=0)
+    >>> data.X, data.row_names
+    (array([[0.1, 0.2],
+           [0.3, 0.4]]), ('a', 'b'))
     """
     target = as_path(path)
     extension = target.suffix.lower()

@@ -62,6 +62,15 @@ class Engine(Configurable):
     round matrix products differently).
 
     An engine is a context manager: what it started ends with the ``with`` block, or with :meth:`close`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Engine, Threads, as_rows, row_blocks
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> with Threads(2) as engine:
+    ...     list(engine.map(lambda items, block, shared: float(items.sum()), row_blocks(3, 2), as_rows(X)))
+    [6.0, 9.0]
     """
 
     def map(
@@ -211,6 +220,16 @@ class Threads(Engine):
     ----------
     n_jobs : int or None, default=None
         Number of threads; None: as many as torch uses, -1: every core.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Serial, Threads, as_rows, row_blocks
+    >>> rows = as_rows(np.random.default_rng(0).normal(size=(1000, 3)))
+    >>> def total(engine):
+    ...     return engine.sum(lambda items, block, shared: (items.sum(0),), row_blocks(1000, 64), rows)[0]
+    >>> bool((total(Serial()) == total(Threads(2))).all())  # the same bits
+    True
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:

@@ -22,6 +22,13 @@ class Block:
     ----------
     index : int
     start, stop : int
+
+    Examples
+    --------
+    >>> from rkhs.engines import row_blocks
+    >>> first, last = row_blocks(10, 6)
+    >>> str(last), len(last)
+    ('block 1 (rows 6 to 9)', 4)
     """
 
     index: int
@@ -74,6 +81,15 @@ class Node:
     level, position : int
     value : tuple of ndarray of shape (...)
         One or several sums, taken together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Node, TreeSum
+    >>> tree = TreeSum([Node(1, 0, (np.array(3.0),))])
+    >>> tree.push(Node(0, 2, (np.array(4.0),)))
+    >>> tree.total()
+    (array(7.),)
     """
 
     level: int

@@ -61,6 +61,15 @@ class Dask(Engine):
     Notes
     -----
     Scripts that start worker processes need ``if __name__ == "__main__":`` around what they run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Dask, as_rows, row_blocks
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> with Dask(n_workers=2) as engine:  # doctest: +SKIP
+    ...     total, = engine.sum(lambda items, block, shared: (items.sum(0),), row_blocks(3, 2), as_rows(X))
+    >>> total  # doctest: +SKIP
     """
 
     address: Any = None

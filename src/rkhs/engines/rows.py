@@ -17,6 +17,14 @@ class Rows(ABC):
 
     A part holds only what it needs, and reading it twice gives the same numbers, so that the work of a lost worker can
     be repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Rows, as_rows
+    >>> rows = as_rows(np.arange(6.0).reshape(3, 2))
+    >>> isinstance(rows, Rows), rows.shape, rows.part(0, 1).read()
+    (True, (3, 2), array([[0., 1.]]))
     """
 
     @property
@@ -82,6 +90,15 @@ class ArrayRows(Rows):
     Parameters
     ----------
     array : ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import ArrayRows
+    >>> rows = ArrayRows(np.arange(6).reshape(3, 2))
+    >>> rows.shape, rows.read(1, 3)
+    ((3, 2), array([[2., 3.],
+           [4., 5.]]))
     """
 
     def __init__(self, array: np.ndarray) -> None:
@@ -118,6 +135,18 @@ class FileRows(Rows):
         First row that belongs to these rows.
     count : int, optional
         Number of rows; default: all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rkhs.engines import as_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/rows.npy", np.arange(6.0).reshape(3, 2))
+    ...     rows = as_rows(f"{folder}/rows.npy")
+    ...     type(rows).__name__, rows.part(1, 3).read()
+    ('FileRows', array([[2., 3.],
+           [4., 5.]]))
     """
 
     def __init__(
@@ -166,6 +195,18 @@ class ParquetRows(Rows):
         The numeric columns to read.
     first : int, default=0
     count : int, optional
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from rkhs.engines import as_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [4.0, 5.0, 6.0]}).to_parquet(f"{folder}/rows.parquet")
+    ...     rows = as_rows(f"{folder}/rows.parquet")
+    ...     type(rows).__name__, rows.read(1, 3)
+    ('ParquetRows', array([[2., 5.],
+           [3., 6.]]))
     """
 
     def __init__(
@@ -250,6 +291,15 @@ class DaskRows(Rows):
     ----------
     array : dask.array.Array of shape (n, d)
         With known chunk sizes.
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> from rkhs.engines import DaskRows
+    >>> rows = DaskRows(dask.array.arange(6).reshape(3, 2))
+    >>> rows.part(0, 2).read()
+    array([[0., 1.],
+           [2., 3.]])
     """
 
     def __init__(self, array: Any) -> None:

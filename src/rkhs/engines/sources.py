@@ -79,6 +79,16 @@ def as_rows(X: Any, name: str = "X") -> Rows:
     ------
     InputError
         For anything else, and for what is not a matrix with rows and columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import as_rows
+    >>> as_rows([[1, 2], [3, 4]]).read()
+    array([[1., 2.],
+           [3., 4.]])
+    >>> as_rows(iter([np.ones((2, 3)), np.ones((4, 3))])).shape
+    (6, 3)
     """
     rows = _find_rows(X, name)
     if 0 in rows.shape:

@@ -76,7 +76,15 @@ if TYPE_CHECKING:
 
 
 class KernelEstimator(EngineThreads, WholeFits):
-    """Base of the estimators: one kernel on the inputs, and the data in the form that it reads."""
+    """Base of the estimators: one kernel on the inputs, and the data in the form that it reads.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.estimators import KernelEstimator
+    >>> issubclass(KernelPCA, KernelEstimator), KernelPCA(2).plan([[0.0], [1.0], [3.0]]).storage
+    (True, 'dense')
+    """
 
     kernel: Any
     device: str

@@ -21,7 +21,18 @@ from rkhs.metrics.ranking import nearest_first
 
 
 class Ranking(NamedTuple):
-    """Candidates in the order of their distance to what the codes decode to."""
+    """Candidates in the order of their distance to what the codes decode to.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelPCA
+    >>> X = load_iris().data
+    >>> model = KernelPCA(4, kernel="linear").fit(X)
+    >>> found = model.decode(model.codes_[:3], n_best=1)
+    >>> found.indices.ravel(), found.distances.ravel().round(6)
+    (array([0, 1, 2]), array([0., 0., 0.]))
+    """
 
     indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first; equal ones in their own order
     distances: np.ndarray  # (m, k): squared distances in the output space, ascending
@@ -95,7 +106,20 @@ class Decoding(Protocol):
 
 
 class BestCandidates:
-    """The best candidates of every code among the chunks seen so far."""
+    """The best candidates of every code among the chunks seen so far.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.estimators import BestCandidates
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data[:100:5]
+    >>> model, best = KernelPCA(3).fit(X), BestCandidates(1)
+    >>> for chunk in (X[:10], X[10:]):
+    ...     _ = best.add(model, model.codes_[[12]], chunk)
+    >>> best.seen, best.ranking.indices
+    (20, array([[12]]))
+    """
 
     def __init__(self, n_best: int) -> None:
         self.n_best: int = check_count(n_best, "n_best")
@@ -121,7 +145,19 @@ class BestCandidates:
 def decode_chunks(
     model: Decoding, codes: ArrayLike, chunks: Iterable[Items], *, n_best: int = 10, **options: Any
 ) -> Ranking:
-    """Rank candidates that arrive in chunks, such as a library too large for memory."""
+    """Rank candidates that arrive in chunks, such as a library too large for memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.estimators import decode_chunks
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> model = KernelPCA(3, kernel="linear").fit(X)
+    >>> found = decode_chunks(model, model.codes_[[7, 31]], (X[:20], X[20:]), n_best=1)
+    >>> found.indices.ravel()
+    array([ 7, 31])
+    """
     best = BestCandidates(n_best)
     for chunk in chunks:
         best.add(model, codes, chunk, **options)

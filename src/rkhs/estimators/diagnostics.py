@@ -44,7 +44,16 @@ _STARTS, _MOST = 5, 500
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What is known of a fitted model; None where it has no such number. Errors are shares of the variance."""
+    """What is known of a fitted model; None where it has no such number. Errors are shares of the variance.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder, diagnose
+    >>> found = diagnose(KernelAutoencoder(2).fit(load_iris().data[::3]))
+    >>> found.converged, bool(found.leave_one_out_error > found.training_error), bool(found.near_duplicates < 0.1)
+    (True, True, True)
+    """
 
     training_error: float | None  # error of the training items with their own codes
     leave_one_out_error: float | None

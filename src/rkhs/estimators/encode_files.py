@@ -30,7 +30,22 @@ def encode_to_parquet(
     engine: EngineLike = "serial",
     block_size: int = 16384,
 ) -> int:
-    """Encode rows with a fitted model, block by block, into the parquet files of a folder."""
+    """Encode rows with a fitted model, block by block, into the parquet files of a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.estimators import encode_to_parquet
+    >>> X = load_iris().data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n_rows = encode_to_parquet(KernelPCA(2).fit(X), X, folder, block_size=100)
+    ...     codes = pd.read_parquet(folder)
+    >>> n_rows, codes.shape
+    (150, (150, 2))
+    """
     pa, parquet = optional("pyarrow"), optional("pyarrow.parquet")
     check_methods(model, "model", ("transform",))
     rows = as_rows(X)

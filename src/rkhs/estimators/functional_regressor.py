@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
+    from rkhs.models import MachineModel
 
 
 @dataclass(eq=False, repr=False)
@@ -221,6 +222,7 @@ class FunctionalKernelRegressor(DualRegressor):
         loss = self._loss_with_gaps()
         check_loss_with_gaps(loss, default=self.loss == "huber")
         options = replace(self._read_options(), loss=loss)
+        self.model_: MachineModel
         self.model_, solution = fit_curves_with_gaps(regression, options, chosen=self._chooses)
         self._record(solution)
         return self

@@ -26,7 +26,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
-from rkhs.models import MemberSets
+from rkhs.models import MachineModel, MemberSets
 from rkhs.models.chosen import Setting, chosen_members
 from rkhs.outputs import RKHS
 from rkhs.selection.candidate_sets import check_places_of, label_limit, likely_candidates
@@ -180,7 +180,7 @@ class InputOutputKernelRegressor(KernelMachine):
         regression = Regression.of(self._run, fitted, training, output, U)
         self._choose_reg(regression, self._read_groups(groups, training, kernel))
         self._solve(regression)
-        self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)
+        self.model_: MachineModel = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)
         return self
 
     def check_stored(self) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import AutoencoderSolverLike, EngineLike
+    from rkhs.models import AutoencoderModel
     from rkhs.spaces.features import Storage
 
 
@@ -316,7 +317,9 @@ class KernelAutoencoder(BaseAutoencoder):
             training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None
             found = fit(settings, training, run, previous)
-            self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
+            self.model_: AutoencoderModel = replace(
+                found.model, codes=self._to_output(torch.as_tensor(found.model.codes))
+            )
             self.storage_ = settings.storage
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
             self._record(found.solution)
@@ -373,7 +376,7 @@ class KernelAutoencoder(BaseAutoencoder):
         if names is not None:
             self.feature_names_in_ = names
         if grid is not None:
-            self.grid_ = grid
+            self.grid_: np.ndarray | None = grid
         self.sample_, self.n_rows_seen_, self.n_rows_fitted_ = sample, seen, fitted
         return self
 

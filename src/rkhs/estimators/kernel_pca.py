@@ -301,7 +301,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             self.__dict__ = self._twin().__dict__
             training = self._training(X, kernel := self._kernel_for(X), at_least=1)
             self._announce(run, kernel, training, parts=True)
-            self.announced_bytes_ = run.announced_bytes
+            self.announced_bytes_: int = run.announced_bytes
             source = open_source(run.options, self.storage, kernel, training.items, None)
             kernel, features, rows, n = source.kernel, source.features, training.items, 0
         else:

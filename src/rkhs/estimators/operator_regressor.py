@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, StorageLike
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
+    from rkhs.models import MachineModel
 
 
 @dataclass(eq=False, repr=False)
@@ -188,7 +189,7 @@ class OperatorKernelRegressor(DualRegressor):
             else:
                 rows = FeatureRows.open(run, features, kernel, training, options)
                 model, solution = fit_in_features(rows)
-        self.model_ = replace(model, one_output=one_output)
+        self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self
 

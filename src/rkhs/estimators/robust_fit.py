@@ -55,7 +55,19 @@ M = TypeVar("M", bound=BaseEstimator)
 
 @dataclass(frozen=True, repr=False)
 class RobustFit(Generic[M]):
-    """A model of the items that belong together, and how far each item is from it."""
+    """A model of the items that belong together, and how far each item is from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder, fit_robust
+    >>> X = load_iris().data[::3]
+    >>> X[:5] = np.random.default_rng(0).uniform(-20.0, 20.0, (5, 4))
+    >>> found = fit_robust(KernelAutoencoder(2, reg=1e-3), X)
+    >>> found.inliers[:5], type(found.model).__name__, found.settled
+    (array([False, False, False, False, False]), 'KernelAutoencoder', True)
+    """
 
     model: M  # fitted to the inliers alone, which may be all items
     inliers: np.ndarray  # (n,): items in the fit: all, or those with a score of at most one

@@ -49,7 +49,16 @@ class Planned(Exception):
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What a fit would do; printed, it takes a line for each option."""
+    """What a fit would do; printed, it takes a line for each option.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelPCA
+    >>> plan = KernelPCA(2).plan(load_iris().data)
+    >>> plan.storage, plan.options["kernel"], plan.equations[0]
+    ('dense', 'Gaussian()', 'most sum_i w_i loss(z(x_i)), z_j(x) = <phi(x) - mean, u_j> of orthonormal u_j')
+    """
 
     options: dict[str, str]  # what parameters become, or the rule that chooses them from the data
     storage: str

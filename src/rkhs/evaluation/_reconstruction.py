@@ -28,6 +28,16 @@ class Reconstruction:
         Squared distance of each item from the mean of the training items.
     space : {"input", "feature"}
         Where distances are taken: between vectors, or between features ``phi(x)``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.evaluation import reconstruction
+    >>> X = load_iris().data
+    >>> found = reconstruction(KernelPCA(2, kernel="linear", columns="raw").fit(X), X)
+    >>> found.space, found.errors.shape, bool(found.share > 0.97)
+    ('input', (150,), True)
     """
 
     errors: np.ndarray
@@ -72,6 +82,16 @@ def reconstruction(
     References
     ----------
     Laforgue et al. (2019), section 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder
+    >>> from rkhs.evaluation import reconstruction
+    >>> X = load_iris().data
+    >>> found = reconstruction(KernelAutoencoder(2).fit(X[::2]), X[1::2])
+    >>> found.space, bool(found.share > 0.9)
+    ('input', True)
     """
     if isinstance(model, KernelPCA):
         return _of_kernel_pca(model, X, space, diag)

@@ -29,6 +29,14 @@ class RiskCoverage(NamedTuple):
         Answer where the score is above it. Infinite if no answer may be given; None without ``risk``.
     answered : float or None
         Share of the rows above the threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.evaluation import risk_coverage
+    >>> found = risk_coverage(np.arange(100.0), np.arange(100) < 30)
+    >>> float(found.coverage[-1]), round(float(found.risk[-1]), 2), round(found.area, 2)
+    (1.0, 0.3, 0.05)
     """
 
     coverage: np.ndarray

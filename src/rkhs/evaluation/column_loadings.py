@@ -31,6 +31,17 @@ class Loadings(NamedTuple):
         is all, 0 nothing; below 0 for noise.
     slopes : ndarray of shape (p, d)
         Mean square of the derivative of a code in a column, times the variance of the column over that of the code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.evaluation import loadings
+    >>> t = np.linspace(-1.0, 1.0, 50)
+    >>> X = np.column_stack([t, t**3 - t, np.random.default_rng(0).normal(size=50) / 100])
+    >>> found = loadings(KernelPCA(1, kernel="linear", columns="raw").fit(X), X)
+    >>> found.recovered.round(1), found.slopes.round(1)
+    (array([1. , 1. , 0.1]), array([[0.7, 0. , 0. ]]))
     """
 
     recovered: np.ndarray

@@ -29,6 +29,16 @@ class DecodingQuality(NamedTuple):
         Share of items among the best ``k``.
     n_candidates : int
         How many there were to choose from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.evaluation import decoding_quality
+    >>> X = np.random.default_rng(0).normal(size=(30, 3))
+    >>> found = decoding_quality(KernelPCA(3, kernel="linear").fit(X[:20]), X[20:], ks=(1,))
+    >>> found.ranks[:3], found.top, found.n_candidates
+    (array([1., 1., 1.]), {1: 1.0}, 10)
     """
 
     ranks: np.ndarray

@@ -30,6 +30,11 @@ _TIE = 1e-12  # scores of classes are of order one
 class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
     """The ridge regression that both learners are."""
 
+    gamma_: float
+    reg_: float
+    coef_: np.ndarray
+    leave_one_out_error_: float
+
     def __init__(self, gammas: Any = _GAMMAS, regs: Any = _REGS) -> None:
         self.gammas = gammas
         self.regs = regs
@@ -186,7 +191,7 @@ class SmoothClassifier(ClassifierMixin, _Smooth):
         X, y = _read_both(self, X, _labels(y))
         check_classification_targets(y)
         binarizer = LabelBinarizer().fit(y)
-        self.classes_ = binarizer.classes_
+        self.classes_: np.ndarray = binarizer.classes_
         indicators = binarizer.transform(y).astype(np.float64)
         left_out = self._fit_ridge(X, indicators)
         self.sharpness_: float = _sharpness(_both(left_out), _both(indicators))

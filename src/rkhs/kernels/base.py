@@ -48,6 +48,21 @@ class Kernel(Configurable):
     References
     ----------
     Scholkopf and Smola (2002), chapter 2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Kernel
+    >>> class SharedLetters(Kernel):
+    ...     domain = "objects"
+    ...     def _gram(self, X, Y=None):
+    ...         Y = X if Y is None else Y
+    ...         return torch.tensor([[float(len(set(a) & set(b))) for b in Y] for a in X])
+    ...     def _diag(self, X):
+    ...         return torch.tensor([float(len(set(a))) for a in X])
+    >>> SharedLetters()(["cat", "cart"])
+    array([[3., 3.],
+           [3., 4.]], dtype=float32)
     """
 
     domain: ClassVar[str] = "objects"
@@ -229,6 +244,15 @@ class Composite(Kernel):
     References
     ----------
     Scholkopf and Smola (2002), section 13.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Composite, Gaussian, Linear
+    >>> kernel = Gaussian(1.0) + Linear()
+    >>> isinstance(kernel, Composite), kernel.parts
+    (True, (Gaussian(gamma=1.0), Linear()))
+    >>> kernel([[1.0]], [[1.0]])
+    array([[2.]])
     """
 
     of_values: ClassVar[bool] = False
@@ -341,6 +365,14 @@ class VectorKernel(Kernel):
     References
     ----------
     Aronszajn (1950), Theory of reproducing kernels.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import MoleculeTanimoto, Tanimoto, VectorKernel
+    >>> isinstance(Tanimoto(), VectorKernel), isinstance(MoleculeTanimoto(), VectorKernel)
+    (True, False)
+    >>> Tanimoto().domain, MoleculeTanimoto().domain
+    ('vectors', 'objects')
     """
 
     domain = "vectors"

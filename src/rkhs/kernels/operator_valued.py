@@ -25,6 +25,13 @@ class OperatorKernel(Configurable):
     References
     ----------
     Laforgue et al. (2020), section 2; Alvarez et al. (2012), section 4.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Gaussian, Linear, OperatorKernel, Separable
+    >>> kernel = Separable(Gaussian(1.0), [[1.0, 0.5], [0.5, 1.0]]) + Separable(Linear())
+    >>> isinstance(kernel, OperatorKernel), len(kernel.pairs)
+    (True, 2)
     """
 
     @property

@@ -18,6 +18,15 @@ class Loss(Configurable, ABC):
     References
     ----------
     Laforgue et al. (2020), section 3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import as_loss
+    >>> loss = as_loss("squared")
+    >>> R = torch.tensor([[3.0, 4.0]])
+    >>> loss.value(R), loss.gradient(R), loss.conjugate(R)
+    (tensor([12.5000]), tensor([[3., 4.]]), tensor([12.5000]))
     """
 
     isotropic: bool = False

@@ -29,6 +29,14 @@ class Canonical(Radial):
     References
     ----------
     Laforgue et al. (2020), theorem 6: all three problems in one.
+
+    Examples
+    --------
+    >>> from rkhs.losses import Canonical, Huber, Squared
+    >>> isinstance(Huber(2.0), Canonical)
+    True
+    >>> Squared().dual_parameters, Huber(2.0).dual_parameters
+    ((1.0, 0.0, inf), (1.0, 0.0, 2.0))
     """
 
     _shares: ClassVar[dict[str, float]] = {}

@@ -25,6 +25,15 @@ class Radial(Loss):
     References
     ----------
     Laforgue et al. (2020), proposition 1, second item.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Huber, Power, Radial
+    >>> isinstance(Huber(1.0), Radial), isinstance(Power(3.0), Radial)
+    (True, True)
+    >>> Huber(1.0).value(torch.tensor([[3.0, 4.0], [5.0, 0.0]]))  # equal norms
+    tensor([4.5000, 4.5000])
     """
 
     isotropic = True

@@ -39,6 +39,12 @@ class Bound:
     References
     ----------
     Bartlett and Mendelson (2002), Rademacher and Gaussian complexities, theorem 8, for bounds of this form.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import Bound
+    >>> Bound({"complexity": 0.2, "deviation": 0.05}, exact=True).total
+    0.25
     """
 
     terms: dict[str, float]

@@ -37,6 +37,14 @@ class Stability:
     References
     ----------
     Laforgue et al. (2020), definitions 6 and 7, theorems 8 to 10.
+
+    Examples
+    --------
+    >>> from rkhs.losses import Huber
+    >>> from rkhs.metrics import stability_constants
+    >>> found = stability_constants(Huber(0.5), 1000, 0.1, kernel_bound=1.0, output_bound=1.0)
+    >>> found.C, found.beta, round(found.bound(delta=0.05).total, 2)
+    (0.5, 0.0025, 0.46)
     """
 
     M: float

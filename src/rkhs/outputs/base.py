@@ -24,6 +24,15 @@ class OutputSpace(Configurable):
     ----------
     Schoelkopf, Smola and Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem, for centred Gram
     matrices and coordinates.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.outputs import Euclidean, OutputSpace
+    >>> Y = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
+    >>> space, U = Euclidean.fit(Y, center=False, scale=False)
+    >>> isinstance(space, OutputSpace), bool(torch.allclose(U @ U.T, Y @ Y.T))
+    (True, True)
     """
 
     factor: float

@@ -40,6 +40,15 @@ class Euclidean(OutputSpace):
     References
     ----------
     Laforgue et al. (2019), section 2.3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.outputs import Euclidean
+    >>> Y = torch.tensor([[0.0, 1.0], [4.0, 1.0]], dtype=torch.float64)
+    >>> space, U = Euclidean.fit(Y, center=True, scale=True)
+    >>> space.mean, space.factor, bool(torch.allclose(space.decode(U), Y))
+    (array([2., 1.]), 2.0, True)
     """
 
     mean: np.ndarray

@@ -123,9 +123,19 @@ class Functional(OutputSpace):
     References
     ----------
     Laforgue et al. (2020), section 2.2 and theorems 5 and 7.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.outputs import Functional
+    >>> t = torch.linspace(0.0, 1.0, 50, dtype=torch.float64)
+    >>> Y = torch.stack([torch.sin(2 * torch.pi * t), torch.cos(2 * torch.pi * t)])
+    >>> space, U = Functional.fit(Y, basis="fourier", n_basis=3, center=False)
+    >>> U.shape, bool((space.decode(U) - Y).abs().max() < 0.05)
+    (torch.Size([2, 3]), True)
     """
 
-    factor = 1.0  # parameters of losses are in units of the curves
+    factor: float = 1.0  # parameters of losses are in units of the curves
     mean: np.ndarray
     functions: np.ndarray
     eigenvalues: np.ndarray

@@ -50,6 +50,16 @@ class RKHS(OutputSpace):
     References
     ----------
     Laforgue et al. (2019), section 2.5 (K2AE), and appendix B.7.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian
+    >>> from rkhs.outputs import RKHS
+    >>> K = torch.tensor(Gaussian(1.0)([[0.0], [1.0], [3.0]]))
+    >>> space, U = RKHS.fit(K, center=False, scale=False)
+    >>> bool(torch.allclose(U @ U.T, K)), space.dim
+    (True, 3)
     """
 
     mean: Any

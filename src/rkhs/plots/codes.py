@@ -85,9 +85,11 @@ class CodeMapDisplay(Display):
             raise InputError(f"new_codes must have {p} columns, as codes have; got {self.new_codes.shape[1]}")
         if thumbnails is not None and (p != 2 or len(thumbnails) != n):
             raise InputError(f"thumbnails must be {n}, one a code, of two components; got {len(thumbnails)} and p={p}")
-        self.thumbnails, self.names = thumbnails, check_names(names, n)
+        self.thumbnails: Sequence[Any] | None = thumbnails
+        self.names: Sequence[str] = check_names(names, n)
         self.n_thumbnails: int = check_count(n_thumbnails, "n_thumbnails")
-        self.value_name, self.title = value_name, title
+        self.value_name: str | None = value_name
+        self.title: str | None = title
 
     @classmethod
     def from_estimator(

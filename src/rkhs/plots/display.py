@@ -37,6 +37,15 @@ class Display(ABC):
     ax_ : matplotlib.axes.Axes
         What was drawn on last; the first of several.
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.plots import CodeMapDisplay, Display
+    >>> from sklearn.datasets import load_iris
+    >>> display = CodeMapDisplay.from_estimator(KernelPCA(2).fit(load_iris().data))
+    >>> isinstance(display, Display), display.plot().ax_.get_xlabel()
+    (True, 'code 1')
     """
 
     ax_: Axes
@@ -78,6 +87,16 @@ def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) ->
         If the extension is another one or the folder does not exist.
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from matplotlib.figure import Figure
+    >>> from rkhs.plots import save_figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_figure(Figure(), f"{folder}/empty.png")
+    ...     os.listdir(folder)
+    ['empty.png']
     """
     target = Path(path)
     extension = target.suffix.lower()

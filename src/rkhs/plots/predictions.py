@@ -24,12 +24,22 @@ class RiskCoverageDisplay(Display):
     ----------
     found : RiskCoverage
         What :func:`rkhs.evaluation.risk_coverage` gave.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.evaluation import risk_coverage
+    >>> from rkhs.plots import RiskCoverageDisplay
+    >>> display = RiskCoverageDisplay(risk_coverage(np.arange(100.0), np.arange(100) < 30))
+    >>> display.plot().ax_.get_xlabel()
+    'share of the items that are answered'
     """
 
     def __init__(self, found: Any) -> None:
         self.coverage: np.ndarray = vector(found.coverage, "coverage")
         self.risk: np.ndarray = vector(found.risk, "risk", len(self.coverage))
-        self.area, self.answered = float(found.area), found.answered
+        self.area: float = float(found.area)
+        self.answered: float | None = found.answered
 
     def _draw(self, ax: Axes) -> None:
         ax.step(self.coverage, self.risk, where="pre", color=COLORS[0], label=f"area {self.area:.3g}")
@@ -50,6 +60,13 @@ class OutlierDisplay(Display):
     inliers : array of shape (n,), bool
     limits : (float, float), default=None
         Scores below and above which an item stands apart, drawn as dotted lines.
+
+    Examples
+    --------
+    >>> from rkhs.plots import OutlierDisplay
+    >>> display = OutlierDisplay([0.2, 0.4, 7.0], [True, True, False])
+    >>> display.plot().ax_.get_xlabel(), display.inliers
+    ('item', array([ True,  True, False]))
     """
 
     def __init__(self, scores: Any, inliers: Any, limits: tuple[float, float] | None = None) -> None:
@@ -93,10 +110,22 @@ class LoadingsDisplay(Display):
         Of the columns; None: their numbers, from 0.
     n_columns : int, default=20
         How many are shown: those of which most is recovered.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.evaluation import loadings
+    >>> from rkhs.plots import LoadingsDisplay
+    >>> iris = load_iris()
+    >>> display = LoadingsDisplay(loadings(KernelPCA(2).fit(iris.data), iris.data), iris.feature_names)
+    >>> [label.get_text() for label in display.plot().ax_.get_yticklabels()][:2]
+    ['petal length (cm)', 'petal width (cm)']
     """
 
     def __init__(self, found: Any, names: Sequence[str] | None = None, *, n_columns: int = 20) -> None:
-        self.recovered, self.slopes = vector(found.recovered, "recovered"), matrix(found.slopes, "slopes")
+        self.recovered: np.ndarray = vector(found.recovered, "recovered")
+        self.slopes: np.ndarray = matrix(found.slopes, "slopes")
         d = len(self.recovered)
         self.names: list[str] = list(map(str, range(d))) if names is None else list(map(str, names))
         if not d == self.slopes.shape[1] == len(self.names):
@@ -121,6 +150,14 @@ class AtomContributionsDisplay(Display):
     smiles : str or RDKit molecule
     contributions : array of shape (atoms,)
         What :func:`rkhs.evaluation.atom_contributions` gave, in the order of the atoms in ``smiles``.
+
+    Examples
+    --------
+    >>> from rkhs.evaluation import atom_contributions
+    >>> from rkhs.plots import AtomContributionsDisplay
+    >>> found = atom_contributions(lambda molecules: [text.count("O") for text in molecules], "CCO")
+    >>> AtomContributionsDisplay("CCO", found).contributions
+    array([0., 0., 1.])
     """
 
     def __init__(self, smiles: Any, contributions: Any) -> None:

@@ -14,6 +14,7 @@ from rkhs.plots.display import COLORS, Display, matrix, new_grid, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from rkhs.estimators.base import KernelEstimator
 
@@ -57,7 +58,8 @@ class ReconstructionDisplay(Display):
         names: Sequence[str] | None = None,
         titles: Sequence[str] | None = None,
     ) -> None:
-        self.originals, self.rebuilt = matrix(originals, "originals", gaps=True), matrix(rebuilt, "rebuilt")
+        self.originals: np.ndarray = matrix(originals, "originals", gaps=True)
+        self.rebuilt: np.ndarray = matrix(rebuilt, "rebuilt")
         if self.originals.shape != self.rebuilt.shape:
             raise InputError(
                 f"rebuilt must have the shape {self.originals.shape} of originals; got {self.rebuilt.shape}"
@@ -114,6 +116,7 @@ class ReconstructionDisplay(Display):
         if ax is not None:
             raise InputError("ax must be None for images and curves: they make a figure with a panel an item")
         draw = self._images if self.kind == "images" else self._curves
+        self.figure_: Figure
         self.figure_, panels = new_grid(2 if self.kind == "images" else 1, len(self.originals), 1.3)
         draw(panels)
         for panel, title in zip(panels[0], self.titles, strict=True):

@@ -35,6 +35,14 @@ class KernelChoice:
         All that were compared.
     errors : tuple of float
         Leave-one-out error of each, as a share of the variance of the targets. One: no better than their mean.
+
+    Examples
+    --------
+    >>> from rkhs.selection import choose_kernel
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0]]
+    >>> found = choose_kernel(X, [0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0], ["linear", "gaussian"])
+    >>> found.kernel, len(found.errors)
+    (Gaussian(), 2)
     """
 
     kernel: Kernel

@@ -30,6 +30,16 @@ class RidgePath:
         Generalised cross-validation: mean squared residual over ``(1 - dof / n)^2``.
     degrees_of_freedom : ndarray of shape (k,)
         Trace of ``K W^-1``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian
+    >>> from rkhs.selection import ridge_path
+    >>> x = torch.linspace(0.0, 1.0, 20, dtype=torch.float64)[:, None]
+    >>> path = ridge_path(Gaussian(10.0)(x), torch.sin(6.0 * x), [1e-6, 1e-3, 1.0])
+    >>> path.best(), path.degrees_of_freedom.round(1)
+    (1e-06, array([10.1,  6.4,  0.8]))
     """
 
     regs: np.ndarray

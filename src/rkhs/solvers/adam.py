@@ -46,6 +46,16 @@ class Adam(Solver):
     References
     ----------
     Kingma and Ba (2015), algorithm 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.solvers import Adam
+    >>> class Bowl:
+    ...     def value_and_grad(self, x):
+    ...         return float(((x - 3.0) ** 2).sum()), 2.0 * (x - 3.0)
+    >>> Adam(0.1, max_iter=500).solve(Bowl(), torch.zeros(2)).point.round(decimals=1)
+    tensor([3., 3.])
     """
 
     learning_rate: float = 1e-2
@@ -90,6 +100,20 @@ class CayleyAdam(OnASet):
     References
     ----------
     Li, Li and Todorovic (2020), algorithm 2; Tonin et al. (2021), section 4.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Stiefel
+    >>> from rkhs.solvers import CayleyAdam
+    >>> class Trace:
+    ...     constraint = Stiefel()
+    ...     def value_and_grad(self, H):
+    ...         A = torch.diag(torch.tensor([1.0, 2.0, 5.0]))
+    ...         return float(-(H.T @ A @ H).trace()), -2.0 * A @ H
+    >>> found = CayleyAdam(0.05, max_iter=500).solve(Trace(), torch.full((3, 1), 3.0**-0.5))
+    >>> round(found.value, 3), found.point.abs().round(decimals=2).ravel()  # largest eigenvalue and its vector
+    (-5.0, tensor([0., 0., 1.]))
     """
 
     limits: ClassVar[tuple[int, float]] = (20_000, 1e-8)

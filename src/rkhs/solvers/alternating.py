@@ -49,6 +49,16 @@ class Alternating(Solver):
     References
     ----------
     Laforgue et al. (2019), algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder
+    >>> from rkhs.solvers import Alternating
+    >>> solver = Alternating(encoder_steps=2, tol=1e-2)
+    >>> model = KernelAutoencoder(1, reg=0.01, solver=solver).fit(load_iris().data)
+    >>> bool(model.history_[-1]["value"] < model.history_[0]["value"])
+    True
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasLastBlock,)

@@ -54,6 +54,21 @@ class Solver(Configurable):
 
     Parameters named ``max_iter`` and ``tol`` may be None: an estimator then puts its own in their place, and a solver
     that is used alone takes :attr:`limits`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.protocols import Reason, Solution
+    >>> from rkhs.solvers import Solver
+    >>> class OneStep(Solver):
+    ...     def _solve(self, problem, start, monitor):
+    ...         value, grad = problem.value_and_grad(start)
+    ...         return Solution(start - grad, value, Reason.SCHEDULE, n_iter=1, n_evaluations=1)
+    >>> class Bowl:
+    ...     def value_and_grad(self, x):
+    ...         return float(0.5 * (x**2).sum()), x
+    >>> OneStep().solve(Bowl(), torch.ones(2)).point
+    tensor([0., 0.])
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad,)

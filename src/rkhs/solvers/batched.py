@@ -98,6 +98,17 @@ class GapSolver(Solver):
     References
     ----------
     Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Huber
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.solvers import FISTA, GapSolver
+    >>> K, Y = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [20.0]], dtype=torch.float64)
+    >>> found = FISTA(tol=1e-8).solve(dual_problem([(K, None)], Y, Huber(2.0), 0.1))
+    >>> isinstance(FISTA(), GapSolver), found.converged, bool(found.gap < 1e-8 * 20)
+    (True, True, True)
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)

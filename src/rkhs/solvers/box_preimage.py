@@ -28,6 +28,17 @@ class PreimageInBox(Configurable):
     References
     ----------
     Byrd, Lu, Nocedal and Zhu (1995), "A limited memory algorithm for bound constrained optimization".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian
+    >>> from rkhs.problems.preimage import Preimage
+    >>> from rkhs.solvers import PreimageInBox
+    >>> X = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
+    >>> problem = Preimage(Gaussian(1.0), X, torch.tensor([[0.5, 0.5]], dtype=torch.float64))
+    >>> PreimageInBox().solve(problem, X[0] - 1.0, X[0] + 0.25).round(decimals=3)  # at most 0.25
+    tensor([[0.2500]], dtype=torch.float64)
     """
 
     def __init__(self, n_starts: int = 3, max_iter: int = 200, tol: float = 1e-9) -> None:

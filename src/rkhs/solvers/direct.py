@@ -125,6 +125,16 @@ def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tenso
     References
     ----------
     Rifkin and Lippert (2007).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Squared
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.solvers import leave_one_out_residuals
+    >>> K, Y = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [3.0]], dtype=torch.float64)
+    >>> leave_one_out_residuals(dual_problem([(K, None)], Y, Squared(), 0.5)).ravel()  # K = I: no row helps another
+    tensor([1., 3.], dtype=torch.float64)
     """
     if not problem.quadratic:
         raise InputError("leave-one-out residuals have a closed form for the squared loss only; use loss='squared'")

@@ -92,6 +92,16 @@ class GradientDescent(Solver):
     References
     ----------
     Laforgue et al. (2019), section 4.1; Nocedal and Wright (2006), algorithm 3.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.solvers import GradientDescent
+    >>> class Bowl:
+    ...     def value_and_grad(self, x):
+    ...         return float(((x - 3.0) ** 2).sum()), 2.0 * (x - 3.0)
+    >>> GradientDescent(0.1).solve(Bowl(), torch.zeros(2)).point.round(decimals=2)
+    tensor([3., 3.])
     """
 
     learning_rate: float | None = None

@@ -38,6 +38,17 @@ class LBFGS(Solver):
     References
     ----------
     Nocedal and Wright (2006), algorithms 7.4 and 7.5.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.solvers import LBFGS
+    >>> class Bowl:
+    ...     def value_and_grad(self, x):
+    ...         return float(((x - 3.0) ** 2).sum()), 2.0 * (x - 3.0)
+    >>> found = LBFGS().solve(Bowl(), torch.zeros(2))
+    >>> found.point, found.reason.name
+    (tensor([3., 3.]), 'GRADIENT')
     """
 
     def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:

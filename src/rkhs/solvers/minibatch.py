@@ -38,6 +38,17 @@ class MiniBatch(Solver):
     References
     ----------
     Kingma and Ba (2015), algorithm 1; Loshchilov and Hutter (2017), equation 5, for the step lengths.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder
+    >>> from rkhs.features import Nystroem
+    >>> from rkhs.solvers import MiniBatch
+    >>> solver = MiniBatch(batch_size=50, max_iter=40)
+    >>> model = KernelAutoencoder(2, reg=1e-3, storage=Nystroem(40), solver=solver).fit(load_iris().data)
+    >>> model.n_iter_, model.codes_.shape
+    (40, (150, 2))
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasBatches,)
@@ -93,6 +104,17 @@ class DoublyStochastic(MiniBatch):
     References
     ----------
     Dai et al. (2014), "Scalable kernel methods via doubly stochastic gradients"; Kingma and Ba (2015), algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder
+    >>> from rkhs.features import RandomFeatures
+    >>> from rkhs.solvers import DoublyStochastic
+    >>> solver = DoublyStochastic(batch_size=50, coefficient_share=0.5, max_iter=40)
+    >>> model = KernelAutoencoder(2, reg=1e-3, storage=RandomFeatures(100), solver=solver).fit(load_iris().data)
+    >>> model.n_iter_
+    40
     """
 
     def __init__(

@@ -56,6 +56,20 @@ class QuadraticPenalty(OnASet):
     References
     ----------
     Tonin et al. (2021), algorithm 1; Nocedal and Wright (2006), framework 17.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Stiefel
+    >>> from rkhs.solvers import QuadraticPenalty
+    >>> class Trace:
+    ...     constraint = Stiefel()
+    ...     def value_and_grad(self, H):
+    ...         A = torch.diag(torch.tensor([1.0, 2.0, 5.0], dtype=H.dtype))
+    ...         return float(-(H.T @ A @ H).trace()), -2.0 * A @ H
+    >>> found = QuadraticPenalty(mu=10.0).solve(Trace(), torch.full((3, 1), 3.0**-0.5, dtype=torch.float64))
+    >>> round(found.value, 3), found.point.abs().round(decimals=2).ravel()  # largest eigenvalue and its vector
+    (-5.0, tensor([0., 0., 1.], dtype=torch.float64))
     """
 
     sets = Stiefel

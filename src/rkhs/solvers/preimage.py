@@ -31,6 +31,17 @@ class PreimageDescent(Configurable):
     References
     ----------
     Mika et al. (1999), equation 10.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian
+    >>> from rkhs.problems.preimage import Preimage
+    >>> from rkhs.solvers import PreimageDescent
+    >>> X = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
+    >>> problem = Preimage(Gaussian(1.0), X, torch.tensor([[0.5, 0.5]], dtype=torch.float64))
+    >>> PreimageDescent().solve(problem, X[:1]).round(decimals=3)  # between both points
+    tensor([[0.5000]], dtype=torch.float64)
     """
 
     def __init__(self, max_iter: int = 200, tol: float = 1e-7) -> None:

@@ -36,6 +36,20 @@ class ProjectedGradient(OnASet):
     References
     ----------
     Tonin et al. (2021), section 4.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Stiefel
+    >>> from rkhs.solvers import ProjectedGradient
+    >>> class Trace:
+    ...     constraint = Stiefel()
+    ...     def value_and_grad(self, H):
+    ...         A = torch.diag(torch.tensor([1.0, 2.0, 5.0]))
+    ...         return float(-(H.T @ A @ H).trace()), -2.0 * A @ H
+    >>> found = ProjectedGradient().solve(Trace(), torch.full((3, 1), 3.0**-0.5))
+    >>> round(found.value, 3), found.point.abs().round(decimals=2).ravel()  # largest eigenvalue and its vector
+    (-5.0, tensor([0., 0., 1.]))
     """
 
     limits: ClassVar[tuple[int, float]] = (2000, 1e-8)

@@ -32,6 +32,20 @@ class RiemannianLBFGS(OnASet):
     References
     ----------
     Huang, Gallivan and Absil (2015), algorithm 2; Nocedal and Wright (2006), algorithm 7.4.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Stiefel
+    >>> from rkhs.solvers import RiemannianLBFGS
+    >>> class Trace:
+    ...     constraint = Stiefel()
+    ...     def value_and_grad(self, H):
+    ...         A = torch.diag(torch.tensor([1.0, 2.0, 5.0], dtype=H.dtype))
+    ...         return float(-(H.T @ A @ H).trace()), -2.0 * A @ H
+    >>> found = RiemannianLBFGS().solve(Trace(), torch.full((3, 1), 3.0**-0.5, dtype=torch.float64))
+    >>> round(found.value, 3), found.point.abs().round(decimals=2).ravel()  # largest eigenvalue and its vector
+    (-5.0, tensor([0., 0., 1.], dtype=torch.float64))
     """
 
     limits: ClassVar[tuple[int, float]] = (1000, 1e-8)

@@ -37,6 +37,16 @@ class Subspace(OnASet):
     References
     ----------
     Knyazev (2001), for the basis; Tonin et al. (2021), section 4.1, for the problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs import DeepRKM
+    >>> from rkhs.solvers import Subspace
+    >>> from sklearn.datasets import load_iris
+    >>> model = DeepRKM((2, 1), solver=Subspace(max_iter=50)).fit(load_iris().data)
+    >>> model.infeasibility_ < 1e-12
+    True
     """
 
     limits: ClassVar[tuple[int, float]] = (1000, 1e-8)

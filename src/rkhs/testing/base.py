@@ -15,7 +15,22 @@ from rkhs._core.config import Configurable
 
 
 class BrokenPromise(AssertionError):
-    """A class does not keep its contract; the message names the class, the guarantee and what was found."""
+    """A class does not keep its contract; the message names the class, the guarantee and what was found.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Squared
+    >>> from rkhs.testing import BrokenPromise, check_loss
+    >>> class Wrong(Squared):
+    ...     def gradient(self, R):
+    ...         return 2.0 * R
+    >>> try:
+    ...     check_loss(Wrong())
+    ... except BrokenPromise as error:
+    ...     print(str(error)[:60])
+    Wrong() breaks the guarantee 'gradient is that of the value'
+    """
 
 
 class _NotConcerned(Exception):

@@ -25,6 +25,14 @@ class DotProduct(VectorKernel):
     References
     ----------
     Scholkopf and Smola (2002), section 4.6.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import DotProduct, Gaussian, Polynomial
+    >>> isinstance(Polynomial(degree=2), DotProduct), isinstance(Gaussian(1.0), DotProduct)
+    (True, False)
+    >>> Polynomial(degree=2, scale=1.0, offset=0.0)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[121.]])
     """
 
     @property

@@ -75,6 +75,14 @@ class Radial(Stationary):
     References
     ----------
     Scholkopf and Smola (2002), section 4.4.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Gaussian, Matern, Radial
+    >>> isinstance(Gaussian(1.0), Radial), isinstance(Matern(1.5), Radial)
+    (True, True)
+    >>> Gaussian(1.0)([[0.0, 0.0]], [[3.0, 4.0], [5.0, 0.0]]) == Gaussian(1.0)([[0.0, 0.0]], [[4.0, 3.0], [0.0, 5.0]])
+    array([[ True,  True]])
     """
 
     @abstractmethod

@@ -54,6 +54,15 @@ class Stationary(VectorKernel):
     References
     ----------
     ``gamma="median"``: Gretton et al. (2012), section 8; ``gamma="scale"``: scikit-learn's support vector machines.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian, Laplacian, Stationary
+    >>> isinstance(Laplacian("l1", 1.0), Stationary)
+    True
+    >>> Gaussian("1/d").resolve(torch.zeros(5, 4)).gamma
+    0.25
     """
 
     gamma: float | str

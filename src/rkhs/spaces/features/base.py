@@ -37,6 +37,17 @@ class FeatureMap(Configurable):
     References
     ----------
     Williams and Seeger (2001), for landmarks; Rahimi and Recht (2007), for random features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from rkhs.features import Nystroem
+    >>> from rkhs.kernels import Gaussian
+    >>> X = torch.tensor([[0.0], [1.0], [2.0]], dtype=torch.float64)
+    >>> F = Nystroem(3).build(Gaussian(1.0), X, np.random.RandomState(0))
+    >>> bool(torch.allclose(F.features(X) @ F.features(X).T, Gaussian(1.0)(X)))
+    True
     """
 
     whole: ClassVar[bool] = False
@@ -179,6 +190,13 @@ class LinearMap(FeatureMap):
     References
     ----------
     Scholkopf and Smola (2002), section 2.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.features import LinearMap
+    >>> LinearMap(2, scale=4.0, offset=[1.0, 1.0]).features(torch.tensor([[2.0, 3.0]]))
+    tensor([[2., 4.]])
     """
 
     scale: float
@@ -257,6 +275,14 @@ class ConcatenatedMap(FeatureMap):
     References
     ----------
     Scholkopf and Smola (2002), proposition 13.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.features import ConcatenatedMap, LinearMap
+    >>> F = ConcatenatedMap([LinearMap(2), LinearMap(2)], [1.0, 2.0])
+    >>> F.features(torch.tensor([[1.0, 3.0]]))
+    tensor([[1., 3., 2., 6.]])
     """
 
     def __init__(self, maps: Sequence[FeatureMap], factors: Sequence[float]) -> None:
@@ -292,6 +318,12 @@ class Storage(Protocol):
 
     ``m`` is the number of landmarks or random features. ``keeps_items`` says whether raw features are kernel values
     with training items: a model can then return to these.
+
+    Examples
+    --------
+    >>> from rkhs.features import Nystroem, RandomFeatures, Storage
+    >>> isinstance(Nystroem(50), Storage), isinstance(RandomFeatures(50), Storage), isinstance("dense", Storage)
+    (True, True, False)
     """
 
     m: int
@@ -335,6 +367,16 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
     References
     ----------
     Williams and Seeger (2001), for landmarks; Rahimi and Recht (2007), for random features.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.features import Features, Nystroem, RandomFeatures
+    >>> from sklearn.datasets import load_iris
+    >>> isinstance(Nystroem(20), Features), isinstance(RandomFeatures(20), Features)
+    (True, True)
+    >>> KernelPCA(2, storage=RandomFeatures(200)).fit(load_iris().data).codes_.shape
+    (150, 2)
     """
 
     m: int

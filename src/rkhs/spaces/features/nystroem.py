@@ -42,6 +42,18 @@ class LandmarkMap(KernelValues):
     References
     ----------
     Williams and Seeger (2001), equation 9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from rkhs.features import LandmarkMap
+    >>> from rkhs.kernels import Gaussian
+    >>> C = np.array([[0.0], [2.0]])
+    >>> F = LandmarkMap(Gaussian(1.0), C, np.linalg.cholesky(Gaussian(1.0)(C)))
+    >>> x = F.features(torch.tensor([[0.0], [5.0]], dtype=torch.float64))
+    >>> (x @ x.T).diagonal().round(decimals=3)  # 1 at a landmark, 0 far from all
+    tensor([1., 0.], dtype=torch.float64)
     """
 
     _cache_lower: np.ndarray

@@ -197,6 +197,16 @@ class FourierMap(FeatureMap):
     References
     ----------
     Rahimi and Recht (2007), algorithm 1, with pairs of cosine and sine in place of random phases.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from rkhs.features import FourierMap
+    >>> F = FourierMap(np.random.default_rng(0).normal(size=(20000, 1)))
+    >>> x, y = F.features(torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+    >>> round(float(x @ y), 1)  # near exp(-1/2)
+    0.6
     """
 
     def __init__(self, frequencies: Any) -> None:
@@ -249,6 +259,16 @@ class ArcCosineMap(FeatureMap):
     References
     ----------
     Cho and Saul (2009), equation 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from rkhs.features import ArcCosineMap
+    >>> F = ArcCosineMap(np.random.default_rng(0).normal(size=(20000, 2)))
+    >>> x = F.features(torch.tensor([[3.0, 4.0]], dtype=torch.float64))
+    >>> round(float(x @ x.T))  # near k(x, x) = ||x||^2
+    25
     """
 
     order: int
@@ -314,6 +334,14 @@ class MinHashMap(FeatureMap):
     References
     ----------
     Ioffe (2010), algorithm 1; Tripp et al. (2023), section 3.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.features import MinHashMap
+    >>> x, y = MinHashMap(20000, 4).features(torch.tensor([[1.0, 2.0, 0.0, 1.0], [2.0, 1.0, 1.0, 0.0]]))
+    >>> round(float(x @ y), 1)  # MinMax: 2 / 6
+    0.3
     """
 
     def __init__(self, m: int, columns: int, seed: int = 0, binary: bool = False) -> None:
@@ -411,6 +439,16 @@ class SparseMap(FeatureMap):
     References
     ----------
     Rahimi and Recht (2007), algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from rkhs.features import RandomFeatures
+    >>> from scipy.sparse import csr_array
+    >>> features = RandomFeatures(50, kernel="gaussian").fit(csr_array(np.eye(3)))
+    >>> type(features.map_).__name__, features.transform(csr_array(np.eye(3))).shape
+    ('SparseMap', (3, 50))
     """
 
     def __init__(self, base: FourierMap | ArcCosineMap | MinHashMap, columns: int) -> None:

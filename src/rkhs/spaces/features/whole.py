@@ -29,6 +29,15 @@ class WholeMap(KernelValues):
     References
     ----------
     The representer theorem: Scholkopf and Smola (2002), theorem 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from rkhs.features import WholeMap
+    >>> from rkhs.kernels import Linear
+    >>> WholeMap(Linear(), np.array([[1.0, 0.0], [1.0, 1.0]]), 2).raw(torch.tensor([[2.0, 3.0]]).double())
+    tensor([[2., 5.]], dtype=torch.float64)
     """
 
     whole: ClassVar[bool] = True

@@ -11,7 +11,16 @@ from rkhs.kernels.base import Kernel
 
 
 class Gram(ABC):
-    """A positive semi-definite matrix that one can multiply by, whatever its storage."""
+    """A positive semi-definite matrix that one can multiply by, whatever its storage.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.spaces.grams import Dense, Gram
+    >>> K = Dense(torch.diag(torch.tensor([1.0, 4.0, 9.0], dtype=torch.float64)))
+    >>> isinstance(K, Gram), K.diag(), K.top_eigenpairs(1, center=False)[0].round(decimals=3)  # 9 times the weight 1/3
+    (True, tensor([1., 4., 9.], dtype=torch.float64), tensor([3.], dtype=torch.float64))
+    """
 
     @abstractmethod
     def matmul(self, V: Tensor) -> Tensor:

@@ -20,7 +20,18 @@ from rkhs.spaces.grams.base import Gram
 
 
 class Blocked(Gram):
-    """Tiles of ``k(X, X)``, recomputed for every product: O(n) memory, exact results."""
+    """Tiles of ``k(X, X)``, recomputed for every product: O(n) memory, exact results.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian
+    >>> from rkhs.spaces.grams import Blocked, Dense
+    >>> X, V = torch.linspace(0.0, 1.0, 50, dtype=torch.float64)[:, None], torch.ones(50, 1, dtype=torch.float64)
+    >>> K = Gaussian(1.0)
+    >>> bool(torch.allclose(Blocked(K, X).matmul(V), Dense(K(X)).matmul(V)))
+    True
+    """
 
     def __init__(
         self,

@@ -13,7 +13,16 @@ from rkhs.spaces.grams.base import Gram
 
 
 class Dense(Gram):
-    """The matrix itself, ``K_ij = k(x_i, x_j)``."""
+    """The matrix itself, ``K_ij = k(x_i, x_j)``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.spaces.grams import Dense
+    >>> K = Dense(torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64))
+    >>> K.matmul(torch.ones(2, 1).double()).ravel(), K.solve(torch.ones(2, 1).double(), 1.0).ravel()
+    (tensor([3., 3.], dtype=torch.float64), tensor([0.2500, 0.2500], dtype=torch.float64))
+    """
 
     def __init__(self, K: Tensor) -> None:
         self._K = K
