@@ -8,9 +8,9 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_087,
-    "statements of the tools": 7_958,
+    "statements of the tools": 8_170,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_629,
+    "docstring lines behind no door": 2_645,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 81,
     "import circles": 0,
