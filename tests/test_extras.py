@@ -22,7 +22,7 @@ from rkhs.kernels import MoleculeKernel, MoleculeTanimoto
 X = np.random.default_rng(0).normal(size=(20, 3))
 EXTRAS = {
     **{"rdkit": "chem", "networkx": "graphs", "pyarrow": "tables"},
-    **{"distributed": "cluster", "matplotlib": "plots", "onnx": "onnx"},
+    **{"distributed": "cluster", "matplotlib": "plots", "onnx": "onnx", "matchms": "spectra"},
 }
 
 
@@ -34,6 +34,7 @@ USES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "molecules": ("rdkit", lambda _: MoleculeTanimoto()(["CCO"])),
     "counts of molecules": ("rdkit", lambda _: MoleculeKernel()(["CCO"])),
     "GraphML": ("networkx", lambda folder: read_items(folder)),
+    "spectra": ("matchms", lambda folder: read_items(folder / "s.mgf")),
     "reading parquet": ("pyarrow", lambda folder: read_table(folder / "t.parquet")),
     "writing parquet": ("pyarrow", lambda folder: write_codes(folder / "new.parquet", X)),
     "codes to parquet": ("pyarrow", lambda folder: encode_to_parquet(model(), X, folder / "codes")),
@@ -50,6 +51,7 @@ def test_the_error_names_the_extra(use: str, tmp_path: Path, monkeypatch: pytest
     package, call = USES[use]
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     (tmp_path / "g.graphml").write_text("<graphml/>")
+    (tmp_path / "s.mgf").write_text("BEGIN IONS")
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

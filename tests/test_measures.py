@@ -8,9 +8,9 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_091,
-    "statements of the tools": 7_969,
+    "statements of the tools": 8_180,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_541,
+    "docstring lines behind no door": 2_645,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 81,
     "import circles": 0,

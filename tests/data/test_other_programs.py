@@ -225,7 +225,7 @@ def by_command(path: Path, **options: str) -> Dataset:
     parser = argparse.ArgumentParser()
     declare(parser, MIXED + INPUT)
     flags = [text for name, value in options.items() for text in (f"--{name}", value)]
-    return read_input(parser.parse_args(flags), str(path))
+    return read_input(parser.parse_args(flags, argparse.Namespace(words=["fit"])), str(path))
 
 
 def by_chunks(path: Path, **options: str) -> Dataset:

@@ -35,7 +35,14 @@ __all__ = [
 
 _NEAR = 0.75  # share of letters in common of names that are taken for each other
 _EXTRAS = {
-    **{"rdkit": "chem", "networkx": "graphs", "pyarrow": "tables", "openpyxl": "tables", "matplotlib": "plots"},
+    **{
+        "rdkit": "chem",
+        "networkx": "graphs",
+        "pyarrow": "tables",
+        "openpyxl": "tables",
+        "matplotlib": "plots",
+        "matchms": "spectra",
+    },
     **{"dask": "cluster", "distributed": "cluster", "onnx": "onnx", "skops": "skops"},
 }
 _SHOWN = 60

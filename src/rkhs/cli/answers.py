@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
+from rkhs.cli.models import of_class
 from rkhs.cli.outputs import SHEETS
 from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
 from rkhs.cli.summaries import print_json, print_result
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
+    from rkhs.evaluation import SmoothClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,20 @@ class Answer:
     def rows(self) -> list[list[Any]]:
         """The table as Python's numbers and texts."""
         return list(self.table.tolist())
+
+
+def check_asked(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
+    """Refuse models that predict nothing, and flags that do not go with what they predict."""
+    from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
+
+    if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
+        raise InputError(
+            f"{args.model}: {of_class(model)} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
+        )
+    if head is not None and args.coverage is not None:
+        raise InputError(f"{args.model}: --coverage is for numbers; this model predicts classes; leave it out")
+    if head is not None and args.output is not None and not args.output.lower().endswith(SHEETS):
+        raise InputError(f"classes are written as .csv or .xlsx; got -o {args.output}; change the file name")
 
 
 def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:

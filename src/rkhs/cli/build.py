@@ -64,6 +64,6 @@ def _kernels(
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     kernel = defaults.get("kernel", default_kernel(data)) if args.kernel is None else parse_kernel(args.kernel)
     given = {} if kernel is None else {"kernel": kernel}
-    if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known:
+    if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known and "output_kernel" not in defaults:
         given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing
     return given

@@ -15,7 +15,7 @@ from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
 from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, LABELS, MIXED, ROBUST, SCALE, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
-from rkhs.cli.regression import fit_predictor
+from rkhs.cli.predictors import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import print_result
@@ -30,7 +30,8 @@ _LANDMARKS = 500  # at least, of an automatic storage
 EXAMPLES = """\
 input: tables (.csv, .tsv, .xlsx, .parquet, .npy, .npz; .csv.gz, .feather, .txt), molecules (.smi, .sdf; --smiles
 COLUMN), sequences (.fasta, .txt), graphs (a folder in the TU format or of .graphml and .edgelist files), series (.ts;
---kind series), curves (--kind curves).
+--kind series), curves (--kind curves),
+spectra (.mgf, .msp).
 
 kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
 Quote them for the shell. Names and short names, with the defaults by kind marked *:
@@ -40,6 +41,7 @@ Quote them for the shell. Names and short names, with the defaults by kind marke
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,
              'sink + gak' * for several channels, dynamictimewarping (dtw)
+  spectra    massspectrum *
   curves     functionalgaussian, functionallaplacian; * those of vectors
   any of scikit-learn's on vectors: fromsklearn(chi2), "fromsklearn(chi2, {gamma: 2})"
 A kernel of your own cannot be named here: write its Gram matrix to a file, and pass that with --gram.
@@ -56,6 +58,7 @@ examples:
   rkhs fit gram.npy --gram -o model.rkhs
   rkhs fit table.csv --predict price --loss huber -o model.rkhs
   rkhs fit table.csv --mixed --predict churn -o model.rkhs    (classes, known in some rows)
+  rkhs fit spectra.mgf --predict smiles -o model.rkhs    (structures, found in lists of candidates)
   rkhs fit curves.csv --kind curves --robust --scores scores.csv -o model.rkhs
   rkhs fit curves.csv --leave-out 7,42,156 -o model.rkhs
   rkhs fit big.npy --engine dask --scheduler tcp://host:8786 -o model.rkhs
@@ -76,8 +79,9 @@ INPUT  a file or folder; see below
 --plan  fit nothing; print what the fit would do: storage, memory, problem and settings
 --quiet  no progress and no summary{JSON}
 prediction of numbers or of a class:
---predict COLUMN,...  columns of numbers, or one of texts that are classes, to predict from the others, or from the
-    SMILES, texts or other items with them; the settings are chosen by cross-validation. Cells of classes may be empty
+--predict COLUMN,...  columns of numbers, or one of texts that are classes or SMILES, to predict from the others, or
+    from the SMILES, texts or other items with them; the settings are chosen by cross-validation. Cells of classes may
+    be empty
 --targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
     predicted, such as the second halves of curves, and it is read by the same flags as INPUT
 --drop-rare N  take classes with fewer than N rows for unknown

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rkhs.selection import KernelChoice
 
 
-OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
+OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 
 
 def print_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     if data.kind in ("sequences", "texts"):
         return kernels.Spectrum() if data.kind == "sequences" else kernels.Spectrum(1, tokens="words")
-    return "precomputed" if data.kind == "gram" else None
+    return {"gram": "precomputed", "spectra": "mass_spectrum"}.get(data.kind)
 
 
 def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
-from rkhs.data.formats import SDF, TABLES as READ
+from rkhs.data.formats import SDF, SPECTRA, TABLES as READ
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -27,7 +27,7 @@ SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
 _OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
-_DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
+_DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
 
 
 class Outputs:

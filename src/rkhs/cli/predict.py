@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rkhs._core.errors import InputError
-from rkhs.cli.answers import Answer, write_answers
+from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import parts_for_model, user_errors
-from rkhs.cli.models import of_class, read_model_file
-from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS
-from rkhs.cli.outputs import SHEETS, TABLES, Outputs
+from rkhs.cli.models import read_model_file
+from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
+from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import peeked
+from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import known_column
 
 if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.regression.base import VectorRegressor
     from rkhs.evaluation import SmoothClassifier
     from rkhs.persistence import ModelFile
@@ -32,6 +32,8 @@ EXAMPLES = """\
 examples:
   rkhs fit table.csv --predict price -o model.rkhs
   rkhs predict model.rkhs new.csv -o prices.csv
+  rkhs fit spectra.mgf --predict smiles -o model.rkhs
+  rkhs predict model.rkhs new.mgf --candidates lists.csv --known known.mgf -o ranked.csv
 
 For each number the output holds the prediction, the ends of a set that holds the true value with about the probability
 --coverage (with several numbers: all of them at once), and its standard deviation. novelty_p says how like the rows of
@@ -42,38 +44,34 @@ file itself gives, where it has that column: it is known there, and no predictio
 """
 OPTIONS = f"""{FILE}{ROWS}
 -o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed
---coverage A  probability that the ends hold the true value (default 0.9){JSON}{MODEL}{INPUT}"""
+--coverage A  probability that the ends, or the set, hold the true value (default 0.9){JSON}
+structures (rkhs fit spectra.mgf --predict smiles):
+--candidates FILE  table with the name of an item and a SMILES in each row, or one list of SMILES for all items
+--known FILE  items of known structure that the fit did not see, with lists in the same file: they bring probabilities,
+    smaller sets, and how often the true structure comes first{MODEL}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict, write or print."""
-    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
+    from rkhs._core.checks import check_number
+
+    inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
+    outputs = Outputs(("MODEL", args.model), *inputs)
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
+    if args.coverage is not None:
+        check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
+    if "structures" in file.notes.get("predict", {}):
+        return rank_structures(args, file)
+    refuse_flags(args, ("candidates", "known"), "is for models of rkhs fit --predict smiles; leave it out")
     head = classifier_of(file.estimator, file.notes)
-    _check(args, file.estimator, head)
+    check_asked(args, file.estimator, head)
     first, parts = peeked(parts_for_model(args, args.input, file.estimator, file.notes))
     outputs.need("-o", 8 * first.n_samples)
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
         write_answers(args, answers)
     return 0
-
-
-def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
-    from rkhs._core.checks import check_number
-    from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
-
-    if args.coverage is not None:
-        check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
-    if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
-        raise InputError(
-            f"{args.model}: {of_class(model)} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
-        )
-    if head is not None and args.coverage is not None:
-        raise InputError(f"{args.model}: --coverage is for numbers; this model predicts classes; leave it out")
-    if head is not None and args.output is not None and not args.output.lower().endswith(SHEETS):
-        raise InputError(f"classes are written as .csv or .xlsx; got -o {args.output}; change the file name")
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:

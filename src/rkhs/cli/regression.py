@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.outputs import Outputs, plan_predictor, write_model
+from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of
 from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import print_result
-from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column, with_groups
+from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -41,16 +41,7 @@ class _Suspicious:
     fitted: np.ndarray
 
 
-def fit_predictor(args: argparse.Namespace) -> int:
-    """Fit what ``--predict`` asks for: classes if it names a column of texts, else numbers."""
-    from rkhs.cli.classification import fit_classifier, names_classes
-
-    Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into
-    args = with_groups(args)
-    return fit_classifier(args) if names_classes(args) else _fit_regressor(args)
-
-
-def _fit_regressor(args: argparse.Namespace) -> int:
+def fit_regressor(args: argparse.Namespace) -> int:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
     flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")

@@ -16,7 +16,7 @@ from rkhs.data.text import number_in
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 NOTHING_KNOWN = "no known cell"
-Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"]
+Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "spectra", "table"]
 
 
 RowNames = tuple[tuple[str, ...] | None, str | None]
@@ -94,9 +94,10 @@ class Dataset:
     X : ndarray of shape (n, d)
         float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
         "gram", with a leading axis for several views; ``(n, 2048)`` uint8 fingerprints for kind "molecules"; ``(n, T)``
-        values for kind "curves". Always finite. ``(n,)`` objects for kinds "sequences", "texts", "graphs" and "series";
+        values for kind "curves". Always finite. ``(n,)`` objects for kinds "sequences", "texts", "graphs", "series"
+        and "spectra";
         ``(n, d)`` objects for kind "table", None where a cell is missing.
-    kind : {"vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"}
+    kind : {"vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "spectra", "table"}
         What a row of `X` is.
     row_names : tuple of str or None
         n names, or None if the file has none.

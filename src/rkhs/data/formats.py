@@ -21,16 +21,14 @@ from rkhs.data.text import WEAK, number_in
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
-KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
+KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
+SPECTRA = (".mgf", ".msp")
 SDF = (".sdf", ".sdf.gz", ".mol")
 PRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
-_BINNED = (
-    "from matchms.importing import load_spectra; import numpy as np, pandas as pd; "
-    "found = list(load_spectra({old!r})); pd.DataFrame([np.histogram(s.peaks.mz, np.arange(2001), "
-    "weights=s.peaks.intensities)[0] for s in found], index=[s.get('compound_name') or s.get('title') or i for i, s in "
-    "enumerate(found, 1)]).to_csv({new!r}, index_label='id') (needs matchms; bins of 1 Da up to 2000; "
-    "rkhs.InputOutputKernelRegressor('mass_spectrum') takes the peaks themselves)"
+_PEAKS = (
+    "from matchms.importing import load_spectra; from matchms.exporting import save_as_mgf; "
+    "save_as_mgf(list(load_spectra({old!r})), {new!r})"
 )
 _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
@@ -41,7 +39,7 @@ _READERS = {"excel": (".xls", ".ods", ".xlsb", ".xlsm"), "json": (".json",), "st
 _CONVERT = {
     **{end: (_FRAME.format(reader=reader), ".csv") for reader, ends in _READERS.items() for end in ends},
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
-    **dict.fromkeys((".mgf", ".msp", ".mzml"), (_BINNED, ".binned.csv")),
+    **dict.fromkeys((".mzml", ".mzxml"), (_PEAKS, ".mgf")),
 }
 # How files begin that are no text, and what they are.
 _FORMS = {
@@ -72,8 +70,8 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def has_columns(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a table, or of molecules with tags, which are columns too."""
-    return extension_of(path) in SDF or is_table(path)
+    """Whether a file is a table, or of molecules or spectra with tags, which are columns too."""
+    return extension_of(path) in (*SDF, *SPECTRA) or is_table(path)
 
 
 def is_text_table(path: str | os.PathLike[str]) -> bool:

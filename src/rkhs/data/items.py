@@ -11,18 +11,20 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import Dataset, existing
-from rkhs.data.formats import KINDS, advice, extension_of, is_table
+from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
 from rkhs.data.readers import EXTENSIONS, read_table
 from rkhs.data.series_files import read_series
+from rkhs.data.spectra_files import read_spectra
 from rkhs.data.strings import read_strings
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
 _OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")
-_READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series}
+_READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spectra": read_spectra}
 _TAKEN = {
     "graphs": (),
+    "spectra": (),
     "series": ("key", "delimiter", "encoding"),
     "sequences": _OF_STRINGS,
     "texts": _OF_STRINGS,
@@ -30,7 +32,7 @@ _TAKEN = {
 
 
 def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Dataset:
-    r"""Read molecules, graphs, sequences, texts, series, curves or vectors from a file or folder.
+    r"""Read molecules, graphs, sequences, texts, series, curves, spectra or vectors from a file or folder.
 
     * Graphs: a folder in the TU format, or its file ``DS_A.txt``, with ``DS_graph_indicator.txt`` and perhaps
       ``DS_node_labels.txt`` and ``DS_graph_labels.txt``, numbers from 1; a ``.npz`` file with ``edges`` of shape
@@ -49,17 +51,19 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       at the end are padding and cut off.
     * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
       array ``times`` or ``t`` next to them.
+    * Spectra: ``.mgf`` and ``.msp``. An item is a pair ``(mz, intensity)`` of arrays; what else a record says, such as
+      ``smiles``, is a column. Rows are named by a title, a name or a number that differs in all records.
 
     Parameters
     ----------
     path : str or path
-    kind : {"graphs", "sequences", "texts", "series", "curves", "vectors"}, default=None
+    kind : {"graphs", "sequences", "texts", "series", "curves", "spectra", "vectors"}, default=None
         What the items are. None: graphs for the files and folders above; sequences for ``.fasta`` and ``.fa``; series
-        for ``.ts``; for ``.txt`` vectors if most cells are numbers, else sequences, or texts where a line has several
-        words; else what :func:`read_table` reads.
+        for ``.ts``; spectra for ``.mgf`` and ``.msp``; for ``.txt`` vectors if most cells are numbers, else sequences,
+        or texts where a line has several words; else what :func:`read_table` reads.
     **options
-        Those of :func:`read_table` that the kind takes: none for graphs; `columns` (one), `index_column`, `header`,
-        `delimiter` and `encoding` for sequences and texts; `key`, `delimiter` and `encoding` for series.
+        Those of :func:`read_table` that the kind takes: none for graphs and spectra; `columns` (one), `index_column`,
+        `header`, `delimiter` and `encoding` for sequences and texts; `key`, `delimiter` and `encoding` for series.
 
     Returns
     -------
@@ -116,6 +120,7 @@ def _kind_of(file: Path) -> str | None:
     if extension == ".txt" and is_table(file):
         return None
     known = {".txt": "sequences", ".fasta": "sequences", ".fa": "sequences", ".ts": "series"}
+    known |= dict.fromkeys(SPECTRA, "spectra")
     if extension not in EXTENSIONS and extension not in known:
         named = ", ".join(dict.fromkeys((*EXTENSIONS, *known, *GRAPH_EXTENSIONS)))
         raise InputError(f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; {advice(file)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +14,7 @@ from rkhs._core.files import as_path
 from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
 from rkhs.data.formats import has_columns
+from rkhs.data.molecule_files import smi_parts
 from rkhs.data.readers import (
     Options,
     check_layout,
@@ -71,6 +72,27 @@ def _by_name(found: Columns, position: int, names: Sequence[str]) -> dict[str, o
     if lacking:
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
     return values
+
+
+def candidates_of(path: str | os.PathLike[str], column: str, names: Sequence[str]) -> list[list[str]]:
+    """Texts of a column for each name, which stand in the column that holds most of them; all of a table without."""
+    file, extension = check_path(path)
+    if extension == ".smi":
+        return [next(smi_parts(file, "utf-8", None))[0]] * len(names)
+    titles = column_titles(file)
+    position = 0 if len(titles) < 2 else locate(column, titles, len(titles), "candidates")
+    order = sorted(range(len(titles)), key=lambda j: j != position)
+    found = next(open_columns(file, Options(), *zip(order, titles, strict=False)))
+    texts, *keys = map(found.texts, order)
+    if not keys:
+        return [texts] * len(names)
+    best = max(keys, key=lambda cells: len({*names} & {*cells}))
+    lists = defaultdict(list)
+    for name, text in zip(best, texts, strict=True):
+        lists[name].append(text)
+    if lacking := [name for name in names if name not in lists]:
+        warn(f"{file}: {many(len(lacking), 'item has', 'items have')} no candidates there: {listed(lacking)}")
+    return [lists[name] for name in names]
 
 
 def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **options: Any) -> Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -66,6 +66,15 @@ def _tags(molecules: list[Any]) -> dict[str, np.ndarray]:
     records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in molecules]
     tags = dict.fromkeys(chain.from_iterable(records))
     return {tag: typed([one.get(tag) for one in records]) for tag in tags if tag != "smiles"}
+
+
+def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
+    """Canonical SMILES without stereochemistry, which fingerprints do not see; empty for what RDKit cannot read."""
+    Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
+    with rdBase.BlockLogs():
+        found = [Chem.MolFromSmiles(text) if isinstance(text, str) else None for text in texts]
+    flat = ["" if mol is None else Chem.MolToSmiles(mol, isomericSmiles=False) for mol in found]
+    return np.array(flat, dtype=object)
 
 
 def molecules(parts: Iterator[SmilesRows], source: str, recipe: dict[str, Any]) -> Iterator[Dataset]:

@@ -15,9 +15,20 @@ from rkhs.data.arrays import read_array
 from rkhs.data.dataset import Dataset, RowNames, as_gram, existing, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
-from rkhs.data.formats import PRINTS, SDF, TABLES, TEXT_TABLES, advice, extension_of, has_columns, is_text_table
+from rkhs.data.formats import (
+    PRINTS,
+    SDF,
+    SPECTRA,
+    TABLES,
+    TEXT_TABLES,
+    advice,
+    extension_of,
+    has_columns,
+    is_text_table,
+)
 from rkhs.data.layout import LAYOUT, find_layout
 from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_parts
+from rkhs.data.spectra_files import read_tags
 from rkhs.data.tables import Columns, open_parquet, parts_of_text
 
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
@@ -34,6 +45,7 @@ _USES: dict[str, frozenset[str]] = {
     ".npz": _SOME | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _PRINTS,
     **dict.fromkeys(SDF, _PRINTS | {"columns"}),
+    **dict.fromkeys(SPECTRA, frozenset({"columns"})),
     ".fasta": frozenset(),
     ".fa": frozenset(),
 }
@@ -277,6 +289,8 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
     """All columns of a table, of some rows at a time if it is a text; those of `raw` as texts."""
     if extension_of(file) in SDF:
         return iter([read_sdf(file)])
+    if extension_of(file) in SPECTRA:
+        return iter([read_tags(file)])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
         return open_parquet(file, options.missing or (), rows)
     raw = ((options.index_column, "index_column"), *raw)

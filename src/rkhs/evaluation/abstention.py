@@ -138,5 +138,11 @@ def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: s
     enough = bound(0.0 * counts) <= risk  # if none of so many answers is wrong
     if not enough.any():
         warn(f"no answer is given: {n} rows without a mistake would not show risk={risk:g} yet; give more rows")
+    elif not (passed & enough)[first := int(np.argmax(enough))]:
+        wrong = loss[: counts[first]].sum()
+        warn(
+            f"no answer is given: of the surest {counts[first]} rows {wrong:g} are wrong, which does not show "
+            f"risk={risk:g}; give more rows, or take a larger risk"
+        )
     passing = limits[enough][: np.argmin(np.append(passed[enough], False))]  # up to the first that does not pass
     return float(passing[-1]) if len(passing) else np.inf

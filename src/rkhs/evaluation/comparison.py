@@ -192,7 +192,7 @@ def compare_codes(
         Rows of a split whose ``y`` the learners see, with the class shares of all rows; None: of all training rows.
         Codes are made from all of them in any case.
     groups : array of shape (n,), optional
-        Labels of rows that belong group_ids, such as the measurements of one person: they are on one side of a split.
+        Labels of rows that belong together, such as the measurements of one person: they are on one side of a split.
         None: copies, that is rows that the standardised columns or the Gram matrix cannot distinguish and whose targets
         are equal; a warning is given where rows look like repeats of measurements.
     at_most : int, default=2000

@@ -1,0 +1,20 @@
+"""``rkhs fit --predict``: what is fitted by what is predicted."""
+
+from __future__ import annotations
+
+import argparse
+
+from rkhs.cli.classification import fit_classifier, names_classes
+from rkhs.cli.outputs import Outputs
+from rkhs.cli.regression import fit_regressor
+from rkhs.cli.structures import fit_structures, names_structures
+from rkhs.cli.targets import with_groups
+
+
+def fit_predictor(args: argparse.Namespace) -> int:
+    """Fit structures if ``--predict`` names a column of SMILES, classes if it names one of texts, else numbers."""
+    Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into
+    args = with_groups(args)
+    if names_structures(args):
+        return fit_structures(args)
+    return fit_classifier(args) if names_classes(args) else fit_regressor(args)

@@ -1,0 +1,189 @@
+"""``--predict smiles``: structures of molecules, such as those of spectra, and lists of candidates ranked by them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rkhs._core.errors import InputError, brief
+from rkhs.cli.inputs import named_columns, read_for_model, user_errors
+from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
+from rkhs.cli.rows import give_rows, label_columns
+from rkhs.cli.summaries import print_result
+from rkhs.cli.targets import read_with_values, values_of_column
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.models import MemberSets
+    from rkhs.persistence import ModelFile
+
+
+_BANDWIDTH = 0.72  # of the Gaussian of Tanimoto distances: that of the paper on metabolites
+_TOP = (1, 5, 10)
+_LEAST = 20  # known items
+
+
+def names_structures(args: argparse.Namespace) -> bool:
+    """Whether ``--predict`` names a column of SMILES."""
+    named = named_columns(args.predict)
+    return len(named) == 1 and "smiles" in str(named[0]).lower() and args.targets is None
+
+
+def fit_structures(args: argparse.Namespace) -> int:
+    """Fit the features of structures to the items that have one, and write the model."""
+    from rkhs import InputOutputKernelRegressor, kernels
+    from rkhs.cli.build import build_estimator
+    from rkhs.data.dataset import LEFT_OUT, keep_rows
+    from rkhs.data.molecule_files import flat_smiles
+
+    flags = ("estimator", "n_components", "drop_rare", "robust", "trim")
+    outputs = plan_predictor(args, flags, ", which fits an InputOutputKernelRegressor")
+    name = str(named_columns(args.predict)[0])
+    data, smiles = read_with_values(args, name, "--predict")
+    flat = flat_smiles(smiles)
+    if not (known := flat.astype(bool)).any():
+        raise InputError(f"--predict {name} must hold SMILES that RDKit reads; got none; name another column")
+    data, unread = keep_rows(data, known, LEFT_OUT), int((~known).sum())
+    groups = flat[known] if args.groups is None else values_of_column(args, args.groups, "--groups", data)
+    outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
+    started = time.perf_counter()
+    with user_errors():
+        defaults = {"output_kernel": kernels.GaussianOf(kernels.MoleculeTanimoto(), gamma=_BANDWIDTH)}
+        defaults |= {} if args.loss is None else {"loss": args.loss}
+        model = build_estimator(args, data, InputOutputKernelRegressor, defaults)
+        model.fit(data.items, smiles[known].tolist(), groups=groups)
+    facts = {
+        "class": type(model).__name__,
+        "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
+        "predicts": name,
+        "different structures": len(set(flat[known].tolist())),
+        "rows without a structure": unread,
+        "kernel": model.kernel_,
+        "reg": model.reg_,
+        "left-out error": model.leave_one_out_error_,
+        "model": args.output,
+        "seconds": time.perf_counter() - started,
+    }
+    write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
+    print_result(args, facts, list(_summary(facts)))
+    return 0
+
+
+def _summary(facts: dict[str, Any]) -> Iterator[str]:
+    items, unread = facts["input"], facts["rows without a structure"]
+    gaps = f"; {unread} without a structure: left out" if unread else ""
+    yield (
+        f"{facts['class']}: {items['items']} {items['kind']} with {facts['different structures']} different "
+        f"structures ({facts['seconds']:.1f} s){gaps}"
+    )
+    yield f"chosen: reg {facts['reg']:.3g}, kernel {brief(facts['kernel'])}"
+    if facts["left-out error"] is not None:
+        yield (
+            f"left out in turn, items lose {facts['left-out error']:.1%} of the variance of the features of structures "
+            "(100%: the mean); how often the true structure comes first depends on the lists to choose from"
+        )
+    yield f"model: {facts['model']}"
+    yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and structures"
+
+
+def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
+    """Rank the candidates of each item; write one table."""
+    if args.candidates is None:
+        raise InputError(
+            f"{args.model} ranks structures: name them with --candidates FILE, a table with the name of an item and a "
+            "SMILES in each row, or one list of SMILES for all items"
+        )
+    if args.output is not None and not args.output.lower().endswith(SHEETS):
+        raise InputError(f"structures are written as .csv or .xlsx; got -o {args.output}; change the file name")
+    coverage = 0.9 if args.coverage is None else args.coverage
+    data, lists = _read_lists(args, args.input, file, "INPUT")
+    with user_errors():
+        held_out, facts = _known(args, file)
+        sets: MemberSets = file.estimator.predict_set(
+            data.items, lists, coverage=coverage, held_out=held_out, per_sample=True
+        )
+        scores = file.estimator.scores(data.items, lists, per_sample=True)
+    facts |= {"items": data.n_samples, "coverage": coverage, "guarantee": sets.guarantee, "output": args.output}
+    facts["mean size of sets"] = float(sets.sizes.mean())
+    give_rows(args.output, _rows(data, lists, scores, sets))
+    if args.output is None:
+        sys.stderr.writelines(f"rkhs: note: {line}\n" for line in _notes(facts))
+    else:
+        print_result(args, facts, [f"candidates of {data.n_samples} items: {args.output}", *_notes(facts)])
+    return 0
+
+
+def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:
+    """Items of a file that have candidates, and these."""
+    import numpy as np
+
+    from rkhs.data.dataset import LEFT_OUT, keep_rows
+    from rkhs.data.known_columns import candidates_of
+
+    data = read_for_model(args, path, file.estimator, file.notes)
+    lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], label_columns(data)[0])
+    listed = np.array([bool(one) for one in lists])
+    if not listed.any():
+        raise InputError(
+            f"--candidates {args.candidates} must hold names of {flag} {path}, such as {label_columns(data)[0][0]}, in "
+            "a column; got none of them; write them next to the structures"
+        )
+    return keep_rows(data, listed, LEFT_OUT), [one for one in lists if one]
+
+
+def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, Any] | None, dict[str, Any]]:
+    """Items of ``--known`` with the places of their structures in their lists, and how often these come first."""
+    import numpy as np
+
+    from rkhs.data.known_columns import read_column
+    from rkhs.data.molecule_files import flat_smiles
+    from rkhs.metrics import top_k_accuracy, truth_ranks
+
+    if args.known is None:
+        return None, {}
+    data, lists = _read_lists(args, args.known, file, "--known")
+    column = read_column(args.known, file.notes["predict"]["columns"][0], argument="--known")
+    true = flat_smiles(column[np.array(data.row_numbers) - 1])
+    hits = [flat_smiles(one) == truth for one, truth in zip(lists, true, strict=True)]
+    kept = [i for i, found in enumerate(hits) if true[i] and found.any()]
+    if len(kept) < _LEAST:
+        raise InputError(
+            f"--known {args.known} must hold {_LEAST} items at least whose structure is in their list; got "
+            f"{len(kept)} of {data.n_samples}; give more, or leave --known out"
+        )
+    held_out = data.items[kept], np.array([hits[i].argmax() for i in kept]), [lists[i] for i in kept]
+    ranks = truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
+    top = {k: top_k_accuracy(ranks, k) for k in _TOP}
+    return held_out, {"known items": len(kept), "not in their list": data.n_samples - len(kept), "top": top}
+
+
+def _notes(facts: dict[str, Any]) -> Iterator[str]:
+    """What the sets promise, and what is known of the ranks."""
+    yield (
+        f"in_set: the true structure is in the set of an item with probability {facts['guarantee']} "
+        f"{facts['coverage']:g}, if it is in the list at all; {facts['mean size of sets']:.1f} candidates a set"
+    )
+    if "top" not in facts:
+        yield (
+            "no probabilities: they need items of known structure that the fit did not see, with lists made as these "
+            "are; name them with --known FILE, and write their lists into the file of --candidates"
+        )
+        return
+    shares = ", ".join(f"among the first {k} for {share:.0%}" for k, share in facts["top"].items() if k > 1)
+    out = f" ({facts['not in their list']} more are not in their list)" if facts["not in their list"] else ""
+    yield f"of {facts['known items']} known items{out} the true structure is first for {facts['top'][1]:.0%}, {shares}"
+
+
+def _rows(data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: MemberSets) -> Iterator[list[Any]]:
+    """One row an item and candidate, best first."""
+    labels, likely = label_columns(data)[0], sets.probabilities
+    yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set"]
+    for i, found in enumerate(scores):
+        for rank, j in enumerate((-found).argsort(kind="stable").tolist(), 1):
+            shares = [] if likely is None else [float(likely[i][j])]
+            yield [labels[i], rank, lists[i][j], float(found[j]), *shares, "yes" if sets.members[i][j] else "no"]

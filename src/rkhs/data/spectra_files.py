@@ -1,0 +1,60 @@
+"""Mass spectra in files: peaks as items, and what else the records say as columns."""
+
+from __future__ import annotations
+
+import logging
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError, optional
+from rkhs.data.dataset import Dataset, keep_rows, read_text
+from rkhs.data.tables import Columns, typed
+
+_NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
+
+
+def read_spectra(file: Path) -> Dataset:
+    """Read spectra as pairs ``(mz, intensity)``; records without a peak are left out."""
+    records = _records(file)
+    items = np.fromiter(((one.peaks.mz, one.peaks.intensities) for one in records), object)
+    data = Dataset(items, "spectra", _names(records), None, str(file))
+    return keep_rows(data, np.array([intensities.any() for _, intensities in items]), "no peaks")
+
+
+def read_tags(file: Path) -> Columns:
+    """What the records say besides their peaks, as columns."""
+    records = _records(file)
+    texts = [
+        {key: str(cell) for key, cell in one.metadata.items() if isinstance(cell, (str, int, float))} for one in records
+    ]
+    tags = {key: typed([one.get(key) for one in texts]) for key in dict.fromkeys(key for one in texts for key in one)}
+    return Columns(str(file), tuple(tags), list(tags.values()), stored=_names(records))
+
+
+def _records(file: Path) -> list[Any]:
+    """Spectra as matchms reads them, silently."""
+    reader = optional("matchms.importing")
+    text = read_text(file)
+    logging.getLogger("matchms").setLevel(logging.ERROR)
+    try:
+        mgf = file.suffix.lower() == ".mgf"
+        records = list(reader.load_from_mgf(StringIO(text)) if mgf else reader.load_from_msp(str(file)))
+    except Exception as error:  # of matchms, pyteomics and their parsers
+        raise InputError(
+            f"{file}: expected spectra; got a file that matchms cannot read ({error}); check it"
+        ) from error
+    if not records:
+        raise InputError(f"{file}: expected spectra; got none; check that it was written to the end")
+    return records
+
+
+def _names(records: list[Any]) -> tuple[str, ...] | None:
+    """Names of the records: what differs in all of them."""
+    for key in _NAMES:
+        found = [str(one.get(key, "")).strip() for one in records]
+        if all(found) and len(set(found)) == len(found):
+            return tuple(found)
+    return None

@@ -1,0 +1,142 @@
+"""``rkhs fit --predict smiles`` and ``rkhs predict --candidates``: structures of spectra."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.cli.main import main
+from rkhs.data import read_items
+from rkhs.data.known_columns import candidates_of, read_column
+
+pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
+pytest.importorskip("rdkit", reason="structures need RDKit (extra `chem`)")
+
+PARTS = ("C", "O", "N", "CC", "C(=O)", "c1ccccc1", "S", "Cl", "F", "OC")
+
+
+def molecule(parts: np.ndarray) -> str:
+    """A chain of carbons with the parts on it: parts are peaks of its spectrum."""
+    return "C" + "".join(f"C({PARTS[j]})" for j in parts) + "C"
+
+
+def write(folder: Path, count: int, first: int, name: str, *, known: bool = True) -> list[str]:
+    """An .mgf file of spectra whose peaks are the parts of their molecules; the molecules."""
+    rng, found, text = np.random.default_rng(first), [], ""
+    for i in range(count):
+        parts = np.sort(rng.choice(len(PARTS), 3, replace=False))
+        found.append(molecule(parts))
+        peaks = "".join(f"{100 + 20 * j:.2f} {rng.uniform(50, 100):.1f}\n" for j in parts)
+        smiles = f"SMILES={found[-1]}\n" if known else ""
+        text += f"BEGIN IONS\nTITLE=s{first + i}\nPEPMASS={200 + i}.5\n{smiles}{peaks}END IONS\n\n"
+    (folder / name).write_text(text)
+    return found
+
+
+def lists(folder: Path, named: dict[int, list[str]]) -> str:
+    """A table of an item and a candidate a row."""
+    with open(folder / "lists.csv", "w", newline="") as file:
+        rows = [(f"s{i}", one, 0.5) for i, some in named.items() for one in some]
+        csv.writer(file).writerows([("spectrum", "smiles", "mass"), *rows])
+    return str(folder / "lists.csv")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spectra")
+    write(folder, 60, 0, "spectra.mgf")
+    assert main(["fit", str(folder / "spectra.mgf"), "--predict", "smiles", "-o", str(folder / "m.rkhs")]) == 0
+    new, known = write(folder, 30, 1000, "new.mgf", known=False), write(folder, 30, 2000, "known.mgf")
+    rng = np.random.default_rng(0)
+    others = [molecule(np.sort(rng.choice(len(PARTS), 3, replace=False))) for _ in range(5)]
+    named = {1000 + i: [*(o for o in others if o != m), m] for i, m in enumerate(new)}
+    named |= {2000 + i: [*(o for o in others if o != m), m] for i, m in enumerate(known)}
+    lists(folder, named)
+    (folder / "truth.txt").write_text("\n".join(new))
+    return folder
+
+
+def test_a_file_of_spectra_has_peaks_tags_and_names(tmp_path: Path) -> None:
+    (tmp_path / "a.msp").write_text(
+        "Name: one\nPrecursorMZ: 195.0877\nSmiles: CCO\nNum Peaks: 2\n110.5 20; 138.25 100\n\n"
+        "Name: two\nPrecursorMZ: 60.5\nSmiles: CCN\nNum Peaks: 1\n45.5 7\n\n"
+    )
+    data = read_items(tmp_path / "a.msp")
+    assert (data.kind, data.row_names) == ("spectra", ("one", "two"))
+    np.testing.assert_allclose(data.items[0], [[110.5, 138.25], [20.0, 100.0]])
+    assert read_column(tmp_path / "a.msp", "smiles", argument="x").tolist() == ["CCO", "CCN"]
+    assert read_column(tmp_path / "a.msp", "precursor_mz", argument="x").tolist() == [195.0877, 60.5]
+
+
+@pytest.mark.parametrize("text", ["", "no spectra\n", "BEGIN IONS\nTITLE=a\nPEPMASS=1.5\nEND IONS\n"])
+def test_files_without_peaks_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mgf").write_text(text)
+    with pytest.raises(InputError, match="expected"):
+        read_items(tmp_path / "a.mgf")
+
+
+def test_records_without_a_peak_are_left_out(tmp_path: Path) -> None:
+    one = "BEGIN IONS\nTITLE={}\nPEPMASS=1.5\n{}END IONS\n\n"
+    (tmp_path / "a.mgf").write_text(one.format("a", "") + one.format("b", "10.5 2\n"))
+    data = read_items(tmp_path / "a.mgf")
+    assert (data.row_names, data.row_numbers) == (("b",), [2])
+
+
+def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
+    capsys.readouterr()
+    assert main([*command, "--known", str(folder / "known.mgf"), "-o", str(folder / "ranked.csv")]) == 0
+    assert "of 30 known items the true structure is first for" in capsys.readouterr().out
+    rows = list(csv.DictReader((folder / "ranked.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["item", "rank", "candidate", "score", "probability", "in_set"]
+    truth = (folder / "truth.txt").read_text().splitlines()
+    first = [row["candidate"] for row in rows if row["rank"] == "1"]
+    assert np.mean([a == b for a, b in zip(first, truth, strict=True)]) > 0.6  # one in six by chance
+    inside = {row["item"]: row["in_set"] for row in rows if row["candidate"] == truth[int(row["item"][1:]) - 1000]}
+    assert np.mean([value == "yes" for value in inside.values()]) > 0.75
+    shares = [sum(float(row["probability"]) for row in rows if row["item"] == f"s{1000 + i}") for i in range(30)]
+    np.testing.assert_allclose(shares, 1.0)
+
+
+def test_without_known_items_there_are_sets_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
+    capsys.readouterr()
+    assert main(command) == 0
+    out, error = capsys.readouterr()
+    assert out.splitlines()[0] == "item,rank,candidate,score,in_set"
+    assert "no probabilities" in error
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "--candidates FILE"),
+        (["--candidates", "{}/others.csv"], "must hold names of INPUT"),
+        (["--candidates", "{}/lists.csv", "--known", "{}/new.mgf"], "smiles"),
+    ],
+)
+def test_what_is_missing_is_named(
+    flags: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "others.csv").write_text("spectrum,smiles\nz1,CCO\nz2,CCN\n")
+    command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), *(flag.format(folder) for flag in flags)]
+    assert main(command) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_one_list_is_for_all(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("smiles\nCCO\nCCN\n")
+    (tmp_path / "a.smi").write_text("CCO\nCCN one\n")
+    for name in ("a.csv", "a.smi"):
+        assert candidates_of(tmp_path / name, "smiles", ["x", "y"]) == [["CCO", "CCN"]] * 2
+
+
+def test_a_structure_needs_smiles(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (folder / "spectra.mgf").read_text().replace("SMILES=C", "SMILES=?")
+    (tmp_path / "a.mgf").write_text(text)
+    assert main(["fit", str(tmp_path / "a.mgf"), "--predict", "smiles", "-o", str(tmp_path / "m.rkhs")]) == 2
+    assert "must hold SMILES that RDKit reads" in capsys.readouterr().err
