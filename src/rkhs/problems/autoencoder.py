@@ -48,6 +48,12 @@ class Autoencoder:
     curvature: tuple[Any, ...] = ()  # what a solver knows of a problem like this one, for L-BFGS to go on with
     solvers: tuple[str, ...] = ("lbfgs", "adam", "gradient_descent", "alternating")  # that fit, for messages
 
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        layer: Any = self.last_layer
+        return len(layer.target)
+
     def value(self, point: Tensor) -> float:
         """Reduced objective alone."""
         coded = self.encoder.forward(point)

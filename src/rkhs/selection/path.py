@@ -154,24 +154,6 @@ class Comparison:
         return int(np.argmax(level))
 
 
-def walk(
-    path: Path,
-    candidates: Sequence[tuple[float, ...]],
-    fit: Callable[[Any, tuple[float, ...]], Any],
-    measure: Callable[[Any], np.ndarray | float],
-    promises: Callable[[Any, float], bool] = lambda last, least: True,
-) -> list[Any]:
-    """Fit the candidates of a path, each from where the last fit ended, write their errors down, return the fits."""
-    found: list[Any] = [None] * len(candidates)
-    last = None
-    path.promises = lambda least: promises(last, least)
-    for k in path:
-        with measured():
-            found[k] = last = fit(last, candidates[k])
-            path.errors[k] = measure(last)
-    return found
-
-
 @contextmanager
 def measured() -> Iterator[None]:
     """Hide warnings and input errors of one candidate: the final fit repeats them, and its error stays infinite."""

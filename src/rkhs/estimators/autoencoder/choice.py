@@ -21,17 +21,18 @@ held-out part is too small to tell. What all this gains: ``docs/results/defaults
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder.opened_items import OpenedItems, open_items
+from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.autoencoder.stages import Choice
+from rkhs.estimators.autoencoder.stages import Choice, fit_opened
 from rkhs.estimators.choice_report import BOUNDED, MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
@@ -45,7 +46,6 @@ from rkhs.selection.path import (
     held_out_parts,
     measured,
     progress_reporter,
-    walk,
 )
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
@@ -67,15 +67,16 @@ class ItemsCriterion:
     training: Training  # that parts are cut from
     parts: list[tuple[np.ndarray, np.ndarray]]  # numbers of the rows that train, and of those that are held out
     count: int  # of different rows
+    one_by_one: bool = False  # whether each row is left out in turn
+    backwards: bool = False  # whether a path starts at its weak end
 
     @classmethod
     def of(cls, opened: OpenedItems, settings: Settings, run: Run) -> ItemsCriterion:
         """Cut the rows in parts; no parts where nothing is compared, or can be."""
-        gram, features, parts = opened.cut, settings.features and not settings.rows, []
+        gram, features, parts, count = opened.cut, settings.features and not settings.rows, [], 0
         training = opened.given
         if gram is not None:
             training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
-        count = 0
         if settings.candidates and (settings.choice_asked or gram is not None or not features):
             groups = _groups(opened)
             count = int(groups.max()) + 1
@@ -83,51 +84,10 @@ class ItemsCriterion:
             pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
             parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
         opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
-        return cls(opened, settings, run, training, parts, count)
-
-    def prepared(self) -> ItemsCriterion:
-        """The criterion itself: the kind of kernel is chosen after the regularisers."""
-        return self
-
-    def compare(self) -> Comparison | None:
-        """Errors of the candidates: of all rows, each left out in turn, or of parts that are held out."""
-        if not self.parts:
-            return None
-        settings, many = self.settings, self.count > _PLENTY
-        candidates = settings.candidates + (settings.weaker if many else ())
-        ties = settings.linear_part == "free" and self.many and (self.one_by_one or len(self.parts) > 1)
-        if self.one_by_one:
-            errors, models = self._left_out(candidates)
-            kept = models if settings.init == "kpca" else [None] * len(models)
-            return Comparison(candidates, errors, np.ones(self.count), kept, ties=ties)
-        backwards = len(self.parts) == 1 and self.many and not self.training.gram
-        return self._on_parts(settings, candidates, self.parts, backwards=backwards, ties=ties)
-
-    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: object) -> Comparison | None:
-        """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
-        return self._on_parts(self.settings, candidates, self.parts) if self.parts else None
-
-    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[OpenedItems, Choice]:
-        """The choice with its held-out error and the kind of kernel."""
-        compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
-        assert compared is not None
-        if self.one_by_one:  # such errors are too small: what is reported of the choice is measured on a part
-            bounded = self._on_parts(self.settings, found.candidates[at : at + 1], self.parts[:1]).errors[0]
-            compared = replace(compared, held_out=float(bounded.mean()))
-        choice = replace(choice, compared=compared)
-        alike = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
-        return (
-            self._kind(choice, found, at, bounded)
-            if alike and heavy_tailed(self.training.items)
-            else (
-                self.opened,
-                choice,
-            )
-        )
-
-    def reported(self, compared: Compared, chosen: object) -> Compared:
-        """The comparison itself; the fit knows the variance."""
-        return compared
+        found = cls(opened, settings, run, training, parts, count)
+        if found.many and (found.leaves_out or len(parts) == 1):
+            found = replace(found, backwards=not training.gram)
+        return replace(found, one_by_one=found.leaves_out)
 
     @property
     def many(self) -> bool:
@@ -135,75 +95,109 @@ class ItemsCriterion:
         return min(self.settings.widths) > FEW_COMPONENTS
 
     @property
-    def one_by_one(self) -> bool:
-        """Whether each row is left out in turn: of few vectors rebuilt with free linear parts and refined codes."""
+    def leaves_out(self) -> bool:
+        """Whether rows can be left out in turn: of few vectors rebuilt with free linear parts and refined codes."""
         settings, training = self.settings, self.training
         free = settings.linear_part == "free" and (settings.rows or not settings.features)
         plain = free and training.weights is None and settings.refine is not None and training.self_targets
         return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
-    def _left_out(self, candidates: Sequence[tuple[float, ...]]) -> tuple[np.ndarray, list[AutoencoderModel | None]]:
-        """Errors of all rows, each left out in turn, a line a candidate, and the models."""
-        settings, run = _compared_settings(self.settings, rough=True), self.run.quiet()
-        equal = np.full(self.count, 1.0 / self.count)
-        path = Path(
-            equal, len(candidates), backwards=self.many, progress=progress_reporter(self.run.name, self.run.verbose)
-        )
-        measure = partial(_left_out_errors, settings=settings, run=run)
-        models = walk(path, candidates, partial(_fitted, self.opened, settings, run), measure)
-        return path.errors, models
+    def prepared(self) -> ItemsCriterion:
+        """The criterion itself: the kind of kernel is chosen after the regularisers."""
+        return self
 
-    def _on_parts(
-        self,
-        settings: Settings,
-        candidates: Sequence[tuple[float, ...]],
-        parts: list[tuple[np.ndarray, np.ndarray]],
-        *,
-        backwards: bool = False,
-        ties: bool = False,
-    ) -> Comparison:
-        """Errors of the rows that are held out of each part, a line a candidate."""
-        training, run = self.training, self.run.quiet()
-        if training is not self.opened.given:
-            settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
-        settings = _compared_settings(settings, rough=self.count <= _PLENTY)
-        progress = progress_reporter(self.run.name, self.run.verbose, len(parts))
-        found, weights = [], [training.weights_of(test) for _, test in parts]
-        for number, (train, test) in enumerate(parts):
-            part = training.part(train)
-            path = Path(weights[number], len(candidates), backwards=backwards, progress=partial(progress, part=number))
-            assert part.kept is not None
+    def compare(self, candidates: Sequence[tuple[float, ...]] | None = None) -> Comparison | None:
+        """Errors of the candidates: of all rows, each left out in turn, or of parts that are held out."""
+        if not self.parts:
+            return None
+        if candidates is None:
+            candidates = self.settings.candidates + (self.settings.weaker if self.count > _PLENTY else ())
+        settings, run, found = self.compared_settings, self.run.quiet(), []
+        fits: list[AutoencoderModel | None] = [None] * len(candidates)
+        progress = progress_reporter(self.run.name, self.run.verbose, 1 if self.one_by_one else len(self.parts))
+        folds = list(self._folds(settings, run))
+        for number, (weights, opened_fold, measure) in enumerate(folds):
+            path = Path(weights, len(candidates), backwards=self.backwards, progress=partial(progress, part=number))
             found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun
-            measure = partial(_errors_of, settings=settings, run=run, training=training, test=test, train=part.kept)
             with measured():
-                walk(path, candidates, partial(_fitted, open_items(settings, part, run), settings, run), measure)
+                opened, last = opened_fold(), None
+                for k in path:
+                    with measured():
+                        fit = fit_opened(opened, Choice(replace(settings, reg=candidates[k]), last, None), run)
+                        if not np.isfinite(fit.solution.value):
+                            raise InputError("the objective is not finite")
+                        fits[k] = last = fit.model
+                        path.errors[k] = measure(last)
                 found[-1] = path.errors
-        fits = [None] * len(candidates)
-        return Comparison(candidates, np.concatenate(found, 1), np.concatenate(weights), fits, ties=ties)
+        errors, weights = np.concatenate(found, 1), np.concatenate([weights for weights, *_ in folds])
+        starts = fits if self.one_by_one and settings.init == "kpca" else [None] * len(fits)
+        ties = settings.linear_part == "free" and self.many and (self.one_by_one or len(self.parts) > 1)
+        return Comparison(candidates, errors, weights, starts, ties=ties)
 
-    def _kind(self, choice: Choice, found: Comparison, at: int, bounded: np.ndarray) -> tuple[OpenedItems, Choice]:
-        """The choice with bounded kernels, or clearly better unbounded ones with the best of its neighbours."""
-        near, settings = found.candidates[max(at - 1, 0) : at + 2], self.settings.unbounded
-        unbounded = self._on_parts(settings, near, self.parts[:1], backwards=self.many)
-        means = unbounded.errors.mean(1)
+    def _folds(self, settings: Settings, run: Run) -> Iterator[tuple[np.ndarray, Callable[[], OpenedItems], Any]]:
+        """Weights of rows that are left out, what the others are read by, and what measures errors of the first."""
+        if self.one_by_one:
+            equal = np.full(self.count, 1.0 / self.count)
+            yield equal, lambda: self.opened, partial(_left_out_errors, settings=settings, run=run)
+            return
+        training = self.training
+        for train, test in self.parts:
+            part = training.part(train)
+            assert part.kept is not None
+            measure = partial(_errors_of, settings=settings, run=run, training=training, test=test, train=part.kept)
+            yield training.weights_of(test), partial(open_items, settings, part, run), measure
+
+    @property
+    def compared_settings(self) -> Settings:
+        """Settings of fits that are compared, which are less exact of few rows."""
+        settings, rough = self.settings, self.one_by_one or self.count <= _PLENTY
+        if self.training is not self.opened.given:
+            settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
+        tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
+        solver, refine = settings.solver.within(tol=tol, force=True), settings.refine and (ROUGH if rough else FINE)
+        found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, refine=refine)
+        return replace(found, code_metric=0.0, n_init=1, random_state=0)
+
+    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: object) -> Comparison | None:
+        """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
+        return replace(self, one_by_one=False, backwards=False).compare(candidates)
+
+    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[OpenedItems, Choice]:
+        """The choice with its held-out error and the kind of kernel."""
+        compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
+        part = replace(self, one_by_one=False, backwards=False, parts=self.parts[:1])
+        assert compared is not None
+        if self.one_by_one:  # such errors are too small: what is reported of the choice is measured on a part
+            chosen = part.compare(found.candidates[at : at + 1])
+            assert chosen is not None
+            bounded = chosen.errors[0]
+            compared = replace(compared, held_out=float(bounded.mean()))
+        choice = replace(choice, compared=compared)
+        undecided = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
+        if not (undecided and heavy_tailed(self.training.items)):
+            return self.opened, choice
+        unbounded = replace(part, settings=self.settings.unbounded, backwards=self.many)
+        return unbounded.kind(choice, found.candidates[max(at - 1, 0) : at + 2], bounded)
+
+    def kind(
+        self, choice: Choice, near: Sequence[tuple[float, ...]], bounded: np.ndarray
+    ) -> tuple[OpenedItems, Choice]:
+        """The choice with bounded kernels, or these clearly better unbounded ones with the best of its neighbours."""
+        found, compared = self.compare(near), choice.compared
+        assert found is not None
+        assert compared is not None
+        means = found.errors.mean(1)
         best = int(np.nanargmin(means))
-        kinds = compare_kinds(unbounded.errors[best], bounded, self.run)
+        kinds = compare_kinds(found.errors[best], bounded, self.run)
         if next(iter(kinds)) == BOUNDED:
-            assert choice.compared is not None
-            return self.opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
-        settings = replace(settings, reg=near[best])
+            return self.opened, replace(choice, compared=replace(compared, kinds=kinds))
+        settings = replace(self.settings, reg=near[best])
         compared = Compared(np.array(near), means, kinds[UNBOUNDED], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
-
-def _fitted(
-    opened: OpenedItems, settings: Settings, run: Run, last: AutoencoderModel | None, reg: tuple[float, ...]
-) -> AutoencoderModel:
-    """The model at a candidate, from that of another one if there is one."""
-    found = opened.fit(Choice(replace(settings, reg=reg), last, None), run)
-    if not np.isfinite(found.solution.value):
-        raise InputError("the objective is not finite")
-    return found.model
+    def reported(self, compared: Compared, chosen: object) -> Compared:
+        """The comparison itself; the fit knows the variance."""
+        return compared
 
 
 def _groups(opened: OpenedItems) -> np.ndarray:
@@ -219,14 +213,6 @@ def _groups(opened: OpenedItems) -> np.ndarray:
 def _places(groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Numbers of the rows of some groups."""
     return np.flatnonzero(np.isin(groups, chosen))
-
-
-def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
-    """Settings of models that are compared; ``rough``: less exact ones."""
-    tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
-    solver, refine = settings.solver.within(tol=tol, force=True), settings.refine and (ROUGH if rough else FINE)
-    found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, refine=refine)
-    return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
 
 def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:

@@ -1,45 +1,58 @@
-"""The one stage of a fit in memory, with the Gram matrix of all items: problem, starts, solvers, last layer."""
+"""Items as a fit in memory reads them, and its one stage: problem, starts, solvers and last layer on all items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like, to_tensor
+from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
+from rkhs._core.copies import copies
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning, some_rows
-from rkhs._core.linalg import apply_inverse, divisor
+from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize
+from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.stages import (
+    Choice,
+    Draws,
     Fit,
     SolvedLast,
     Stage,
     Stages,
+    Start,
     as_array,
     on_principal_axes,
 )
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
+from rkhs.estimators.run import Run, items_bytes
+from rkhs.estimators.training import Training
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
-from rkhs.models import AutoencoderModel, CodePenalty, inactive_axes
-from rkhs.outputs import Euclidean
+from rkhs.models import AutoencoderModel, CodePenalty, Rebuilt, inactive_axes
+from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
-from rkhs.problems.coordinates import JitteredFactor
+from rkhs.problems.coordinates import JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, RobustDecoder, optimal_decoder
-from rkhs.problems.initial_codes import best_start, even_columns, targets_of_layers
+from rkhs.problems.initial_codes import best_start, even_columns, kernel_pca_scores, targets_of_layers
 from rkhs.problems.last_layers import ItemsLayer
-from rkhs.problems.semiparametric import LinearFactor, semiparametric_decoder
+from rkhs.problems.semiparametric import (
+    LinearFactor,
+    PrincipalCoordinates,
+    kernel_unit,
+    linear_unit,
+    semiparametric_decoder,
+)
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, Alternating, GradientDescent
-
-if TYPE_CHECKING:
-    from rkhs.estimators.autoencoder.opened_items import OpenedItems
-    from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.spaces import training_gram
+from rkhs.spaces.features import WholeMap
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
@@ -48,6 +61,60 @@ _OFF = 1e-2  # share of the codes by which those of the encoder may miss the con
 JOINT = (GradientDescent, Alternating)
 """Solvers that move all layers, the last one too."""
 _NOTHING = 0.01  # of the held-out error: what components may cost that are said to carry nothing
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedItems:
+    """What fits read of items, whatever their regularisers, so that the Gram matrix itself can be let go."""
+
+    given: Training  # as it was read
+    training: Training  # with noisy copies, where there is noise
+    kernel: Kernel  # resolved
+    rebuilt: Rebuilt
+    target: Tensor  # (n, q): coordinates of the targets
+    factor: Factor  # ``F F^T = K``
+    axes: PrincipalCoordinates | None  # what a free linear part reads
+    linear: Tensor | None  # (n, k): these coordinates
+    scores: dict[int, Tensor] | None  # by number of components (n, p): principal component scores to start from
+    gram: Tensor | None  # (n, n): ``K``, for the solvers of the joint problem only
+    cut: Tensor | None  # (n, n): ``K``, for choices on parts of it where items rebuild their own features
+    largest: float  # of ``k(x, x)``
+
+    @property
+    def copies(self) -> np.ndarray:
+        """A number for each item, shape (n,): one for copies with equal targets."""
+        gram = self.gram if self.gram is not None else self.cut
+        F = self.factor.matrix
+        return copies([F @ F.mT if gram is None else gram], self.target)
+
+    def coordinates(self, reg: float, p: int) -> Factor | LinearFactor:
+        """Coordinates of codes in ``p`` dimensions, with columns for a free linear part in units of its penalty."""
+        return self.factor if self.linear is None else LinearFactor(self.factor, self.linear[:, :p] * linear_unit(reg))
+
+    @cached_property
+    def map(self) -> WholeMap:
+        """What new items are read through."""
+        items = None if self.kernel.domain == "gram" else as_numpy(self.training.items)
+        return WholeMap(self.kernel, items, len(self.training))
+
+    def stages(self, settings: Settings, run: Run) -> ItemStages:
+        """The one stage of all items."""
+        return ItemStages(settings, run, self)
+
+    def start(
+        self, stages: ItemStages, chosen: AutoencoderModel | None, previous: AutoencoderModel | None
+    ) -> Start | None:
+        """Codes of a previous model of these items or that of a choice."""
+        settings, n = stages.settings, len(self.given)
+        return _start_of(previous, settings, stages.run, n) or _start_of(chosen, settings, stages.run, n)
+
+    def completed(self, fit: Fit, choice: Choice, run: Run) -> Fit:
+        """The fit itself."""
+        return fit
+
+    def reopened(self, settings: Settings, run: Run) -> OpenedItems:
+        """The same items as other kernels read them."""
+        return open_items(settings, self.given, run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +150,7 @@ class ItemStages(Stages):
             shortcut=settings.shortcut,
         )
 
-    def first(self, problem: Autoencoder, init: str, rng: np.random.RandomState) -> Tensor:
+    def first(self, problem: Autoencoder, init: str, rng: Draws) -> Tensor:
         """At principal components, at random or at given codes."""
         settings, encoder = self.settings, problem.encoder
         if init in ("uniform", "codes"):
@@ -93,23 +160,21 @@ class ItemStages(Stages):
             return encoder.start(targets, 1.0 / float(divisor(targets[0].norm(dim=1).mean())))
         return best_start(problem.value, partial(encoder.start, targets))
 
-    def _targets(self, problem: Autoencoder, init: str, rng: np.random.RandomState) -> list[Tensor]:
+    def _targets(self, problem: Autoencoder, init: str, rng: Draws) -> list[Tensor]:
         """Codes of the layers to start near to: principal component scores, or random ones."""
-        settings, codes, factor = self.settings, self.read.scores, problem.encoder.factor
+        settings, known, factor = self.settings, self.read.scores, problem.encoder.factor
+        if init == "kpca" and known is not None:
+            return [known[width] for width in settings.widths]
         free = settings.code_set is None
-        if init != "kpca" or codes is None:
-            rows = factor.dim if free else len(self)
-            codes = torch.as_tensor(rng.standard_normal((rows, max(settings.widths)))).to(self.read.target)
-            codes = factor.codes(codes) if free else codes
-        elif not free:
-            codes = even_columns(codes)
-        return targets_of_layers(codes, settings.widths, self.weights)
+        rows = factor.dim if free else len(self)
+        codes = torch.as_tensor(rng().standard_normal((rows, max(settings.widths)))).to(self.read.target)
+        return targets_of_layers(factor.codes(codes) if free else codes, settings.widths, self.weights)
 
-    def _given_codes(self, problem: Autoencoder, rng: np.random.RandomState) -> Tensor:
+    def _given_codes(self, problem: Autoencoder, rng: Draws) -> Tensor:
         """Codes that were given, or ``K Phi`` for uniform coefficients ``Phi``, as in the paper."""
         settings, U, factor = self.settings, self.read.target, problem.encoder.factor
         if settings.start is None:
-            return factor.codes(factor.pull(torch.as_tensor(rng.uniform(size=(len(U), settings.widths[0]))).to(U)))
+            return factor.codes(factor.pull(torch.as_tensor(rng().uniform(size=(len(U), settings.widths[0]))).to(U)))
         if len(settings.start) != len(U):
             raise InputError(
                 f"init must hold codes of the {len(U)} rows of this fit; got {len(settings.start)}; give numbers as "
@@ -117,54 +182,30 @@ class ItemStages(Stages):
             )
         return tensor_like(settings.start, U)
 
-    def scores(self, problem: Autoencoder, rng: np.random.RandomState | None) -> tuple[Tensor, Tensor | None]:
+    def scores(self, problem: Autoencoder, rng: Draws) -> tuple[Tensor, Tensor | None]:
         """Principal component scores, or random ones."""
-        targets = self._targets(problem, self.settings.init, rng or self.settings.generator())
+        targets = self._targets(problem, self.settings.init, rng)
         return max(targets, key=lambda codes: codes.shape[1]), self.weights
 
     def move(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
         """Further layers: the best of several starts, the first from the stage."""
-        return self.start(size, reg, stage)
+        problem = self.problem(size, reg)
+        return self.descend(problem, self.points(problem, stage), reg)
 
-    def descend(
-        self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int | None, label: str
-    ) -> Stage:
-        """Solve the problem, and rotate the codes to principal axes where the model is invariant."""
-        settings, encoder = self.settings, problem.encoder
-        monitor = Monitor(verbose=self.run.verbose, label=f"{self.run.name} {label}")
-        if isinstance(settings.solver, JOINT):
-            solution = self._jointly(problem, point, monitor)
-        else:
-            solution = settings.solver.solve(problem, point, monitor)
+    def solver(self, steps: int | None) -> Any:
+        """The solver of the reduced problem, or one that moves all layers."""
+        solver = self.settings.solver
+        return _AllLayers(self) if isinstance(solver, JOINT) else solver
+
+    def stage(self, problem: Autoencoder, reg: tuple[float, ...], solution: Solution) -> Stage:
+        """Codes, on principal axes where the model is invariant, and what gives them."""
+        settings, encoder, factor = self.settings, problem.encoder, problem.encoder.factor
         V, hidden = encoder.parts(solution.point)
         parts, codes = on_principal_axes(settings, [V, *hidden], encoder.layers(solution.point), self.weights)
         operators = (None if A is None else tensor_like(A, V) for A in settings.operators[1:])
         mixed = [P if A is None else P @ A for P, A in zip(parts[1:], operators, strict=False)]
-        factor = encoder.factor
         columns = factor.linear.shape[1] if isinstance(factor, LinearFactor) else 0
         return Stage(codes, mixed, parts[0], solution, reg, columns, problem=problem)
-
-    def _jointly(self, problem: Autoencoder, start: Tensor, monitor: Monitor) -> Solution:
-        """Move all layers; the answer is a point of the reduced problem and its objective there."""
-        settings, encoder, layer, K = self.settings, problem.encoder, problem.last_layer, self.read.gram
-        assert K is not None
-        assert isinstance(layer, ItemsLayer)
-        first, *between = (None if A is None else tensor_like(A, K) for A in settings.operators[:-1])
-        given = K, layer.target, settings.decoder_kernels, settings.widths, settings.reg
-        posed = partial(items_autoencoder, *given, (first, *between, layer.operator), layer.weights, layer.rule)
-        V, hidden = encoder.parts(start)
-        Phi = encoder.factor.coefficients(V)
-        parts = [Phi if first is None else apply_inverse(Phi, first), *hidden]
-        if isinstance(settings.solver, Alternating):
-            joint = posed()
-        else:
-            joint = posed(moving=True)
-            parts.append(layer.solve(encoder.layers(start)[-1]).parameters)
-        solution = settings.solver.solve(joint, joint.encoder.pack(parts[0], parts[1:]), monitor)
-        Phi, hidden = joint.encoder.parts(solution.point)
-        # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
-        point = encoder.pack(encoder.factor.pull(Phi), hidden[: len(settings.widths) - 1])
-        return replace(solution, point=point, value=problem.value(point))
 
     def of_all_rows(self, stage: Stage) -> Stage:
         """The stage itself; where an encoder misses its codes they are unreached."""
@@ -247,6 +288,36 @@ class ItemStages(Stages):
         return replace(fit, model=model, warnings=tuple(warned))
 
 
+@dataclass(frozen=True, eq=False)
+class _AllLayers:
+    """A solver that moves all layers; its answer is a point of the reduced problem and the objective there."""
+
+    stages: ItemStages
+
+    def solve(self, problem: Autoencoder, start: Tensor, monitor: Monitor) -> Solution:
+        """Move all layers from a point of the reduced problem."""
+        settings, K = self.stages.settings, self.stages.read.gram
+        encoder, layer = problem.encoder, problem.last_layer
+        assert K is not None
+        assert isinstance(layer, ItemsLayer)
+        first, *between = (None if A is None else tensor_like(A, K) for A in settings.operators[:-1])
+        given = K, layer.target, settings.decoder_kernels, settings.widths, settings.reg
+        posed = partial(items_autoencoder, *given, (first, *between, layer.operator), layer.weights, layer.rule)
+        V, hidden = encoder.parts(start)
+        Phi = encoder.factor.coefficients(V)
+        parts = [Phi if first is None else apply_inverse(Phi, first), *hidden]
+        if isinstance(settings.solver, Alternating):
+            joint = posed()
+        else:
+            joint = posed(moving=True)
+            parts.append(layer.solve(encoder.layers(start)[-1]).parameters)
+        solution = settings.solver.solve(joint, joint.encoder.pack(parts[0], parts[1:]), monitor)
+        Phi, hidden = joint.encoder.parts(solution.point)
+        # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
+        point = encoder.pack(encoder.factor.pull(Phi), hidden[: len(settings.widths) - 1])
+        return replace(solution, point=point, value=problem.value(point))
+
+
 def _problem_of(stage: Stage) -> Autoencoder:
     assert stage.problem is not None
     return stage.problem
@@ -282,3 +353,84 @@ def _without_inactive(
     count = f"{len(numbers)} components of the codes ({some_rows(numbers)})"
     message = f"{count} carry nothing and are zero for all items: n_components can be lower"
     return replace(model, codes=codes.cpu().numpy()), [CollapseWarning(message)]
+
+
+def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
+    """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
+    if not run.announced_bytes:  # parts of what was announced are smaller
+        columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
+        run.announce_dense(
+            len(training) * settings.n_copies, 4.5, columns, items_bytes(settings.kernel, training.items)
+        )
+    given, training = training, settings.noisy_copies(training)
+    items, weights, widths = training.items, training.weights, settings.widths
+    kernel = settings.kernel.resolve(items, weights)
+    K = training_gram(kernel, items, run.options)
+    rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
+    axes, linear, scores, by_width = None, None, None, None
+    if settings.linear_part == "free":
+        axes, linear = _principal_coordinates(settings, items, weights, K)
+        scores = linear * axes.scale if settings.init == "kpca" else None
+    elif settings.init == "kpca":
+        scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
+    if scores is not None:
+        codes = scores if settings.code_set is None else even_columns(scores)
+        by_width = dict(zip(widths, targets_of_layers(codes, widths, weights), strict=True))
+    factor = factorize(K) if settings.code_set is None else jittered_factor(K)
+    gram = K if isinstance(settings.solver, JOINT) else None
+    alone = given.self_targets and settings.output_kernel is settings.kernel and settings.noise is None
+    cut, largest = K if alone and settings.candidates else None, float(K.diagonal().max())
+    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, by_width, gram, cut, largest)
+
+
+def _principal_coordinates(
+    settings: Settings, items: Any, weights: Tensor | None, K: Tensor
+) -> tuple[PrincipalCoordinates, Tensor]:
+    """What a free linear part reads: of vectors, of rows of a sparse matrix, or of features."""
+    if settings.kernel.domain == "vectors":
+        axes = PrincipalCoordinates.of_vectors(items, max(settings.widths), weights)
+        return axes, axes.of(items)
+    products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
+    axes = PrincipalCoordinates.of_gram(products, max(settings.widths), weights)
+    return axes, axes.of(products)
+
+
+def _start_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: int) -> Start | None:
+    """Codes of layer 1 and coefficients of the layers 2..L-1 of a model, if they fit these data."""
+    if model is None or len(model.layer_codes[0]) != n:
+        return None
+    widths = tuple(c.shape[1] for c in model.layer_codes)
+    if widths != settings.widths and not (settings.shortcut and widths == (min(settings.widths),)):
+        return None
+    codes, *hidden = (to_tensor(c, **run.options) for c in (model.layer_codes[0], *model.encoder_coefficients[1:]))
+    return Start([codes], hidden)
+
+
+def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
+    """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
+    options = {"center": bool(settings.center), "scale": bool(settings.scale)}
+    targets, weights, self_targets, resolved = (
+        training.targets,
+        training.weights,
+        training.self_targets,
+        settings.output_kernel,
+    )
+    items, diagonal = None, None
+    space: Euclidean | RKHS
+    if resolved is None:
+        columns = grid_weights(kernel, targets.shape[1]) if self_targets else None
+        space, U = Euclidean.fit(targets, weights, **options, column_weights=columns, rotate=settings.loss.isotropic)
+    else:
+        settings.loss.check_isotropic()
+        resolved = resolved.resolve(targets, weights)
+        shared = self_targets and resolved == kernel  # other targets have another Gram matrix
+        G = K if shared else training_gram(resolved, targets, run.options)
+        space, U = RKHS.fit(G, weights, **options)
+        if resolved.domain == "gram":
+            diagonal = as_array((K.diagonal() if shared else resolved._diag(targets)).clone())
+        elif not self_targets:
+            items = as_numpy(targets)
+    if settings.linear_part == "free" and settings.scale:  # the unit is what free linear parts leave
+        unit = kernel_unit(U, min(settings.widths), weights)
+        space, U = (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
+    return Rebuilt(space, resolved, self_targets, items, diagonal), U

@@ -31,11 +31,11 @@ from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.finished_rows import AllStages
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors, row_outputs, strips
 from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, stage_sizes
-from rkhs.estimators.autoencoder.stages import Choice, Fit, Stage, Start, as_array, fit_stages, with_loss
+from rkhs.estimators.autoencoder.stages import Choice, Fit, Stage, Start, as_array, with_loss
 from rkhs.estimators.choice_report import MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed, open_ends
 from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.models import AutoencoderModel, Compared, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Comparison, Path, progress_reporter, walk
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Comparison, Path, measured, progress_reporter
 
 if TYPE_CHECKING:
     from rkhs.estimators.autoencoder.settings import Settings
@@ -106,22 +106,23 @@ class OpenedRows:
         free = self.alone and self.settings.linear_part == "free"
         return free and (self.settings.refine is not None or self.settings.code_set is not None)
 
-    def stages(self, settings: Settings, part: Tensor | None = None) -> AllStages:
+    def stages(self, settings: Settings, run: Run, part: Tensor | None = None) -> AllStages:
         """How fits in stages are solved, on all rows or a sample."""
         read, loss = self.read if part is None else self.vectors(settings, part), settings.loss
-        return AllStages(settings, self.run, read, self.engine, loss=loss if settings.robust else None)
+        return AllStages(settings, run, read, self.engine, loss=loss if settings.robust else None)
+
+    def start(self, stages: RowStages, chosen: Stage | None, previous: AutoencoderModel | None) -> Start | None:
+        """The stage of a choice, or codes of a previous model of these rows."""
+        codes = None if chosen is not None else _codes_of(previous, stages)
+        return chosen if codes is None else Start([codes], [])
+
+    def completed(self, fit: Fit, choice: Choice, run: Run) -> Fit:
+        """The fit with kept items where its file needs them."""
+        return replace(fit, model=with_kept_items(fit.model, self.training.items))
 
     def reopened(self, settings: Settings, run: Run) -> OpenedRows:
         """The same rows as other kernels read them."""
         return replace(self, settings=settings)
-
-    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
-        """Go through the stages, from that of the choice or from codes of a previous model of these rows."""
-        stages = self.stages(choice.settings)
-        codes = None if choice.start is not None else _codes_of(previous, stages)
-        start = choice.start if codes is None else Start([codes], [])
-        found = fit_stages(stages, choice, start, self.given.items)
-        return replace(found, model=with_kept_items(found.model, self.training.items))
 
 
 def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
@@ -177,12 +178,12 @@ class RowsCriterion:
             return found
         stages, n = replace(found.stages, loss=None), opened.read.rows.different
         part = min(n - max(1, min(n // 5, HELD_OUT)), FIRST)
-        return replace(found, settings=with_loss(stages, stages.start(part, settings.reg, inits=("kpca",))))
+        return replace(found, settings=with_loss(stages, _first_stage(stages, part, settings.reg, ("kpca",))))
 
     @cached_property
     def stages(self) -> RowStages:
         """With few anchors, which are enough to compare candidates."""
-        return replace(self.opened.stages(self.settings), most=_FEW_ANCHORS)
+        return replace(self.opened.stages(self.settings, self.run), most=_FEW_ANCHORS)
 
     def compare(self) -> Comparison | None:
         """Errors of the candidates on the first rows."""
@@ -238,7 +239,7 @@ def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[st
     if not heavy_tailed(X[part]):
         return None
     part = part[: 3 * _TOLD]
-    samples = [opened.stages(one, part) for one in (settings.unbounded, settings)]
+    samples = [opened.stages(one, run, part) for one in (settings.unbounded, settings)]
     if samples[0].rows.different < FEWEST:
         return None
     unbounded, bounded = map(_sample_errors, samples)
@@ -265,24 +266,35 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
     return [*settings.candidates, *(settings.weaker if part > _PLENTY else ())]
 
 
+def _first_stage(stages: RowStages, size: int, reg: tuple[float, ...], inits: Sequence[str] | None = None) -> Stage:
+    """The first stage of a path."""
+    problem = stages.problem(size, reg)
+    return stages.descend(problem, stages.points(problem, None, inits), reg)
+
+
 def _path(
     stages: RowStages, candidates: Sequence[tuple[float, ...]], part: int, inits: Sequence[str] | None = None
 ) -> Comparison:
     """Errors of the rows after the first ones, by candidates that are each fitted to the first ones."""
+    progress, backwards = progress_reporter(stages.run.name, stages.run.verbose), stages.p > FEW_COMPONENTS
+    found: list[Stage | None] = [None] * len(candidates)
+    last: Stage | None = None
 
-    def fit(last: Stage | None, reg: tuple[float, ...]) -> Stage:
-        if last is not None:
-            return stages.move(last, part, reg, steps=_STEPS)
-        first = stages.start(min(FIRST, part), reg, inits=inits)
-        return first if part <= FIRST else stages.move(first, part, reg)
-
-    def promises(last: Stage, least: float) -> bool:
+    def promises(least: float) -> bool:
         """Whether two iterations come near to the least error: ten change it by one percent at most."""
+        assert last is not None
         return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
-    progress, backwards = progress_reporter(stages.run.name, stages.run.verbose), stages.p > FEW_COMPONENTS
-    path = Path(np.ones(1), len(candidates), backwards=backwards, progress=progress)
-    found = walk(path, candidates, fit, partial(_error, stages), promises)
+    path = Path(np.ones(1), len(candidates), backwards=backwards, promises=promises, progress=progress)
+    for k in path:
+        with measured():
+            if last is None:
+                first = _first_stage(stages, min(FIRST, part), candidates[k], inits)
+                last = first if part <= FIRST else stages.move(first, part, candidates[k])
+            else:
+                last = stages.move(last, part, candidates[k], steps=_STEPS)
+            found[k] = last
+            path.errors[k] = _error(stages, last)
     if not np.isfinite(path.errors).any():
         raise InputError(
             "the normal equations of the decoder are not positive definite at any reg. Where most rows are equal, fit "

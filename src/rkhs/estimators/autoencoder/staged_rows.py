@@ -7,17 +7,16 @@ row is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
 from rkhs.estimators.autoencoder.opened_rows import TILE, Opened, OrderedRows
-from rkhs.estimators.autoencoder.stages import Stage, Stages, Start, layers_of
+from rkhs.estimators.autoencoder.stages import Draws, Stage, Stages, Start, layers_of
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.coordinates import PerRowCodes
 from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, encoder_of
@@ -73,11 +72,6 @@ class RowStages(Stages):
     def sizes(self) -> Sequence[int]:
         """Rows of the stages."""
         return stage_sizes(len(self.rows))
-
-    @property
-    def first_steps(self) -> int | None:
-        """Iterations of the first stage."""
-        return self.steps[0]
 
     @property
     def weights(self) -> Tensor | None:
@@ -138,7 +132,7 @@ class RowStages(Stages):
         free = self.rows.axes is not None
         return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine, linear=free)
 
-    def first(self, problem: Autoencoder, init: str, rng: np.random.RandomState) -> Tensor:
+    def first(self, problem: Autoencoder, init: str, rng: Draws) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
         encoder, widths, factor = problem.encoder, self.settings.widths, problem.encoder.factor
         if init != "random":
@@ -146,7 +140,7 @@ class RowStages(Stages):
         else:
             W = self.rows.linear.new_zeros(factor.dim, max(widths))
             width = self.rows.linear[:, : widths[0]].shape[1] + self.rows.map.dim
-            W[:width] = torch.as_tensor(rng.standard_normal((width, W.shape[1]))).to(W)
+            W[:width] = torch.as_tensor(rng().standard_normal((width, W.shape[1]))).to(W)
         Z = factor.codes(W)
         unit = normalise_scale(Z, self.rows.part(len(Z)))
         W *= float(unit.norm()) / max(float(Z.norm()), 1e-37)
@@ -156,7 +150,7 @@ class RowStages(Stages):
         layer_targets = [unit[:, :p] for p in widths]
         return best_start(problem.value, lambda scale: encoder.start(layer_targets, scale, W))
 
-    def scores(self, problem: Autoencoder, rng: np.random.RandomState | None) -> tuple[Tensor, Tensor | None]:
+    def scores(self, problem: Autoencoder, rng: Draws) -> tuple[Tensor, Tensor | None]:
         """Principal component scores of the first rows."""
         layer, widest = problem.last_layer, max(self.settings.widths)
         assert isinstance(layer, AnchorsLayer)
@@ -164,46 +158,31 @@ class RowStages(Stages):
         factor = self.rows.coordinates(size, self.settings.reg[0], widest)
         return factor.codes(self.rows.principal(factor, widest)), self.rows.part(size)
 
-    def begin(self, start: Start | None) -> Stage:
-        """The stage of a choice; else the first one, from codes of all rows if there are any."""
-        if isinstance(start, Stage):
-            return start
-        if start is None:
-            return super().begin(None)
-        below, codes = self.below, start.layers[0]
-        ends = self.settings.reg[0], self.settings.reg[-1]
-        problem = below.problem(len(codes), ends)
-        return below.descend(problem, ends, problem.encoder.resume(codes, []), 2 * _STEPS, "resumed")
+    def points(
+        self, problem: Autoencoder, start: Start | None = None, inits: Sequence[str] | None = None
+    ) -> Iterator[Tensor]:
+        """Points to start from: that of known codes, or as of other fits."""
+        return super().points(problem, start, inits if start is None else ("resumed",))
 
     def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
         """The next stage: on more rows, or with other regularisers."""
         problem = self.problem(size, reg)
-        point = self.resumed(problem, replace(stage, layers=self.coded(stage, size)[:1]))
-        return self.descend(problem, reg, point, steps or self.steps[1], "")
+        codes = replace(stage, layers=self.coded(stage, size)[:1])
+        return self.descend(problem, self.points(problem, codes), reg, steps or self.steps[1])
 
-    def descend(
-        self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int | None, label: str
-    ) -> Stage:
-        """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
-        settings, encoder, layer = self.settings, problem.encoder, problem.last_layer
-        assert isinstance(layer, AnchorsLayer)
-        size, decoder = len(layer.target), layer
-        steps = min(steps or settings.max_iter, settings.max_iter)
-        label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
-        rounds = 1 if self.loss is None else min(_ROUNDS, steps)
-        found: list[Solution] = []
-        for _ in range(rounds):
-            if self.loss is not None:
-                codes = encoder.layers(point)[-1]
-                decoder, _ = layer.robust(self.loss, codes, self.rows.residual(slice(0, size)), _TURNS)
-            posed = replace(problem, last_layer=decoder, curvature=found[-1].curvature if found else ())
-            solver = settings.solver.within(steps // rounds, force=True)
-            found.append(solver.solve(posed, point, Monitor(verbose=self.run.verbose, label=label)))
-            point = found[-1].point
-        layers, (W, hidden), factor = encoder.layers(point), encoder.parts(point), encoder.factor
+    def solver(self, steps: int | None) -> Rounds:
+        """Some iterations; under a robust loss in rounds, each on squared losses that touch it."""
+        steps = min(steps or self.steps[0], self.settings.max_iter)
+        return Rounds(self.settings.solver, steps, self.settings.max_iter, self.loss, self.rows)
+
+    def stage(self, problem: Autoencoder, reg: tuple[float, ...], solution: Solution) -> Stage:
+        """Codes, what gives them, and the last layer that codes further rows."""
+        encoder, factor = problem.encoder, problem.encoder.factor
         assert isinstance(factor, PerRowCodes)
-        solution = _joined(found, steps < settings.max_iter)
-        return Stage(layers, hidden, W, solution, reg, factor.linear.shape[1], decoder.solve(layers[-1]))
+        assert isinstance(solution, Majorised)
+        layers, (W, hidden) = encoder.layers(solution.point), encoder.parts(solution.point)
+        last = solution.last_layer.solve(layers[-1])
+        return Stage(layers, hidden, W, solution, reg, factor.linear.shape[1], last)
 
     def coded(self, stage: Stage, size: int) -> list[Tensor]:
         """Codes of the first rows in every layer: those of the stage, and of the others as new rows."""
@@ -263,14 +242,47 @@ class RowStages(Stages):
         return errors if self.loss is None else 2.0 * self.loss.value(errors.sqrt()[:, None])
 
 
-def _joined(parts: list[Solution], scheduled: bool) -> Solution:
-    """One solution of the rounds of a stage; that it was to end here is no failure."""
-    last = parts[-1]
-    ended = last.reason is Reason.MAX_ITER and scheduled
-    return replace(
-        last,
-        reason=Reason.SCHEDULE if ended else last.reason,
-        n_iter=sum(part.n_iter for part in parts),
-        n_evaluations=sum(part.n_evaluations for part in parts),
-        history=tuple(row for part in parts for row in part.history),
-    )
+@dataclass(frozen=True)
+class Majorised(Solution):
+    """A solution with the squared losses that it was found with."""
+
+    last_layer: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """A solver of a stage: majorise-minimise under a robust loss, one round under the squared loss."""
+
+    solver: Any
+    steps: int
+    most: int  # iterations of a fit; after fewer it was to end there, which is no failure
+    loss: Loss | None
+    rows: OrderedRows
+
+    def solve(self, problem: Autoencoder, point: Tensor, monitor: Monitor) -> Majorised:
+        """Solve the problem in all rounds; ``monitor`` follows each."""
+        layer, found = problem.last_layer, list[Solution]()
+        assert isinstance(layer, AnchorsLayer)
+        decoder = layer
+        rounds = 1 if self.loss is None else min(_ROUNDS, self.steps)
+        for _ in range(rounds):
+            if self.loss is not None:
+                codes, residual = problem.encoder.layers(point)[-1], self.rows.residual(slice(0, problem.size))
+                decoder, _ = layer.robust(self.loss, codes, residual, _TURNS)
+            posed = replace(problem, last_layer=decoder, curvature=found[-1].curvature if found else ())
+            solver = self.solver.within(self.steps // rounds, force=True)
+            found.append(solver.solve(posed, point, replace(monitor, rows=[])))
+            point = found[-1].point
+        last = found[-1]
+        ended = last.reason is Reason.MAX_ITER and self.steps < self.most
+        return Majorised(
+            last.point,
+            last.value,
+            Reason.SCHEDULE if ended else last.reason,
+            n_iter=sum(part.n_iter for part in found),
+            n_evaluations=sum(part.n_evaluations for part in found),
+            gap=last.gap,
+            history=tuple(row for part in found for row in part.history),
+            curvature=last.curvature,
+            last_layer=decoder,
+        )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,7 +29,10 @@ from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.encoders import pad_or_truncate
 from rkhs.problems.initial_codes import widened
 from rkhs.problems.leaves import LocalDecoder
-from rkhs.protocols import Reason, Solution
+from rkhs.protocols import Monitor, Reason, Solution
+
+Draws = Callable[[], np.random.RandomState]
+"""Random numbers of the starts, which are drawn where they are needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +101,6 @@ class Stages(ABC):
     read: Any  # what does not depend on settings: ``kernel`` (resolved), ``map``, ``rebuilt``, ``axes``, ``largest``
 
     @property
-    def first_steps(self) -> int | None:
-        """Iterations of the first stage; None: as many as the solver has."""
-        return None
-
-    @property
     def sizes(self) -> Sequence[int]:
         """Rows of the stages."""
         return (len(self),)
@@ -115,18 +114,20 @@ class Stages(ABC):
         """The objective on the first rows."""
 
     @abstractmethod
-    def first(self, problem: Autoencoder, init: str, rng: np.random.RandomState) -> Tensor:
+    def first(self, problem: Autoencoder, init: str, rng: Draws) -> Tensor:
         """A point to start from: at principal components, at random or given codes."""
 
     @abstractmethod
-    def scores(self, problem: Autoencoder, rng: np.random.RandomState | None) -> tuple[Tensor, Tensor | None]:
+    def scores(self, problem: Autoencoder, rng: Draws) -> tuple[Tensor, Tensor | None]:
         """Principal component scores of the rows of a problem, as many as its widest layer, and their weights."""
 
     @abstractmethod
-    def descend(
-        self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int | None, label: str
-    ) -> Stage:
-        """Solve a problem from a point, in ``steps`` iterations at most where there are several stages."""
+    def solver(self, steps: int | None) -> Any:
+        """What solves a problem, in ``steps`` iterations at most where there are several stages."""
+
+    @abstractmethod
+    def stage(self, problem: Autoencoder, reg: tuple[float, ...], solution: Solution) -> Stage:
+        """What a solved problem ends with."""
 
     @abstractmethod
     def move(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
@@ -174,26 +175,17 @@ class Stages(ABC):
         """The same for the one hidden layer that a model with shortcuts starts from."""
         return replace(self, settings=self.settings.shallow) if self.settings.shortcut else self
 
-    def start(
-        self, size: int, reg: tuple[float, ...], previous: Start | None = None, inits: Sequence[str] | None = None
-    ) -> Stage:
-        """The best of several starts on the first rows; the first is from ``previous`` codes, if there are any."""
-        settings, best = self.settings, None
-        if settings.shortcut and previous is None:
-            return self.below.start(size, (reg[0], reg[-1]), None, inits)
-        problem, rng = self.problem(size, reg), settings.generator()
+    def points(
+        self, problem: Autoencoder, start: Start | None = None, inits: Sequence[str] | None = None
+    ) -> Iterator[Tensor]:
+        """Points to start from; the first has the codes of ``start``, if there are any."""
+        settings, rng = self.settings, cache(self.settings.generator)  # most fits draw no numbers
         inits = (settings.init, *("random",) * (settings.n_init - 1)) if inits is None else inits
         for number, init in enumerate(inits):
-            known = previous if number == 0 else None
-            point = self.first(problem, init, rng) if known is None else self.resumed(problem, known, rng)
-            found = self.descend(problem, reg, point, self.first_steps, f"start {number + 1}/{len(inits)}")
-            # A later start must win by more than what a solver leaves undone.
-            if best is None or found.solution.value < best.solution.value - settings.tol * abs(best.solution.value):
-                best = found
-        assert best is not None
-        return best
+            known = start if number == 0 else None
+            yield self.first(problem, init, rng) if known is None else self.resumed(problem, known, rng)
 
-    def resumed(self, problem: Autoencoder, start: Start, rng: np.random.RandomState | None = None) -> Tensor:
+    def resumed(self, problem: Autoencoder, start: Start, rng: Draws) -> Tensor:
         """The point of codes of the first layer; what wider layers lack comes from further scores."""
         encoder, widths, codes = problem.encoder, self.settings.widths, start.layers[0]
         if len(widths) == 1:
@@ -203,18 +195,34 @@ class Stages(ABC):
         scores, weights = self.scores(problem, rng)
         return encoder.start(widened(pad_or_truncate(codes, min(widths)), scores, widths, weights), 1.0)
 
-    def begin(self, start: Start | None) -> Stage:
-        """The first stage, from codes if there are any."""
-        return self.start(self.sizes[0], self.settings.reg, start)
+    def descend(
+        self, problem: Autoencoder, points: Iterable[Tensor], reg: tuple[float, ...], steps: int | None = None
+    ) -> Stage:
+        """Solve a problem from every point, and keep the least objective."""
+        best, name = None, f"{self.run.name}, {problem.size} rows"
+        for number, point in enumerate(points, 1):
+            monitor = Monitor(verbose=self.run.verbose, label=f"{name}, start {number}")
+            found = self.solver(steps).solve(problem, point, monitor)
+            # A later start must win by more than what a solver leaves undone.
+            if best is None or found.value < best.value - self.settings.tol * abs(best.value):
+                best = found
+        assert best is not None
+        return self.stage(problem, reg, best)
 
     def solve(self, start: Start | None) -> Stage:
         """Go through the stages, the last of which has all layers that are not the identity."""
         stages = self.below if math.inf in self.settings.reg else self
-        found = [stages.begin(start)]
-        for size in stages.sizes:
+        reg, widths, sizes = stages.settings.reg, stages.settings.widths, stages.sizes
+        if isinstance(start, Stage):
+            found = [start]
+        else:
+            one = stages if start is not None else stages.below
+            problem = one.problem(sizes[0] if start is None else len(start.layers[0]), one.settings.reg)
+            found = [one.descend(problem, one.points(problem, start), one.settings.reg)]
+        for size in sizes:
             rows = len(found[-1].codes)
-            if size > rows or len(found[-1].layers) < len(stages.settings.widths):
-                found.append(stages.move(found[-1], max(size, rows), stages.settings.reg))
+            if size > rows or len(found[-1].layers) < len(widths):
+                found.append(stages.move(found[-1], max(size, rows), reg))
         return self.ended(found)
 
     def ended(self, found: list[Stage]) -> Stage:
@@ -222,11 +230,13 @@ class Stages(ABC):
         return found[-1]
 
 
-def fit_stages(stages: Stages, choice: Choice, start: Start | None, items: Any) -> Fit:
-    """Go through the stages and build the model; ``items`` are those without noise."""
+def fit_opened(opened: Any, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
+    """Go through the stages, from a previous model if one suits, and build the model."""
+    stages = opened.stages(choice.settings, run)
+    start = opened.start(stages, choice.start, previous)
     if stages.settings.loss.automatic:
-        start = replace(stages, settings=replace(stages.settings, loss=Squared())).solve(start)
-        stages = replace(stages, settings=with_loss(stages, start))
+        plain = replace(stages, settings=replace(stages.settings, loss=Squared())).solve(start)
+        stages, start = replace(stages, settings=with_loss(stages, plain)), Start(plain.layers, plain.hidden)
     settings, stage = stages.settings, stages.solve(start)
     solved = stages if len(stage.layers) == len(settings.widths) else stages.below
     penalty, stage = stages.penalty(stage), solved.of_all_rows(stage)
@@ -235,7 +245,7 @@ def fit_stages(stages: Stages, choice: Choice, start: Start | None, items: Any) 
         stage = with_identity_layers(settings, stage, len(last.layer.coefficients))
     model = _model(stages, stage, last, penalty, choice.compared)
     if settings.noise is not None or stage.solution.reason is Reason.UNREACHED:
-        model = replace(model, codes=recomputed_codes(settings, stages.run, model, items))
+        model = replace(model, codes=recomputed_codes(settings, run, model, opened.given.items))
     fit = Fit(model, replace(stage.solution, value=last.value), stages.in_order(stage.layers[0]), stages.read.largest)
     if choice.compared is None:
         return fit

@@ -45,9 +45,9 @@ class _Sampled(OpenedRows):
     whole: Training = field(kw_only=True)
     chosen: np.ndarray = field(kw_only=True)  # numbers of the rows of the sample
 
-    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
-        """Fit the sample, then code all rows."""
-        found, n = super().fit(choice, run, previous), len(self.whole)
+    def completed(self, fit: Fit, choice: Choice, run: Run) -> Fit:
+        """The fit with codes of all rows."""
+        found, n = super().completed(fit, choice, run), len(self.whole)
         model = found.model
         codes = np.empty((n, model.codes.shape[1]))
         task, blocks = _Coding(model, run.options, choice.settings.refine), row_blocks(n, BLOCK)
