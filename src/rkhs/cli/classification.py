@@ -16,11 +16,11 @@ from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
-from rkhs.data import Dataset
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
     from rkhs.evaluation import SmoothClassifier
 

@@ -16,9 +16,9 @@ from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, 
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.evaluation import CodeComparison, Sizes
 
 

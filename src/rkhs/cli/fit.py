@@ -19,9 +19,9 @@ from rkhs.cli.regression import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import print_result
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 

@@ -20,9 +20,9 @@ from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column, with_groups
 from rkhs.cli.wording import few
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.estimators import OperatorKernelRegressorCV
 
 
