@@ -120,7 +120,7 @@ def test_weights_dropped_rows_and_feature_names_come_back(tmp_path: Path) -> Non
     again = rkhs.load(tmp_path / "m.rkhs")
     assert again.feature_names_in_.tolist() == ["a", "b", "c"]
     assert again.feature_names_in_.dtype == object
-    assert again._kept_rows.tolist() == list(range(1, 24))
+    assert again.reader_.kept.tolist() == list(range(1, 24))
     assert_same(model, again, frame)
 
 

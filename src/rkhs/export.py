@@ -169,7 +169,7 @@ def _formula(
             f"{name} writes models of vectors; got one that reads {model.kernel_.domain}. Compute kernel values "
             "outside and multiply them by the stored coefficients"
         )
-    if model.filling_ is not None:
+    if model.reader_.filling is not None:
         raise InputError(
             f"{name} writes models of rows of numbers; got columns='filled'. Use features.FilledTable before"
         )
@@ -186,9 +186,9 @@ def _formula(
 
 
 def _scaled(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
-    if model.column_scales_ is None:
+    if model.reader_.scales is None:
         return rows
-    return (rows - graph.constant(model.column_means_)) / graph.constant(model.column_scales_)
+    return (rows - graph.constant(model.reader_.means)) / graph.constant(model.reader_.scales)
 
 
 def _predictor(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
@@ -257,9 +257,9 @@ def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:
         )
     U = reduce(lambda Z, layer: _layer(graph, layer, Z), layers, _read(graph, fitted, U) if deep else U)
     found = _in_units(graph, output, U)
-    if model.column_scales_ is None:
+    if model.reader_.scales is None:
         return found
-    return found * graph.constant(model.column_scales_) + graph.constant(model.column_means_)
+    return found * graph.constant(model.reader_.scales) + graph.constant(model.reader_.means)
 
 
 def _read(graph: FittedModule, fitted: Any, U: Tensor) -> Tensor:

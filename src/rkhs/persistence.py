@@ -251,17 +251,4 @@ def _build(container: Container, max_bytes: int) -> ModelFile:
     estimator = decoder.estimator(content)
     check_is_fitted(estimator)
     notes = decoder.decode(content["notes"])
-    recipe = _fingerprint_of(notes)
-    if recipe is not None and getattr(estimator, "fingerprint_", recipe) is None:  # read as the command line read it
-        estimator.fingerprint_ = recipe
     return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)
-
-
-def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
-    """How the command line made fingerprints of molecules; None if it made none."""
-    known = notes.get("input")
-    recipe = known.get("fingerprint") if isinstance(known, dict) else None
-    if not isinstance(recipe, dict) or recipe.get("name") not in ("morgan", "path", "maccs", "counts"):
-        return None
-    sizes = [recipe.get("radius"), recipe.get("n_bits")]
-    return recipe if all(type(size) is int for size in sizes) else None

@@ -77,7 +77,7 @@ def test_the_grid_of_curves_belongs_to_the_model(name: str, tmp_path: Path) -> N
         if hasattr(one, "decode") and name != "deep":
             with pytest.raises(InputError, match="must hold curves on the grid of"):
                 one.decode(one.codes_[:2], carried(X, OTHER))
-    assert fitted(name, X).grid_ is None
+    assert fitted(name, X).reader_.grid is None
 
 
 @QUIET

@@ -29,7 +29,7 @@ def test_smiles_are_morgan_bits(kernel: Any) -> None:
     new = molecular_fingerprints(NEW).bits
     for given in (NEW, tuple(NEW), np.array(NEW), np.array(NEW, dtype=object), new):
         np.testing.assert_array_equal(model.transform(given), twin.transform(new))
-    assert model.fingerprint_ == {"name": "morgan", "radius": 2, "n_bits": 2048}
+    assert model.reader_.fingerprint == {"name": "morgan", "radius": 2, "n_bits": 2048}
 
 
 def test_min_max_counts() -> None:
@@ -87,4 +87,4 @@ def test_what_cannot_be_read_is_named() -> None:
     model = KernelPCA(2, kernel="tanimoto").fit(SMILES)
     with pytest.raises(InputError, match=r"candidates must hold SMILES that RDKit reads"):
         model.decode(model.codes_[:2], ["C("])
-    assert model.fit(BITS).fingerprint_ is None
+    assert model.fit(BITS).reader_.fingerprint is None

@@ -41,7 +41,7 @@ def test_objects_and_gram_matrices_in_chunks() -> None:
     X = data()
     views = [Gaussian()(X), Linear()(X)]
     several = KernelPCA(2, kernel="precomputed").fit([K[:20, :20] for K in views])
-    joined = sum(m * K for m, K in zip(several.view_weights_, views, strict=True))
+    joined = sum(m * K for m, K in zip(several.reader_.view_weights, views, strict=True))
     chunks = ([K[i : i + 8, :20] for K in views] for i in range(20, 60, 8))
     got = decode_chunks(several, several.codes_[:3], chunks, n_best=4, diag=float(np.diag(joined).mean()))
     whole = several.decode(

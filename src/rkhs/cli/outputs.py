@@ -8,9 +8,13 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
@@ -46,8 +50,6 @@ class Outputs:
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
-        from rkhs._core.checks import naming
-
         if path is None:
             return
         if extensions and not path.lower().endswith(extensions):
@@ -74,8 +76,6 @@ class Outputs:
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
-        from rkhs._core.checks import naming
-
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
         self._refuse_clashes(flag, path)
@@ -171,17 +171,14 @@ def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) ->
 
 def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:
     """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
-    import numpy as np
-
     import rkhs
 
-    names = data.column_names
+    names, notes = data.column_names, input_notes(data, args) | notes
+    estimator, reader = copy.copy(estimator), estimator.reader_
     if data.kind in ("vectors", "curves", "table") and names is not None and len(names) == data.X.shape[1]:
-        estimator = copy.copy(estimator)
-        readers: list[Any] = [estimator]
-        if getattr(estimator, "filling_", None) is not None:
-            estimator.filling_ = copy.copy(estimator.filling_)
-            readers.append(estimator.filling_)
-        for reader in readers:
-            reader.feature_names_in_ = np.array(names, dtype=object)
-    rkhs.save(estimator, path, notes=input_notes(data, args) | notes)
+        reader = replace(reader, filling=copy.copy(reader.filling))
+        for named in (estimator, reader.filling):
+            if named is not None:
+                named.feature_names_in_ = np.array(names, dtype=object)
+    estimator.reader_ = replace(reader, fingerprint=reader.fingerprint or notes["input"].get("fingerprint"))
+    rkhs.save(estimator, path, notes=notes)

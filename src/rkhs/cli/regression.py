@@ -6,8 +6,10 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.columns import column_sentences
@@ -20,8 +22,6 @@ from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_colum
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
     from rkhs.estimators import OperatorKernelRegressorCV
 
@@ -84,7 +84,6 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKe
 
 def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
     """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
-    import numpy as np
     import torch
     from sklearn.base import clone
 
@@ -106,16 +105,12 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
 
 def _far(residuals: np.ndarray) -> _Suspicious:
     """Rows whose residual is far from the others'."""
-    import numpy as np
-
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
     return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(residuals)))
 
 
 def _norms(rows: np.ndarray) -> np.ndarray:
     """Norms of rows without their gaps."""
-    import numpy as np
-
     return np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1)
 
 
@@ -123,8 +118,6 @@ def _fit_robustly(
     args: argparse.Namespace, data: Dataset, y: np.ndarray
 ) -> tuple[OperatorKernelRegressorCV, _Suspicious]:
     """A fit in rounds, without the rows that the others do not predict."""
-    import numpy as np
-
     from rkhs.estimators import fit_robust
 
     if args.loss == "auto":
@@ -140,8 +133,6 @@ def _fit_robustly(
 
 def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
     """Some items; of a Gram matrix their kernel values with the known ones."""
-    from dataclasses import replace
-
     if data.as_smiles:
         return data.items[rows]
     X = data.X[rows][:, known] if data.kind == "gram" else data.X[rows]
@@ -182,8 +173,6 @@ def _facts(
 
 def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious) -> Iterator[str]:
     """What is to know of the ends that ``rkhs predict`` writes: none for some losses, below zero for skewed numbers."""
-    import numpy as np
-
     for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
         yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
     if not model.model_.leaves_out or model.model_.map.kept is None:
@@ -199,8 +188,6 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
 
 def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
     """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
-    import numpy as np
-
     centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
     parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
     best = parts[parts.mean(1).argmin()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,68 +12,52 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import (
-    ColumnScaling,
     as_numpy,
-    check_items,
     cut_rows,
     is_curves,
-    is_frame,
-    is_sparse,
-    read_curves,
     read_numbers,
-    read_rows,
     resolve_device,
     resolve_dtype,
-    row_count,
-    row_index,
     tile_rows,
     tiles,
     to_tensor,
-    warn_of_one_column,
 )
-from rkhs._core.checks import check_gram, check_spread, check_squares, real_array
+from rkhs._core.checks import check_squares, real_array
 from rkhs._core.errors import InputError, brief, warn
-from rkhs._core.ownership import WholeFits, private_copy, unshared
-from rkhs.engines.sources import as_rows, is_stream
+from rkhs._core.ownership import WholeFits
+from rkhs.engines.rows import Rows
 from rkhs.estimators.given_matrices import (
     has_views,
-    new_matrix,
     on_rows_of,
     read_diagonal,
-    read_sparse,
-    read_table,
-    training_matrix,
 )
 from rkhs.estimators.options.arguments import check_nested
+from rkhs.estimators.reader import Reader, times_of
 from rkhs.estimators.run import (
     EngineThreads,
     Plan,
     Planned,
     Run,
     check_dense,
-    check_fit_stored,
     check_parameters,
-    items_bytes,
     open_run,
 )
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
-from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, on_grid, quadrature_weights
 from rkhs.spaces.rounding import refuse_equal, warn_of_rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items
-    from rkhs.engines import Rows
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
-    from rkhs.spaces.features import FilledTable, Storage
+    from rkhs.spaces.features import Storage
 
 
 class KernelEstimator(EngineThreads, WholeFits):
@@ -96,14 +81,8 @@ class KernelEstimator(EngineThreads, WholeFits):
     _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes beside the model, without which a file is refused
     _needs_differences: ClassVar[bool] = False  # whether nothing can be learned from items that are all equal
 
-    fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such
-    grid_: np.ndarray | None = None  # times of the training curves and of their targets, where these carried them
-    target_grid_: np.ndarray | None = None
-    column_means_: np.ndarray | None = None  # of columns that are read as they are
-    column_scales_: np.ndarray | None = None
-    filling_: FilledTable | None = None
+    reader_: Reader  # how the items were read, and new ones are
     grouped_: bool = False  # whether rows of a group were left out together
-    _kept_rows: np.ndarray | None = None  # training items of positive weight; None: all
     # Pairs of a kernel (None: the fitted one) and the regularisers that a choice compared with it by each row left out
     # alone; empty after other choices, None where nothing was chosen.
     _compared: list[tuple[OperatorKernel | None, np.ndarray]] | None = None
@@ -130,7 +109,10 @@ class KernelEstimator(EngineThreads, WholeFits):
         """Refuse a model file whose parameters and attributes do not belong to a fit."""
         if any(name.endswith("_") for name in vars(self)):
             self._check_parameters()
-            check_fit_stored(self)
+            missing = [name for name in ("model_", "reader_", *self._every_fit_has) if not hasattr(self, name)]
+            if missing:
+                raise InputError(f"a {type(self).__name__} of a model file must have {', '.join(missing)}")
+            self.reader_.check_model(self)
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters; ``solver__batch_size`` is that of the object ``solver``."""
@@ -179,8 +161,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def _kernel_for(self, X: Any) -> Kernel:
         """The kernel that the user asked for, on the grid of curves or the sparse rows that X holds; not resolved."""
-        kernel = self._input_kernel()
-        return on_rows_of(X, kernel) if hasattr(X, "tocsr") else on_grid(kernel, X)
+        return on_rows_of(X, self._input_kernel())
 
     @contextmanager
     def _running(self) -> Iterator[Run]:
@@ -206,163 +187,21 @@ class KernelEstimator(EngineThreads, WholeFits):
         tags.input_tags.allow_nan |= self._columns == "filled"
         return tags
 
-    def _read_training(
-        self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2, storage: Storage | str | None = None
-    ) -> Any:
-        """Check training data and bring them to the form that the kernel reads, in memory of their own."""
+    def _announce_dense(self, shape: tuple[int, int], storage: Storage | str | None = None, taken: float = 0.0) -> None:
+        """Keep what a dense fit takes, until it says more; refuse it before anything of that size is touched."""
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
-        self._keep_grid("grid_", X)
-        self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
-        if kernel.row_width is not None:
-            items = self._check_sparse(X, reset=True, at_least=at_least)
-            self._warn_of_columns(items, kernel)
-            n, self._input_dtype = items.shape[0], items.dtype
-            items = kernel.read(items)
-        elif kernel.domain == "objects":
-            items = private_copy(kernel.read(check_items(X, at_least=at_least)))
-            if is_frame(X):
-                _check_feature_names(self, X, reset=True)
-            n, self._input_dtype = len(items), np.dtype(np.float64)
-        else:
-            return self._read_training_matrix(X, kernel, parameters, at_least)
-        taken = items_bytes(kernel, items)
-        self._note(check_dense(type(self).__name__, parameters, (n, 0), self._matrices, taken))
-        return items
-
-    def _note(self, n_bytes: int) -> None:
-        """Keep what a dense fit announces, until it says more."""
+        n_bytes = check_dense(type(self).__name__, parameters, shape, self._matrices, taken)
         if n_bytes:
             self.announced_bytes_ = n_bytes
 
-    def _read_training_matrix(
-        self, X: Any, kernel: Kernel | OperatorKernel, parameters: dict[str, Any], at_least: int
-    ) -> Tensor:
-        grid = self._grid_scaling(X, kernel) if self._columns == "integral" else None
-        X, self.fingerprint_, multipliers = training_matrix(X, kernel)
-        if multipliers is not None:
-            self.view_weights_ = multipliers
-        if self._columns == "filled":
-            self.filling_ = read_table(X)
-            X = self.filling_.transform(X)
-        shape: Any = getattr(X, "shape", ())
-        if len(shape) == 2 and isinstance(shape[0], int) and kernel.domain != "gram":  # before the checks, which copy
-            check_dense(type(self).__name__, parameters, shape, self._matrices)
-        array = self._check_array(X, reset=True, at_least=at_least)
-        if self.filling_ is not None:  # the columns that users see are those of the table
-            self.n_features_in_ = self.filling_.n_features_in_
-            if hasattr(self.filling_, "feature_names_in_"):
-                self.feature_names_in_ = self.filling_.feature_names_in_
-        self._input_dtype = array.dtype
-        if kernel.domain == "gram":
-            return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
-        self._note(check_dense(type(self).__name__, parameters, array.shape, self._matrices))
-        return unshared(to_tensor(self._scale_training(array, kernel, grid), **self._options), X)
-
-    def _read_stream(self, X: Any) -> Rows:
-        """Training rows that are read from where they are."""
-        self._check_columns("stream")
-        rows, dtype = as_rows(X), np.dtype(getattr(X, "dtype", np.float64))
-        self.n_features_in_ = rows.shape[1]
-        self._input_dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        return rows
-
-    def _check_columns(self, domain: str) -> None:
-        asked = self._columns
-        if asked != "raw" and domain != "vectors":
-            what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
-            if domain == "sparse":
-                what = "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler"
-            rows = "in memory and a kernel on vectors" if asked == "filled" else "of numbers in memory"
-            raise InputError(f"columns={asked!r} is for rows {rows}; got {what}; use columns='raw'")
-
-    def _grid_scaling(self, X: Any, kernel: Kernel | OperatorKernel) -> ColumnScaling:
-        """Of curves that carry their times: every column counts by the time that it stands for."""
-        scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
-        if not is_curves(X):
-            raise InputError(
-                "columns='integral' is for curves that carry their times; got data without; pass scikit-fda's "
-                "FDataGrid, or use columns='raw'"
-            )
-        values, times = read_curves(X)
-        if any(one.domain == "vectors" and grid_weights(one, len(times)) is not None for one in scalar):
-            raise InputError(
-                f"columns='integral' is for kernels that do not integrate; got {kernel!r}; use columns='raw'"
-            )
-        return ColumnScaling.of_weights(quadrature_weights(times, values.shape[1]))
-
-    def _scale_training(
-        self, array: np.ndarray, kernel: Kernel | OperatorKernel, grid: ColumnScaling | None
-    ) -> np.ndarray:
-        """Training rows in the units that ``columns`` asks for; a warning where raw ones show one column alone."""
-        if self._columns in ("scaled", "integral"):
-            scaling = ColumnScaling.of(array) if grid is None else grid
-            self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
-        elif self._columns == "raw":
-            self._warn_of_columns(array, kernel)
-        return self._scaled(array)
-
-    def _warn_of_columns(self, rows: Any, kernel: Kernel | OperatorKernel) -> None:
-        scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
-        if all(one.rotation_invariant for one in scalar):
-            advice = "standardise the columns, or leave that one out"
-            if hasattr(self, "columns") and isinstance(rows, np.ndarray):
-                advice = "pass columns='scaled' to standardise them all, or leave that one out"
-            warn_of_one_column(rows, getattr(self, "feature_names_in_", None), advice)
-
-    @property
-    def _scaling(self) -> ColumnScaling | None:
-        if self.column_means_ is None or self.column_scales_ is None:
-            return None
-        return ColumnScaling(self.column_means_, self.column_scales_)
-
-    def _scaled(self, array: np.ndarray) -> np.ndarray:
-        """Rows of the user's columns in the units that the kernel reads."""
-        return array if self._scaling is None else self._scaling.apply(array)
-
     def _to_rows(self, result: Tensor) -> np.ndarray:
         """Decoded rows in the units of the user's columns."""
-        rows = self._to_output(result)
-        if self.filling_ is not None:
-            return self.filling_.inverse_transform(rows)
-        return rows if self._scaling is None else self._scaling.undo(rows)
+        return self.reader_.rows(self._to_output(result))
 
     def _read_new(self, X: Any) -> Any:
         """Check new data against what was seen in fit."""
         check_is_fitted(self)
-        self._check_grid(X)
-        if self.kernel_.row_width is not None:
-            return self.kernel_.read(self._check_sparse(X, reset=False))
-        if self.kernel_.domain == "objects":
-            self._check_names(X)
-            return self.kernel_.read(check_items(X))
-        if self.filling_ is not None:
-            return to_tensor(self.filling_.transform(X), **self._options)
-        X = self._as_matrix(X, "X")
-        array = self._check_array(X, reset=False, at_least=1)
-        if self.kernel_.domain == "gram":
-            return self._kept_columns(to_tensor(array, **self._options))
-        return to_tensor(self._scaled(array), **self._options)
-
-    def _keep_grid(self, name: str, X: Any) -> None:
-        """Remember the times of curves that carry them."""
-        if is_curves(X):
-            setattr(self, name, read_curves(X)[1])
-
-    def _check_grid(self, X: Any, name: str = "X") -> None:
-        """Refuse curves at other times than those of the training curves."""
-        if self.grid_ is None:
-            check_grid(self.kernel_, X)
-        else:
-            check_times(X, self.grid_, name, type(self).__name__)
-
-    def _check_target_grid(self, Y: Any, name: str = "y") -> None:
-        """Refuse targets at other times than those of the training targets."""
-        if self.target_grid_ is not None:
-            check_times(Y, self.target_grid_, name, type(self).__name__)
-
-    def _as_matrix(self, X: Any, name: str) -> Any:
-        """New data as the matrix that the training data became."""
-        return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
+        return self.reader_.read(self, X)
 
     def _tiles(self, X: Any, *parts: Any, width: int = 0) -> tuple[int, Iterator[tuple[Any, ...]]]:
         """The number of new rows, and tiles of them as the kernel reads them, with ``width`` numbers a row in memory.
@@ -371,7 +210,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         """
         check_is_fitted(self)
         step = tile_rows(max(width, self.map_.width, getattr(self, "n_features_in_", 1)))
-        n, read = self._opened(X, step)
+        n, read = self.reader_.open(self, X, step)
         return n, (
             (read(tile), *(part if part is None else cut_rows(part, tile) for part in parts)) for tile in tiles(n, step)
         )
@@ -401,37 +240,9 @@ class KernelEstimator(EngineThreads, WholeFits):
             done += count
         return tuple(found) if several else found[0]
 
-    def _opened(self, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
-        """The number of new rows, and what reads some of them; rows in memory are checked before anything is computed.
-
-        Kernel values are read at once: they are as large as what is computed of them.
-        """
-        domain = self.kernel_.domain
-        if domain == "vectors" and is_stream(X) and self.filling_ is None:
-            rows = as_rows(X)
-            if rows.shape[1] != self.n_features_in_:
-                raise InputError(
-                    f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                    "features as input"
-                )
-
-            def read(tile: slice) -> Any:
-                return to_tensor(self._scaled(rows.read(tile.start, tile.stop)), **self._options)
-
-            return rows.shape[0], read
-        n = None if domain == "gram" else row_count(X)
-        if n is None or n <= step:
-            items = self._read_new(X)
-            return len(items), lambda tile: items if tile == slice(0, len(items)) else items[tile]
-        X = X.tocsr() if is_sparse(X) else X
-        if hasattr(X, "shape"):
-            for tile in tiles(n, step):
-                self._read_new(cut_rows(X, tile))
-        return n, lambda tile: self._read_new(cut_rows(X, tile))
-
     def _count_new(self, X: Any) -> int:
         """Number of new items, of which views are several matrices."""
-        views = hasattr(self, "view_weights_") and has_views(X)
+        views = self.reader_.view_weights is not None and has_views(X)
         return int(_num_samples(X.data_matrix if is_curves(X) else X[0] if views else X))
 
     def _new_diagonal(self, X: Any, diag: ArrayLike | None) -> Tensor | None:
@@ -458,16 +269,6 @@ class KernelEstimator(EngineThreads, WholeFits):
         )
         return "about"
 
-    def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
-        array = check_squares(read_rows(self, X, reset=reset, ensure_min_samples=at_least), "X", self.dtype)
-        return check_spread(array, "X", self.dtype) if reset else array
-
-    def _check_sparse(self, X: Any, *, reset: bool, at_least: int = 1) -> Any:
-        """Rows of a sparse matrix, or of an array that is read as one."""
-        rows = read_sparse(self, X, reset=reset, at_least=at_least)
-        check_squares(rows, "X", self.dtype)
-        return check_spread(rows, "X", self.dtype) if reset else rows
-
     def _read_matrix(self, X: Any, name: str, columns: int | None = None, shape: str = "(m, {q})") -> Tensor:
         """A finite matrix beside ``X`` (codes, targets) as a tensor."""
         array = check_squares(read_numbers(X, name, columns=columns, shape=shape), name, self.dtype)
@@ -475,20 +276,10 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def _read_like(self, X: Any, name: str, columns: int, *, targets: bool = False) -> Tensor:
         """Rows with the columns of ``X``, or of ``targets``, in the units that the kernel reads."""
-        if targets:
-            self._check_target_grid(X, name)
-        else:
-            self._check_grid(X, name)
-            self._check_names(X)
-        if self.filling_ is not None:
-            return to_tensor(self.filling_.transform(X), **self._options)
-        array = check_squares(read_numbers(self._as_matrix(X, name), name, columns=columns), name, self.dtype)
-        return to_tensor(self._scaled(array), **self._options)
-
-    def _check_names(self, X: Any) -> None:
-        """Refuse a frame whose columns have other names, or another order, than those of the fit."""
-        if is_frame(X) and hasattr(self, "feature_names_in_"):
-            _check_feature_names(self, X, reset=False)
+        if not targets:
+            return self.reader_.read(self, X, name)
+        self.reader_.check_times(self, X, name, targets=True)
+        return self._read_matrix(X, name, columns)
 
     def _training(
         self,
@@ -496,23 +287,20 @@ class KernelEstimator(EngineThreads, WholeFits):
         kernel: Kernel | OperatorKernel,
         sample_weight: ArrayLike | None = None,
         *,
+        targets: Any = None,
         at_least: int = 2,
         drop: bool = True,
         storage: Storage | str | None = None,
     ) -> Training:
         """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file."""
-        if storage is not None and not isinstance(storage, str) and kernel.domain == "vectors" and is_stream(X):
-            items: Any = self._read_stream(X)
-            n, drop = int(items.shape[0]), False
-        else:
-            items = self._read_training(X, kernel, at_least=at_least, storage=storage)
-            n = len(items)
+        reader, items = Reader.fit(self, X, kernel, at_least=at_least, storage=storage)
+        n = items.shape[0] if isinstance(items, Rows) else len(items)
         kept, weights, total = self._read_weights(sample_weight, n)
-        if kept is not None and not drop:
+        if kept is not None and (not drop or isinstance(items, Rows)):
             every = torch.zeros(n, **self._options)
             every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
             kept, weights = None, every
-        self._kept_rows, self._n_training = kept, n
+        self.reader_ = replace(reader, kept=kept, n_items=n, target_grid=times_of(targets))
         gram = kernel.domain == "gram"
         items = cut(items, kept, kept if gram else None)
         if self._needs_differences and getattr(self, "center", True):
@@ -552,14 +340,9 @@ class KernelEstimator(EngineThreads, WholeFits):
         return self._read_matrix(codes, "codes", self.codes_.shape[1], "(m, {q}), as transform returns")
 
     def _check_rows(self, rows: Items) -> Tensor:
-        shape = "(c, {q}), kernel values with the training items"
-        self._check_names(rows)
-        K = self._read_matrix(self._as_matrix(rows, "candidates"), "candidates", self._n_training, shape)
-        return self._kept_columns(K)
-
-    def _kept_columns(self, K: Tensor) -> Tensor:
-        """Kernel values with the training items of positive weight."""
-        return K if self._kept_rows is None else K[:, row_index(self._kept_rows, K)]
+        """Kernel values of candidates with the training items of positive weight."""
+        K: Tensor = self.reader_.read(self, rows, "candidates")
+        return K
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""
@@ -568,7 +351,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     def _to_output(self, result: Tensor, first: int = 0) -> np.ndarray:
         """A result as an array of the dtype of the training data; its rows count from ``first``."""
         with np.errstate(over="ignore"):  # refused just below
-            return self._finite(result, self._input_dtype, first)
+            return self._finite(result, self.reader_.dtype, first)
 
     def _finite(self, result: Tensor, dtype: Any = np.float64, first: int = 0) -> np.ndarray:
         array = result.detach().cpu().numpy().astype(dtype, copy=False)

@@ -94,7 +94,7 @@ def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
         return model._check_rows(candidates)
     if kernel.domain == "objects":
         return read_items(kernel, candidates, "candidates")
-    return model._read_like(candidates, "candidates", int(np.asarray(model.n_features_in_)))
+    return model.reader_.read(model, candidates, "candidates")
 
 
 class Decoding(Protocol):
@@ -137,8 +137,7 @@ class BestCandidates:
             order, distances = nearest_first(distances, min(self.n_best, distances.shape[1]))
             indices = np.take_along_axis(indices, order, 1)
         self.ranking = Ranking(indices, distances)
-        views = hasattr(model, "view_weights_")  # Gram matrices of the same candidates
-        self.seen += len(chunk[0] if views else chunk)
+        self.seen += getattr(model, "_count_new", len)(chunk)
         return np.unique(indices)
 
 

@@ -256,9 +256,9 @@ class FunctionalKernelRegressor(DualRegressor):
         output_times = _times("output_times", y, self.output_times)
         kernel = read_operator_kernel(self._curve_kernel(input_times) if chosen is None else chosen, None)
         training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
-        for name, times in (("grid_", input_times), ("target_grid_", output_times)):
-            if times is not None and getattr(self, name) is None:
-                setattr(self, name, real_array(times, name))
+        asked = {"grid": input_times, "target_grid": output_times}
+        times: dict[str, Any] = {name: real_array(t, name) for name, t in asked.items() if t is not None}
+        self.reader_ = replace(self.reader_, **{k: t for k, t in times.items() if getattr(self.reader_, k) is None})
         Y, weights = training.targets, training.weights
         if bool(torch.isnan(Y).any()):
             if not gaps:

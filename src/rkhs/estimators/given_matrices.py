@@ -18,7 +18,7 @@ from rkhs._core.sparse import compressed
 from rkhs.kernels import Kernel, MinMax, OperatorKernel, OperatorSum, Precomputed, Separable, Tanimoto, view_weights
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.objects.molecules import every_fingerprint
-from rkhs.spaces.features import FilledTable
+from rkhs.kernels.vectors.functional import on_grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,9 +34,9 @@ _RADIUS, _BITS = 2, 2048
 
 
 def on_rows_of(X: Any, kernel: K) -> K:
-    """The kernel on the rows of a sparse matrix, where X is one; see :class:`~rkhs.kernels.SparseRows`."""
+    """The kernel on the grid of curves, or the rows of a sparse matrix, that X holds; elsewhere as it is."""
     if not is_sparse(X):
-        return kernel
+        return on_grid(kernel, X)
     width = X.shape[-1]
     if isinstance(kernel, Kernel):
         return on_sparse_rows(kernel, width)
@@ -78,11 +78,6 @@ def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[
     return _fingerprints(fingerprint, molecules, "X"), fingerprint, None
 
 
-def read_table(X: Any) -> FilledTable:
-    """How a table of numbers, texts and gaps becomes numbers."""
-    return FilledTable().fit(X)
-
-
 def new_matrix(
     X: Any, domain: str, fingerprint: dict[str, Any] | None, multipliers: np.ndarray | None, name: str = "X"
 ) -> Any:
@@ -108,8 +103,13 @@ def _molecules(X: Any) -> list[Any] | None:
     return list(X) if isinstance(X[0], str) or type(X[0]).__module__.startswith("rdkit.") else None
 
 
+def scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
+    """The kernel, or those of the terms of an operator-valued one."""
+    return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+
+
 def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
-    found = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+    found = scalar_kernels(kernel)
     for part in found:
         found.extend(getattr(part, "parts", ()))
     return found

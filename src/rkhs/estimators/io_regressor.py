@@ -167,9 +167,8 @@ class InputOutputKernelRegressor(KernelMachine):
         self._check_parameters()
         kernel, loss = read_operator_kernel(self.kernel, self.operator, X), as_loss(self.loss)
         loss.check_isotropic()
-        training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
+        training = self._training(X, kernel, sample_weight, targets=y, at_least=1, drop=False)
         weights = training.weights
-        self._keep_grid("target_grid_", y)
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
@@ -198,7 +197,7 @@ class InputOutputKernelRegressor(KernelMachine):
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if n is None:
-            self._check_target_grid(y, "candidates")
+            self.reader_.check_times(self, y, "candidates", targets=True)
         if kernel.domain == "objects":
             items: Any = private_copy(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
@@ -513,7 +512,7 @@ class InputOutputKernelRegressor(KernelMachine):
         diag : float or array of shape (m,), optional
             As in :meth:`scores`.
         """
-        self._check_target_grid(y, "candidates")
+        self.reader_.check_times(self, y, "candidates", targets=True)
         m, y = self._count_new(X), as_numpy(y, "y")
         if row_count(y) is not None:
             check_consistent_length(np.empty(m), y)

@@ -44,8 +44,8 @@ class JointItems:
         columns = len(kept[0]) if scaled or isinstance(kept[0], tuple) else 1  # one bandwidth, or cells of a table
         if (8.0 * columns) ** 0.5 < _LEAK * len(kept):
             return None
-        if estimator.filling_ is not None:
-            return cls(estimator, kernels, estimator.filling_.known_cells())
+        if estimator.reader_.filling is not None:
+            return cls(estimator, kernels, estimator.reader_.filling.known_cells())
         vectors = fitted[0].domain == "vectors"
         return cls(estimator, kernels, as_tensor(kept).double() if vectors else kept)
 
@@ -59,7 +59,7 @@ class JointItems:
 
     def with_each(self, X: Any, places: Sequence[int]) -> Iterator[tuple[int, tuple[list[Kernel], Any]]]:
         """Give for each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
-        table = self.estimator.filling_
+        table = self.estimator.reader_.filling
         items: Any = self.estimator._read_new(X) if table is None else table._read(X)
         for place in places:
             item = items[place]
@@ -74,7 +74,7 @@ class JointItems:
 
     def _in_units(self, rows: Any, among: Any) -> tuple[list[Kernel], Any]:
         """Rows in the units, and kernels with the bandwidths, that some of them give."""
-        table, count = self.estimator.filling_, len(among)
+        table, count = self.estimator.reader_.filling, len(among)
         if table is not None:
             with warnings.catch_warnings():  # of texts that the other rows lack
                 warnings.simplefilter("ignore", UserWarning)

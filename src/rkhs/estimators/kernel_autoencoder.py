@@ -20,6 +20,7 @@ from rkhs.estimators.autoencoder.settings import Settings, default_kernel, read_
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import on_rows_of, read_items
 from rkhs.estimators.options.combinations import kind_of_storage
+from rkhs.estimators.reader import read_checked, times_of
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
 from rkhs.problems.encoders import MOST
@@ -197,8 +198,9 @@ class KernelAutoencoder(BaseAutoencoder):
         The storage of the fit: ``storage``, or what ``"auto"`` chose.
     announced_bytes_ : int
         Memory that the fit was expected to take, in bytes.
-    column_means_, column_scales_ : ndarray of shape (d,) or None
-        What ``columns`` subtracts and divides by; all rows of the data count alike in them.
+    reader_ : Reader
+        How ``X`` was read: ``columns`` subtracts ``reader_.means`` and divides by ``reader_.scales``; all rows of the
+        data count alike in them.
     n_features_in_, feature_names_in_
         As in scikit-learn; not for objects.
 
@@ -360,11 +362,11 @@ class KernelAutoencoder(BaseAutoencoder):
         before = vars(self).get("sample_")
         if before is None:
             self.__dict__ = self._twin().__dict__
-            self._keep_grid("grid_", X)
-        elif self.grid_ is not None:
-            self._check_grid(X)
-        grid = self.grid_
-        rows = self._check_array(X, reset=before is None, at_least=2 if before is None else 1)
+            grid = times_of(X)
+        else:
+            grid = self.reader_.grid
+            self.reader_.check_times(self, X)
+        rows = read_checked(self, X, fitting=before is None, at_least=2 if before is None else 1)
         names = vars(self).get("feature_names_in_")
         seen = vars(self).get("n_rows_seen_", 0)
         seed = self.random_state if isinstance(self.random_state, int) else 0
@@ -375,8 +377,7 @@ class KernelAutoencoder(BaseAutoencoder):
             fitted = seen
         if names is not None:
             self.feature_names_in_ = names
-        if grid is not None:
-            self.grid_: np.ndarray | None = grid
+        self.reader_ = replace(self.reader_, grid=grid)
         self.sample_, self.n_rows_seen_, self.n_rows_fitted_ = sample, seen, fitted
         return self
 
@@ -409,9 +410,8 @@ class KernelAutoencoder(BaseAutoencoder):
         """Items, targets and weights, checked; rows of weight zero go."""
         kernel, output, storage = settings.kernel, settings.output_kernel, settings.storage
         at_least = 2 if isinstance(storage, str) else 1
-        training = self._training(X, kernel, sample_weight, at_least=at_least, storage=storage)
+        training = self._training(X, kernel, sample_weight, targets=targets, at_least=at_least, storage=storage)
         gram = output is not None and output.domain == "gram"
-        self._keep_grid("target_grid_", targets)
         if targets is not None:
             values = self._read_targets(targets, settings, training.n_given)
             values = cut(values, training.kept, training.kept if gram else None)
@@ -425,7 +425,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
         output = settings.output_kernel
-        if self.column_scales_ is not None or self.filling_ is not None:
+        if self.reader_.scales is not None or self.reader_.filling is not None:
             raise InputError(
                 f"columns={self.columns!r} scales the rows that are rebuilt; with targets= scale both before fit, and "
                 "use columns='raw'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -211,7 +211,7 @@ class KernelMap(FittedKernel):
         stay = torch.cat([torch.ones(len(before)), torch.zeros(len(new))])
         n = len(items)
         training = Training(items, items, True, weights / weights.sum(), float(n), None, n)
-        self._kept_rows, self._n_training = None, n
+        self.reader_ = replace(self.reader_, kept=None, n_items=n)
         self._map(model.kernel, training, init, stay)
         return self
 

@@ -37,7 +37,7 @@ class PreimageMixin(KernelEstimator):
         nearest vector in the box.
         """
         Z = self._read_codes(codes)
-        if self.filling_ is not None:
+        if self.reader_.filling is not None:
             raise InputError("preimages makes rows of numbers; with columns='filled' use inverse_transform")
         if self._rebuilds_vectors:
             decoded = np.asarray(self.inverse_transform(codes))
@@ -48,7 +48,7 @@ class PreimageMixin(KernelEstimator):
         solver = PreimageInBox(
             check_count(n_starts, "n_starts"), check_count(max_iter, "max_iter"), check_number(tol, "tol", at_least=0.0)
         )
-        box = [torch.as_tensor(self._scaled(side[None])[0]).to(X) for side in (low, high)]
+        box = [torch.as_tensor(self.reader_.scaled(side[None])[0]).to(X) for side in (low, high)]
         found = self._to_rows(solver.solve(Preimage(kernel, X, target), *box))
         return give_back(np.clip(found, low, high).astype(found.dtype), codes)
 

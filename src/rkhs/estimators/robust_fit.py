@@ -273,7 +273,7 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
     """Distances of the items to the middle, over those of the core's last; and the matrix, if X is one."""
     copy = _fresh(model)
     kernel = copy._kernel_for(X)
-    items = copy._read_training(X, kernel)
+    items = copy._training(X, kernel).items
     if kernel.domain == "vectors":
         rows, K = items.cpu().numpy().astype(np.float64), None
         distances = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)

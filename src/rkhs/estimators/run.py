@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from rkhs._core.arrays import resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.errors import InputError, quote
 from rkhs._core.memory import Estimate, check_memory, readable
-from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
     Block,
@@ -30,6 +28,7 @@ from rkhs.engines import (
     make_engine,
     thread_limit,
 )
+from rkhs.estimators.given_matrices import scalar_kernels
 from rkhs.estimators.options.memory_needs import dense_advice
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
@@ -154,34 +153,9 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 }
 
 
-def check_fit_stored(estimator: BaseEstimator) -> None:
-    """Refuse a model file whose attributes do not belong to one fit."""
-    name = type(estimator).__name__
-    missing = [one for one in ("model_", "_input_dtype", *estimator._every_fit_has) if not hasattr(estimator, one)]
-    if missing or estimator._input_dtype.kind != "f":
-        raise InputError(f"a {name} of a model file must have {', '.join(missing) or 'a dtype of numbers'}")
-    filling, kernel, features = estimator.filling_, estimator.kernel_, estimator.map_
-    expected = kernel.row_width or features.reads
-    if filling is not None:
-        if not isinstance(getattr(filling, "rows_", None), np.ndarray):
-            raise InputError(f"filling_ of a model file must be a table; got a {type(filling).__name__}")
-        check_shape("rows", filling.rows_, None, expected)
-        return
-    check_shape("column means", estimator.column_means_, expected)
-    check_shape("column scales", estimator.column_scales_, expected)
-    if kernel.domain == "gram":
-        kept = estimator._kept_rows
-        check_places("kept rows", kept, getattr(estimator, "n_features_in_", 0))
-        check_whole("number of training items", getattr(estimator, "_n_training", None), 1)
-        expected = features.width if features.whole and kept is None else None
-    if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
-        raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
-
-
 def items_bytes(kernel: Any, items: Any) -> float:
     """What the kernels say that features of objects take; 0 for rows of numbers."""
-    scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
-    return sum(one._memory(items) for one in scalar) if kernel.domain == "objects" else 0.0
+    return sum(one._memory(items) for one in scalar_kernels(kernel)) if kernel.domain == "objects" else 0.0
 
 
 def check_dense(

@@ -222,7 +222,7 @@ def test_several_gram_matrices_in_one_code_out(kind: Any, tmp_path: Path) -> Non
     new = kind([K[np.ix_(test, train)] for K in views])
     model = KernelPCA(2, kernel="precomputed").fit(fit)
     m = view_weights(list(fit))
-    np.testing.assert_allclose(model.view_weights_, m)
+    np.testing.assert_allclose(model.reader_.view_weights, m)
     joined = sum(v * K for v, K in zip(m, fit, strict=True))
     twin = KernelPCA(2, kernel="precomputed").fit(joined)
     np.testing.assert_allclose(model.transform(new), twin.transform(sum(v * K for v, K in zip(m, new, strict=True))))
@@ -236,13 +236,13 @@ def test_several_gram_matrices_in_one_code_out(kind: Any, tmp_path: Path) -> Non
 def test_the_rule_is_an_argument_and_autoencoders_take_views_too() -> None:
     views = grams()
     model = KernelAutoencoder(2, kernel=Precomputed(views="equal")).fit(views)
-    np.testing.assert_allclose(model.view_weights_, view_weights(views, "equal"))
+    np.testing.assert_allclose(model.reader_.view_weights, view_weights(views, "equal"))
     assert model.transform(views).shape == (25, 2)
-    joined = sum(m * K for m, K in zip(model.view_weights_, views, strict=True))
+    joined = sum(m * K for m, K in zip(model.reader_.view_weights, views, strict=True))
     K = GramTransformer(Precomputed(views="equal")).fit_transform(views)
     np.testing.assert_allclose(K, joined)
     again = model.fit(joined)
-    assert not hasattr(again, "view_weights_")
+    assert again.reader_.view_weights is None
     with pytest.raises(InputError, match="fitted on one Gram matrix"):
         again.transform(views)
 

@@ -180,8 +180,7 @@ class KernelMachine(KernelEstimator):
         drop: bool = False,
     ) -> tuple[Training, bool]:
         """Items, weights and the matrix of targets, and whether these came as a vector."""
-        training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop)
-        self._keep_grid("target_grid_", y)
+        training = self._training(X, kernel, sample_weight, targets=y, at_least=at_least, drop=drop)
         Y, one_output = self._read_targets(y, training.n_given)
         known = Y.nan_to_num().numpy(force=True)
         check_spread(known if self.center else np.vstack([known, np.zeros_like(known[:1])]), "y", self.dtype)
@@ -340,7 +339,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
         predicted = np.asarray(as_numpy(self.predict(X)))
-        self._check_target_grid(y)
+        self.reader_.check_times(self, y, "y", targets=True)
         given = self._read_targets(y, len(predicted))[0].cpu().numpy()
         if predicted.size != given.size:
             outputs = predicted.size // len(predicted)

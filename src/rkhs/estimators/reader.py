@@ -1,0 +1,289 @@
+"""How the items of a fit were read: kept in the model file, so that new items are read in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names
+from torch import Tensor
+
+from rkhs._core.arrays import (
+    ColumnScaling,
+    check_items,
+    cut_rows,
+    is_curves,
+    is_frame,
+    is_sparse,
+    read_curves,
+    read_numbers,
+    read_rows,
+    row_count,
+    row_index,
+    tiles,
+    to_tensor,
+    warn_of_one_column,
+)
+from rkhs._core.checks import check_gram, check_spread, check_squares
+from rkhs._core.errors import InputError
+from rkhs._core.ownership import private_copy, unshared
+from rkhs._core.stored import Stored, check_places, check_shape, check_whole
+from rkhs.engines.sources import as_rows, is_stream
+from rkhs.estimators.given_matrices import new_matrix, read_sparse, scalar_kernels, training_matrix
+from rkhs.estimators.run import items_bytes
+from rkhs.kernels.objects.molecules import FINGERPRINTS
+from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, quadrature_weights
+from rkhs.spaces.features import FilledTable
+
+if TYPE_CHECKING:
+    from rkhs.engines import Rows
+    from rkhs.kernels import Kernel, OperatorKernel
+    from rkhs.spaces.features import Storage
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reader(Stored):
+    """How the items of a fit were read; new items are read in the same way, with the kernel of the fitted model."""
+
+    dtype: np.dtype  # of the results
+    n_items: int = 0  # how many were given
+    kept: np.ndarray | None = None  # those of positive weight; None: all
+    grid: np.ndarray | None = None  # times of the curves, and of their targets, where these carried them
+    target_grid: np.ndarray | None = None
+    means: np.ndarray | None = None  # (d,): of the columns; None: these are read as they are
+    scales: np.ndarray | None = None
+    filling: FilledTable | None = None  # how a table with texts and gaps becomes numbers
+    fingerprint: dict[str, Any] | None = None  # how molecules become bits
+    view_weights: np.ndarray | None = None  # of several Gram matrices
+
+    def check_stored(self) -> None:
+        """Refuse a recipe of fingerprints that no fit writes."""
+        recipe = self.fingerprint
+        if recipe is not None and (
+            recipe.get("name") not in ("counts", *FINGERPRINTS)
+            or not all(type(recipe.get(size)) is int for size in ("radius", "n_bits"))
+        ):
+            raise InputError(f"fingerprint in a model file must name bits that molecules have; got {recipe!r:.80}")
+
+    @classmethod
+    def fit(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        kernel: Kernel | OperatorKernel,
+        *,
+        at_least: int = 2,
+        storage: Storage | str | None = None,
+    ) -> tuple[Reader, Any]:
+        """Check training data and bring them to the form that the kernel reads, in memory of their own."""
+        streamed = kernel.domain == "vectors" and not isinstance(storage or "", str) and is_stream(X)
+        sparse = kernel.row_width is not None
+        if estimator._columns != "raw":
+            _refuse_columns(estimator._columns, "stream" if streamed else "sparse" if sparse else kernel.domain)
+        if streamed:
+            return cls._of_stream(estimator, as_rows(X), np.dtype(getattr(X, "dtype", np.float64)))
+        if not sparse and kernel.domain != "objects":
+            return cls._of_matrix(estimator, X, kernel, at_least, storage)
+        dtype = np.dtype(np.float64)
+        if sparse:
+            rows = _checked(estimator, read_sparse(estimator, X, reset=True, at_least=at_least), fitting=True)
+            _warn_of_columns(estimator, rows, kernel)
+            dtype, items = rows.dtype, kernel.read(rows)
+        else:
+            items = private_copy(kernel.read(check_items(X, at_least=at_least)))
+            if is_frame(X):
+                _check_feature_names(estimator, X, reset=True)
+        estimator._announce_dense((len(items), 0), storage, items_bytes(kernel, items))
+        return cls(dtype=dtype, grid=times_of(X)), items
+
+    @classmethod
+    def _of_stream(cls, estimator: BaseEstimator, rows: Rows, dtype: np.dtype) -> tuple[Reader, Rows]:
+        """Training rows that are read from where they are."""
+        estimator.n_features_in_ = rows.shape[1]
+        return cls(dtype=dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)), rows
+
+    @classmethod
+    def _of_matrix(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        kernel: Kernel | OperatorKernel,
+        at_least: int,
+        storage: Storage | str | None,
+    ) -> tuple[Reader, Tensor]:
+        grid, columns, filling = times_of(X), estimator._columns, None
+        scaling = _integral(X, grid, kernel) if columns == "integral" else None
+        X, fingerprint, view_weights = training_matrix(X, kernel)
+        if columns == "filled":
+            filling = FilledTable().fit(X)
+            X = filling.transform(X)
+        shape: Any = getattr(X, "shape", ())
+        gram = kernel.domain == "gram"
+        known = len(shape) == 2 and isinstance(shape[0], int)
+        if known and not gram:  # before the checks, which copy
+            estimator._announce_dense(shape, storage)
+        array = matrix = read_checked(estimator, X, fitting=True, at_least=at_least)
+        if filling is not None:  # the columns that users see are those of the table
+            vars(estimator).update({name: value for name, value in vars(filling).items() if name.endswith("_in_")})
+        if gram:
+            matrix = check_gram(array, "X (kernel='precomputed')")
+        elif not known:
+            estimator._announce_dense(array.shape, storage)
+        if columns == "scaled":
+            scaling = ColumnScaling.of(array)
+        elif columns == "raw" and not gram:
+            _warn_of_columns(estimator, array, kernel)
+        reader = cls(
+            dtype=array.dtype,
+            grid=grid,
+            means=None if scaling is None else scaling.mean,
+            scales=None if scaling is None else scaling.scale,
+            filling=filling,
+            fingerprint=fingerprint,
+            view_weights=view_weights,
+        )
+        items = to_tensor(reader.scaled(matrix), **estimator._options)
+        return reader, items if gram else unshared(items, X)
+
+    def read(self, estimator: BaseEstimator, X: Any, name: str = "X") -> Any:
+        """New items in the form that the kernel reads, checked against those of the fit."""
+        kernel = estimator.kernel_
+        self.check_times(estimator, X, name)
+        if kernel.row_width is not None:
+            return kernel.read(_checked(estimator, read_sparse(estimator, X, reset=False)))
+        if (kernel.domain == "objects" or name != "X") and is_frame(X) and hasattr(estimator, "feature_names_in_"):
+            _check_feature_names(estimator, X, reset=False)
+        if kernel.domain == "objects":
+            return kernel.read(check_items(X, name))
+        if self.filling is not None:
+            return to_tensor(self.filling.transform(X), **estimator._options)
+        gram = kernel.domain == "gram"
+        X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
+        if name == "X":
+            array = read_checked(estimator, X)
+        else:
+            shape = "(c, {q}), kernel values with the training items" if gram else "(m, {q})"
+            array = read_numbers(X, name, columns=estimator.n_features_in_, shape=shape)
+            check_squares(array, name, estimator.dtype)
+        read = to_tensor(self.scaled(array), **estimator._options)
+        return read[:, row_index(self.kept, read)] if gram and self.kept is not None else read
+
+    def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
+        """The number of new items, and what reads some of them; items in memory are all checked at once.
+
+        Kernel values are read at once: they are as large as what is computed of them.
+        """
+        domain = estimator.kernel_.domain
+        if domain == "vectors" and is_stream(X) and self.filling is None:
+            return self._open_stream(estimator, as_rows(X))
+        n = None if domain == "gram" else row_count(X)
+        if n is None or n <= step:
+            items = self.read(estimator, X)
+            return len(items), lambda tile: items if tile == slice(0, len(items)) else items[tile]
+        X = X.tocsr() if is_sparse(X) else X
+        if hasattr(X, "shape"):
+            for tile in tiles(n, step):
+                self.read(estimator, cut_rows(X, tile))
+        return n, lambda tile: self.read(estimator, cut_rows(X, tile))
+
+    def _open_stream(self, estimator: BaseEstimator, rows: Rows) -> tuple[int, Callable[[slice], Tensor]]:
+        (n, d), expected = rows.shape, estimator.n_features_in_
+        if d != expected:
+            raise InputError(
+                f"X has {d} features, but {type(estimator).__name__} is expecting {expected} features as input"
+            )
+        return n, lambda tile: to_tensor(self.scaled(rows.read(tile.start, tile.stop)), **estimator._options)
+
+    def scaled(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of the user's columns in the units that the kernel reads."""
+        scaling = self._scaling
+        return rows if scaling is None else scaling.apply(rows)
+
+    def rows(self, U: np.ndarray) -> np.ndarray:
+        """Decoded rows in the user's columns."""
+        if self.filling is not None:
+            return self.filling.inverse_transform(U)
+        scaling = self._scaling
+        return U if scaling is None else scaling.undo(U)
+
+    @property
+    def _scaling(self) -> ColumnScaling | None:
+        return None if self.means is None or self.scales is None else ColumnScaling(self.means, self.scales)
+
+    def check_times(self, estimator: BaseEstimator, X: Any, name: str = "X", *, targets: bool = False) -> None:
+        """Refuse curves at other times than those of the fit."""
+        grid = self.target_grid if targets else self.grid
+        if grid is not None:
+            check_times(X, grid, name, type(estimator).__name__)
+        elif not targets:
+            check_grid(estimator.kernel_, X)
+
+    def check_model(self, estimator: BaseEstimator) -> None:
+        """Refuse a reader of a model file that belongs to another model."""
+        kernel, features = estimator.kernel_, estimator.map_
+        expected = kernel.row_width or features.reads
+        if self.dtype.kind != "f":
+            raise InputError(f"a {type(estimator).__name__} of a model file must have a dtype of numbers")
+        if self.filling is not None:
+            check_shape("rows", getattr(self.filling, "rows_", np.empty(0)), None, expected)
+            return
+        check_shape("column means", self.means, expected)
+        check_shape("column scales", self.scales, expected)
+        if kernel.domain == "gram":
+            check_places("kept rows", self.kept, getattr(estimator, "n_features_in_", 0))
+            check_whole("number of training items", self.n_items, 1)
+            expected = features.width if features.whole and self.kept is None else None
+        if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
+            raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
+
+
+def times_of(X: Any) -> np.ndarray | None:
+    """Times of curves that carry them."""
+    return read_curves(X)[1] if is_curves(X) else None
+
+
+def read_checked(estimator: BaseEstimator, X: Any, *, fitting: bool = False, at_least: int = 1) -> np.ndarray:
+    """Rows of numbers, with the checks of scikit-learn, whose squares are finite."""
+    rows: np.ndarray = _checked(estimator, read_rows(estimator, X, reset=fitting, ensure_min_samples=at_least), fitting)
+    return rows
+
+
+def _checked(estimator: BaseEstimator, rows: Any, fitting: bool = False) -> Any:
+    check_squares(rows, "X", estimator.dtype)
+    return check_spread(rows, "X", estimator.dtype) if fitting else rows
+
+
+def _refuse_columns(asked: str, domain: str) -> None:
+    """Refuse units of columns for data that are no rows of numbers in memory."""
+    if domain == "vectors":
+        return
+    what = {
+        "gram": "a Gram matrix",
+        "objects": "items that are no rows of numbers",
+        "sparse": "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler",
+    }.get(domain, "a stream")
+    rows = "in memory and a kernel on vectors" if asked == "filled" else "of numbers in memory"
+    raise InputError(f"columns={asked!r} is for rows {rows}; got {what}; use columns='raw'")
+
+
+def _integral(X: Any, times: np.ndarray | None, kernel: Kernel | OperatorKernel) -> ColumnScaling:
+    """Scales that make sums over the columns of curves integrals over their times."""
+    if times is None:
+        raise InputError(
+            "columns='integral' is for curves that carry their times; got data without; pass scikit-fda's FDataGrid, "
+            "or use columns='raw'"
+        )
+    if any(one.domain == "vectors" and grid_weights(one, len(times)) is not None for one in scalar_kernels(kernel)):
+        raise InputError(f"columns='integral' is for kernels that do not integrate; got {kernel!r}; use columns='raw'")
+    return ColumnScaling.of_weights(quadrature_weights(times, len(times)))
+
+
+def _warn_of_columns(estimator: BaseEstimator, rows: Any, kernel: Kernel | OperatorKernel) -> None:
+    """Warn where one raw column is all that a rotation-invariant kernel sees."""
+    if all(one.rotation_invariant for one in scalar_kernels(kernel)):
+        dense = hasattr(estimator, "columns") and isinstance(rows, np.ndarray)
+        way = "pass columns='scaled' to standardise them all" if dense else "standardise the columns"
+        warn_of_one_column(rows, getattr(estimator, "feature_names_in_", None), f"{way}, or leave that one out")
