@@ -169,9 +169,10 @@ def kae_2019_molecules(n_components: int = 10, gamma: float | str = "median", re
 
 @_marks(["kernel", "decoder_kernel", "loss", "operators", *_PLAIN])
 def kpca_2019(n_components: int = 2) -> KernelAutoencoder:
-    """Kernel PCA Map of Laforgue et al. (2019), section 3.2: linear kernels, whose least error is that of rank ``p``.
+    """Linear kernels of Laforgue et al. (2019), section 3.2, whose least error is that of rank ``p``.
 
-    ``1/2n sum ||x_i - B A x_i||^2``, at a regulariser of 1e-8, because the limit 0 has no unique solution.
+    ``1/2n sum ||x_i - B A x_i||^2``, at a regulariser of 1e-8, because the limit 0 has no unique solution. The codes
+    span those of the Kernel PCA Map: ``KernelPCA(p, center=False)``, divided by the roots of their lengths.
 
     Parameters
     ----------
@@ -387,7 +388,7 @@ def krl_2024_spectral(
     )
 
 
-@_marks(["n_components", "constraint", "loss", *_PLAIN])
+@_marks(["n_components", "constraint", "loss", "operators", *_PLAIN])
 def krl_2024_autoencoder(n_components: int = 2, kernel: Kernel | None = None, reg: float = 1e-3) -> KernelAutoencoder:
     """Autoencoder with codes on the sphere of Esser et al. (2024), definition 3, the same kernel in both layers.
 

@@ -42,6 +42,8 @@ class BetaVAE(TransformerMixin, BaseEstimator):
         In steps.
     validation_share : float, default=0.15
         Share of the images that is held out.
+    refit : bool, default=False
+        Train once more on all images, from the same weights, for as many steps as were best.
     random_state : int, default=0
 
     Attributes
@@ -72,6 +74,7 @@ class BetaVAE(TransformerMixin, BaseEstimator):
         max_steps: int = 3000,
         patience: int = 500,
         validation_share: float = 0.15,
+        refit: bool = False,
         random_state: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -81,6 +84,7 @@ class BetaVAE(TransformerMixin, BaseEstimator):
         self.max_steps = max_steps
         self.patience = patience
         self.validation_share = validation_share
+        self.refit = refit
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> BetaVAE:
@@ -93,34 +97,50 @@ class BetaVAE(TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float32, ensure_min_samples=8)
         images = self._images(X)
         seed = int(self.random_state)
-        with torch.random.fork_rng(devices=[]):  # the layers draw their first weights from the global generator
-            torch.manual_seed(seed)
-            encoder, decoder = _networks(images.shape[1], p)
         generator = torch.Generator().manual_seed(seed)
         order = torch.randperm(len(images), generator=generator)
         held = images[order[: max(2, round(self.validation_share * len(images)))]]
-        train = images[order[len(held) :]]
-        self.encoder_, self.decoder_ = encoder, decoder
-        self._train(train, held, generator)
+        self._start(images.shape[1], p, seed)
+        best = self._train(images[order[len(held) :]], held, generator)
+        if self.refit:
+            self._start(images.shape[1], p, seed)
+            optimiser = self._optimiser()
+            steps = 0
+            while steps < best:
+                steps += self._epoch(images, optimiser, generator, best - steps)
         return self
 
-    def _train(self, train: Tensor, held: Tensor, generator: torch.Generator) -> None:
+    def _start(self, channels: int, p: int, seed: int) -> None:
+        with torch.random.fork_rng(devices=[]):  # the layers draw their first weights from the global generator
+            torch.manual_seed(seed)
+            self.encoder_, self.decoder_ = _networks(channels, p)
+
+    def _optimiser(self) -> torch.optim.Adam:
         parameters = [*self.encoder_.parameters(), *self.decoder_.parameters()]
-        optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
+        return torch.optim.Adam(parameters, lr=self.learning_rate)
+
+    def _epoch(self, train: Tensor, optimiser: torch.optim.Adam, generator: torch.Generator, most: int) -> int:
+        """Pass through the images by ``most`` batches at most; how many they were."""
+        batches = torch.randperm(len(train), generator=generator).split(self.batch_size)[:most]
+        for rows in batches:
+            draw = torch.randn(len(rows), self.n_components, generator=generator)
+            loss = self._bound(train[rows], draw)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        return len(batches)
+
+    def _train(self, train: Tensor, held: Tensor, generator: torch.Generator) -> int:
+        """Train to the plateau; how many steps the best weights had, which are kept."""
+        optimiser = self._optimiser()
+        parameters = optimiser.param_groups[0]["params"]
         best, kept = np.inf, [w.detach().clone() for w in parameters]
         noise = torch.randn(len(held), self.n_components, generator=generator)  # the same for every epoch
         self.history_: list[float] = []
         self.best_epoch_, self.converged_ = 0, False
         steps = best_at = 0
         while steps < self.max_steps and not self.converged_:
-            order = torch.randperm(len(train), generator=generator)
-            for rows in order.split(self.batch_size):
-                draw = torch.randn(len(rows), self.n_components, generator=generator)
-                loss = self._bound(train[rows], draw)
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-                steps += 1
+            steps += self._epoch(train, optimiser, generator, len(train))
             with torch.no_grad():
                 value = float(self._bound(held, noise))
             if value < best:
@@ -136,6 +156,7 @@ class BetaVAE(TransformerMixin, BaseEstimator):
         with torch.no_grad():
             for weight, value_ in zip(parameters, kept, strict=True):
                 weight.copy_(value_)
+        return best_at
 
     def _bound(self, images: Tensor, noise: Tensor) -> Tensor:
         mean, log_variance = self.encoder_(images).chunk(2, dim=1)

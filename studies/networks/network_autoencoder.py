@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
     batch_size : int, default=128
     validation_share : float, default=0.15
         Share of the rows that is held out.
+    refit : bool, default=False
+        Train once more on all rows, with the activation, rate and number of epochs that were best.
     random_state : int, default=0
 
     Raises
@@ -67,6 +70,7 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         max_epochs: int = 2000,
         batch_size: int = 128,
         validation_share: float = 0.15,
+        refit: bool = False,
         random_state: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -77,7 +81,14 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.validation_share = validation_share
+        self.refit = refit
         self.random_state = random_state
+
+    network_: nn.Sequential
+    best_state_: dict[str, torch.Tensor]
+    best_epoch_: int
+    activation_: str
+    learning_rate_: float
 
     def fit(self, X: Any, y: Any = None) -> NetworkAutoencoder:
         """Train one network an activation and rate on rows of ``X``, shape (n, d); keep the best; ``y`` is ignored."""
@@ -95,6 +106,9 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         for activation, rate in itertools.product(activations, self.learning_rates):
             self._train(train, validation, activation, rate)
         self.network_.load_state_dict(self.best_state_)
+        if self.refit:
+            epochs = self._epochs(data, self.activation_, self.learning_rate_)
+            self.network_ = list(itertools.islice(epochs, self.best_epoch_ + 1))[-1]
         return self
 
     def _build(self, d: int, activation: str, generator: torch.Generator) -> nn.Sequential:
@@ -111,27 +125,28 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         self._code_layers = 2 * len(self.hidden) + 1 + self.code_activation
         return nn.Sequential(*layers)
 
-    def _train(self, train: torch.Tensor, validation: torch.Tensor, activation: str, rate: float) -> None:
+    def _epochs(self, train: torch.Tensor, activation: str, rate: float) -> Iterator[nn.Sequential]:
+        """Yield the network before training and after each epoch."""
         generator = torch.Generator().manual_seed(self.random_state)
         network = self._build(train.shape[1], activation, generator)
-        if not np.isfinite(self.validation_error_):
-            self._keep(network, activation, rate, np.inf)  # should nothing be finite
         optimizer = torch.optim.Adam(network.parameters(), lr=rate, fused=True)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_epochs)
+        yield network
         for _ in range(self.max_epochs):
             for rows in torch.split(torch.randperm(len(train), generator=generator), self.batch_size):
                 optimizer.zero_grad()
                 ((network(train[rows]) - train[rows]) ** 2).sum(1).mean().backward()
                 optimizer.step()
             schedule.step()
+            yield network
+
+    def _train(self, train: torch.Tensor, validation: torch.Tensor, activation: str, rate: float) -> None:
+        for epoch, network in enumerate(self._epochs(train, activation, rate)):
             with torch.no_grad():
                 error = float(((network(validation) - validation) ** 2).sum(1).mean())
-            if error < self.validation_error_:
-                self._keep(network, activation, rate, error)
-
-    def _keep(self, network: nn.Sequential, activation: str, rate: float, error: float) -> None:
-        self.network_, self.best_state_ = network, _copy(network)
-        self.activation_, self.learning_rate_, self.validation_error_ = activation, rate, error
+            if error < self.validation_error_ or not hasattr(self, "best_state_"):  # should nothing be finite
+                self.network_, self.best_state_, self.best_epoch_ = network, _copy(network), epoch
+                self.activation_, self.learning_rate_, self.validation_error_ = activation, rate, error
 
     @torch.no_grad()
     def transform(self, X: Any) -> np.ndarray:

@@ -19,9 +19,10 @@ __all__ = ["NetworkContrastive"]
 class NetworkContrastive(TransformerMixin, BaseEstimator):
     """Codes ``W_2 relu(W_1 x + b)`` trained on the simple or the spectral contrastive loss.
 
-    The kernel model keeps its simple loss bounded by orthonormal functions; the network by whitening its codes over the
-    training rows. Every epoch draws fresh views and a fresh permutation of negatives. Adam with a cosine decay, one run
-    a learning rate, the best training loss wins: there are no labels to hold out.
+    The kernel model keeps its simple loss bounded by orthonormal functions; the network by whitening the codes of
+    anchors, positives and negatives together, as ``transform`` gives them. Every epoch draws fresh views and a fresh
+    permutation of negatives. Adam with a cosine decay, one run a learning rate, the best training loss wins: there are
+    no labels to hold out.
 
     Parameters
     ----------
@@ -104,21 +105,32 @@ class NetworkContrastive(TransformerMixin, BaseEstimator):
         final = float(np.mean(recent[-20:]))
         if final < self.training_loss_ or not hasattr(self, "network_"):
             self.training_loss_, self.network_, self.learning_rate_ = final, network, rate
+            with torch.no_grad():
+                self.factors_ = self._factors(*(network(part) for part in (anchors, positives, negatives)))
 
-    def _loss(self, z: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
+    def _factors(self, *codes: Tensor) -> Tensor:
+        """Cholesky factor ``L`` of the second moment of codes, whitened by ``L^-1``; the identity if spectral."""
+        together = torch.cat(codes)
+        one = torch.eye(together.shape[1])
+        if self.loss == "spectral":
+            return one
+        return torch.linalg.cholesky(together.mT @ together / len(together) + 1e-4 * one)
+
+    def _loss(self, *codes: Tensor) -> Tensor:
+        L = self._factors(*codes)
+        z, plus, minus = (_white(part, L) for part in codes)
         if self.loss == "spectral":
             return (-2.0 * (z * plus).sum(1) + (z * minus).sum(1) ** 2).mean()
-        moment = z.mT @ z / len(z) + 1e-4 * torch.eye(z.shape[1])
-        L = torch.linalg.cholesky(moment)
-
-        def white(codes: Tensor) -> Tensor:
-            return torch.linalg.solve_triangular(L, codes.mT, upper=False).mT
-
-        return (white(z) * (white(minus) - white(plus))).sum(1).mean()
+        return (z * (minus - plus)).sum(1).mean()
 
     @torch.no_grad()
     def transform(self, X: Any) -> np.ndarray:
         """Codes, shape (m, p)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self.network_(self._inputs(X)).numpy().astype(np.float64)
+        return _white(self.network_(self._inputs(X)), self.factors_).numpy().astype(np.float64)
+
+
+def _white(codes: Tensor, L: Tensor) -> Tensor:
+    """``L^-1 z`` of each row."""
+    return torch.linalg.solve_triangular(L, codes.mT, upper=False).mT

@@ -12,7 +12,7 @@ import pytest
 from rkhs._core.errors import InputError
 from studies.papers.claims import __main__ as door, ablations, pages, runs, verdicts
 from studies.papers.claims.ablations import ABLATIONS, ablate, did_it, read_ablations
-from studies.papers.claims.ledger import PAPERS, claims
+from studies.papers.claims.ledger import PAPERS, WANTS, claims
 from studies.papers.claims.rules import VERDICTS, cannot, direction, equal
 from studies.papers.claims.runs import molecules, protocols
 from studies.papers.claims.verdicts import RUNS, Part, read_verdict, verdict_of
@@ -26,6 +26,14 @@ def test_every_claim_has_a_run_and_a_verdict() -> None:
         assert claim.paper in PAPERS
         assert claim.parts
         assert read_verdict(claim.id) is not None, f"{claim.how} was not run"
+
+
+def test_an_open_claim_says_what_would_decide_it() -> None:
+    for claim in claims().values():
+        found = read_verdict(claim.id)
+        assert found is not None
+        assert claim.wants in ("", *WANTS)
+        assert claim.wants or found["verdict"] not in ("undecided", "cannot be tested"), claim.id
 
 
 def test_the_pages_are_those_of_the_verdicts() -> None:
@@ -43,6 +51,11 @@ def test_verdicts_are_those_of_the_table() -> None:
         assert found["rule"] == claim.rule, path.stem
         assert found["conditions"] == claim.conditions, path.stem
         assert {name: part["claim"] for name, part in found["parts"].items()} == claim.parts, path.stem
+
+
+def test_the_page_of_results_has_the_same_counts() -> None:
+    index = (pages.ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
+    assert pages._counts().split(". ")[0] in index
 
 
 def test_a_page_that_differs_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from rkhs import DeepRKM
 from rkhs._core.errors import InputError
@@ -115,6 +116,20 @@ def test_beta_vae_stops_by_its_held_out_bound():
     late = BetaVAE(2, batch_size=8, max_steps=3, patience=500).fit(X)
     assert not late.converged_
     assert len(late.history_) == 2  # two steps an epoch, and the second is finished
+
+
+def test_beta_vae_sees_all_images_if_asked_for():
+    X, _ = blobs(16)
+    settings = {"batch_size": 8, "max_steps": 40, "learning_rate": 4e-3}
+    plain, again = (BetaVAE(2, refit=refit, **settings).fit(X) for refit in (False, True))
+    assert plain.history_ == again.history_
+    assert not np.allclose(plain.transform(X), again.transform(X))
+    held = torch.randperm(16, generator=torch.Generator().manual_seed(0))[:2].numpy()
+
+    def error(model):
+        return ((model.inverse_transform(model.transform(X[held])) - X[held]) ** 2).mean()
+
+    assert error(again) < error(plain)
 
 
 def test_beta_vae_says_when_it_diverges():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 
 import studies.papers.few_labels_figures as study
@@ -69,6 +70,15 @@ def test_network_contrastive_learns_and_is_seeded(loss: str) -> None:
     Z = model.fit(X).transform(X)
     assert np.array_equal(model.fit(X).transform(X), Z)
     assert np.linalg.norm(Z[:30].mean(0) - Z[30:].mean(0)) > 2 * Z[:30].std(0).max()
+
+
+def test_the_simple_loss_of_the_network_is_bounded_and_its_codes_are_white() -> None:
+    """Positives that are longer than anchors once made it fall without end."""
+    model = NetworkContrastive(2, 16, learning_rates=(1e-2,), max_epochs=20)
+    z, minus = torch.randn(2, 50, 2, generator=torch.Generator().manual_seed(0))
+    assert float(model._loss(z, 100.0 * z, minus)) > -6.0
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    assert np.cov(model.fit(X).transform(X).T, bias=True) == pytest.approx(np.eye(2), abs=0.3)
 
 
 @pytest.mark.slow

@@ -39,6 +39,10 @@ def test_rows_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert len((tmp_path / "cells").read_text().splitlines()) == 1
     again = study.main(cut)["rows"]
     assert [row["errors"] for row in again] == [row["errors"] for row in result["rows"]]
+    printed = study.main(["--splits", "2", "--as-printed"])["rows"]
+    assert [(row["loss"], row["parameter"], row["reg"]) for row in printed] == [
+        ("epsilon", e, 1e-5) for e in (0, 0.3, 0.9)
+    ]
 
 
 @pytest.mark.data

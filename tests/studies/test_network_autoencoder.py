@@ -72,3 +72,12 @@ def test_same_seed_same_network() -> None:
 def test_unknown_activation(activation: str | tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="activation must be one or more of"):
         NetworkAutoencoder(activation=activation).fit(np.zeros((20, 2)))
+
+
+def test_after_the_choice_a_network_is_trained_on_all_rows_if_asked_for() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    options = {"activation": "tanh", "learning_rates": (1e-2,), "max_epochs": 200}
+    plain, again = (NetworkAutoencoder(4, (32,), refit=refit, **options).fit(X) for refit in (False, True))
+    assert plain.best_epoch_ == again.best_epoch_ > 0
+    held = np.random.default_rng(0).permutation(40)[:6]
+    assert again.reconstruction_error(X[held]).mean() < 0.8 * plain.reconstruction_error(X[held]).mean()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rkhs
@@ -58,6 +59,30 @@ def test_a_call_exists_and_its_claim_is_judged(row: tuple[str, str, str, str]) -
     assert set(re.findall(r"`([^`]+)`", claim)) <= set(claims()), claim
     missing = [name for name in re.split(r"[,;] ", names) if _folded(name) not in GLOSSARY]
     assert not missing, f"the glossary lacks {missing}"
+
+
+def _data(model: Any) -> tuple[Any, ...]:
+    """Inputs, and outputs of a regressor, of the kinds that a model takes."""
+    rng = np.random.default_rng(0)
+    X, curves = rng.normal(size=(20, 4)), rng.normal(size=(2, 20, 30))
+    if isinstance(model, rkhs.FunctionalKernelRegressor):
+        return tuple(curves)
+    if "molecules" in repr(model) or "Tanimoto" in repr(model):
+        X = (X > 0.0).astype(float) + np.eye(20, 4)
+    first = X @ X.T if getattr(model, "kernel", None) == "precomputed" else X
+    second = X @ X.T if getattr(model, "output_kernel", None) == "precomputed" else X
+    return (first, second) if "Regressor" in type(model).__name__ else (first,)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_estimator_of_the_tables_is_fitted() -> None:
+    for one in sorted({one for _, _, call, _ in ROWS for one in re.findall(r"`([^`]+)`", call) if "(" in one}):
+        model = eval(one, dict(NAMES))
+        if hasattr(model, "get_params") and hasattr(model, "fit"):
+            if isinstance(model, rkhs.DeepRKM):
+                model.set_params(n_components=(2, 1))
+            model.fit(*_data(model))
 
 
 def test_names_of_the_papers_are_found_in_docstrings() -> None:

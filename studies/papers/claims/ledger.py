@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["PAPERS", "Claim", "claims", "claims_of"]
+__all__ = ["PAPERS", "WANTS", "Claim", "claims", "claims_of"]
 
 PAPERS = {
     "kae": "Laforgue et al. (2019)",
@@ -16,12 +16,20 @@ PAPERS = {
     "dual": "Laforgue et al. (2020)",
 }
 
+WANTS = {
+    "data": "the data of the paper",
+    "size": "a run at the size of the paper",
+    "draws": "more draws, for a sign within the noise",
+    "words": "a number or formula that the text lacks",
+}
+
 
 @dataclass(frozen=True)
 class Claim:
     """One entry of the table: what is claimed, under which conditions, and the rule that was fixed before the run.
 
-    The ``note`` stands beside the verdict in the index.
+    The ``note`` stands beside the verdict in the index. ``wants``: what would decide a claim that is open, a key of
+    ``WANTS``.
     """
 
     id: str
@@ -35,6 +43,7 @@ class Claim:
     data: str = ""
     stand_in: str = ""
     note: str = ""
+    wants: str = ""
 
     @property
     def paper(self) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.papers.claims.ablations import did_it, read_ablations
-from studies.papers.claims.ledger import PAPERS, Claim, claims, claims_of
+from studies.papers.claims.ledger import PAPERS, WANTS, Claim, claims, claims_of
 from studies.papers.claims.rules import CANNOT, UNDECIDED, VERDICTS
 from studies.papers.claims.verdicts import ROOT, read_verdict
 
@@ -63,7 +63,7 @@ def _index() -> str:
 
 
 def _counts() -> str:
-    """How many claims have which verdict, and how many are open for want of the paper's data."""
+    """How many claims have which verdict, and what would decide the open ones."""
     found = {name: (read_verdict(name) or {"verdict": "not run yet"})["verdict"] for name in claims()}
     counts = Counter(found.values())
     words = dict(
@@ -71,8 +71,11 @@ def _counts() -> str:
     )
     by = ", ".join(f"{counts[verdict]} {said}" for verdict, said in words.items())
     open_ = [claims()[name] for name, verdict in found.items() if verdict in (UNDECIDED, CANNOT)]
-    wanting = sum(bool(claim.stand_in) for claim in open_)
-    return f"Of {len(found)} claims {by}. {wanting} of the {len(open_)} last are on a stand-in, for want of data.\n"
+    wanted = Counter(claim.wants for claim in open_)
+    told = ", ".join(f"{said} ({wanted[key]})" for key, said in WANTS.items())
+    stand_ins = sum(bool(claim.stand_in) for claim in open_)
+    last = f"Of the {len(open_)} last {stand_ins} are on a stand-in; what would decide them: {told}."
+    return f"Of {len(found)} claims {by}. {last}\n"
 
 
 def _told(row: dict[str, Any] | str) -> str:

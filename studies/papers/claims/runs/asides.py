@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 
 from rkhs import InputOutputKernelRegressor, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
-from rkhs.kernels import NTK, Gaussian
+from rkhs.kernels import NTK, Gaussian, Kernel, Laplacian
 from rkhs.losses import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.solvers import CayleyAdam, ProjectedGradient, QuadraticPenalty
@@ -38,8 +39,7 @@ def _perfect(rng: np.random.Generator) -> float:
     return float(np.linalg.norm(K @ np.linalg.solve(K, X) - X) / np.linalg.norm(X))
 
 
-def _size_of_codes(X: np.ndarray, reg: float) -> float:
-    kernel = Gaussian(0.5)
+def _size_of_codes(X: np.ndarray, reg: float, kernel: Kernel) -> float:
     model = KernelAutoencoder(2, kernel=kernel, decoder_kernel=kernel, reg=(reg, reg), random_state=0, **KAE)
     return float(np.sqrt((_quietly(model, X).codes_ ** 2).sum(1).mean()))
 
@@ -57,7 +57,11 @@ def what_constraints_are_for(fast: bool) -> Answer:
     draws = range(3 if fast else 20)
     data = [np.random.default_rng(draw).normal(size=(50, 3)) for draw in draws]
     perfect = [_perfect(np.random.default_rng(draw)) for draw in draws]
-    sizes = {f"lambda {50 * reg:g}": [_size_of_codes(X, reg) for X in data] for reg in (1e-2, 1e-4, 1e-6)}
+    kernels = {"Gaussian": Gaussian(0.5), "Laplacian": Laplacian("l1", 0.5)}
+    sizes = {
+        f"{name}, lambda {50 * reg:g}": [_size_of_codes(X, reg, kernel) for X in data]
+        for (name, kernel), reg in product(kernels.items(), (1e-2, 1e-4, 1e-6))
+    }
     small = shows(sizes, at_most=0.1, name="root mean square of codes")
     small = small.saying(small.found + ": " + ", ".join(f"{key} {np.mean(v):.2f}" for key, v in sizes.items()))
     free = np.array([_evenness(X, 1e-8) for X in data])

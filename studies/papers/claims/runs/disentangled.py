@@ -15,10 +15,11 @@ from scipy import stats
 from rkhs import DeepRKM
 from rkhs.kernels import Gaussian
 from rkhs.metrics import irs, mig, sap
+from studies.harness.cells import run_cells
 from studies.networks.beta_vae import BetaVAE
 from studies.papers.claims.conditions import DRKM, normal_start, penalty_adam
 from studies.papers.claims.rules import FAILS, HOLDS, UNDECIDED, Judged, cannot, direction, on_par, shows, together
-from studies.papers.claims.verdicts import Answer, Part, run_of
+from studies.papers.claims.verdicts import Answer, Part, cells_of, run_of
 from studies.papers.disentanglement import DEPTHS, SIZES, WIDTHS, load_images
 
 _SETS = ("coil20", "dsprites")
@@ -175,37 +176,30 @@ _GAMMAS, _BETAS = (0.01, 1.0, 25.0), (2.0, 6.0)
 @cache
 def _cells(fast: bool) -> dict[str, np.ndarray]:
     """Scores by model, each (sets, values of gamma or beta, draws, scores): one set of runs for three claims."""
-    n, n_eval, draws, steps = (20, 100, 2, 4) if fast else (50, 500, 3, 800)
+    n, n_eval, draws, steps = (20, 100, 2, 4) if fast else (50, 500, 3, 3000)
+    values = {"paper": _GAMMAS, "ours": _GAMMAS, "VAE": _BETAS}
 
-    ended: list[bool] = []
+    def work(cell: dict[str, Any]) -> dict[str, Any]:
+        name, value, draw = cell["set"], cell["value"], cell["draw"]
+        if cell["model"] != "VAE":
+            return {"scores": _machine(name, n, draw, n_eval, (10, 5), cell["model"] == "ours", value)}
+        network = BetaVAE(10, value, max_steps=steps, refit=True, random_state=draw)
+        scores = _scores(name, n, draw, n_eval, network.fit, None)
+        return {"scores": scores, "plateau": network.converged_}
 
-    def network(beta: float, draw: int) -> Callable[[np.ndarray], Any]:
-        def fitted(X: np.ndarray) -> Any:
-            model = BetaVAE(10, beta, max_steps=steps, random_state=draw).fit(X)
-            ended.append(model.converged_)
-            return model
-
-        return fitted
-
+    plan = [
+        {"model": model, "set": name, "value": value, "draw": draw}
+        for model, parameters in values.items()
+        for name, value, draw in product(_SETS, parameters, range(draws))
+    ]
+    done = run_cells(plan, work, path=cells_of("drkm-fig6", fast))
     found = {}
-    for model, ours in (("paper", False), ("ours", True)):
-        found[model] = np.array(
-            [
-                [[_machine(name, n, d, n_eval, (10, 5), ours, gamma) for d in range(draws)] for gamma in _GAMMAS]
-                for name in _SETS
-            ]
-        )
-    found["VAE"] = np.array(
-        [
-            [[_scores(name, n, d, n_eval, network(beta, d), None) for d in range(draws)] for beta in _BETAS]
-            for name in _SETS
-        ]
-    )
-    found["plateau"] = np.array(ended)
-    for model in ("paper", "ours", "VAE"):
-        values = found[model]
-        for i, name in enumerate(_SETS):
-            print(f"  {model}, {name}: IRS, MIG, SAP by parameter {values[i].mean(1).round(3).tolist()}", flush=True)
+    for model, parameters in values.items():
+        scores = np.array([cell["scores"] for cell in done if cell["model"] == model])
+        found[model] = scores.reshape(len(_SETS), len(parameters), draws, len(_SCORES))
+        for name, rows in zip(_SETS, found[model], strict=True):
+            print(f"  {model}, {name}: IRS, MIG, SAP by parameter {rows.mean(1).round(3).tolist()}", flush=True)
+    found["plateau"] = np.array([cell["plateau"] for cell in done if cell["model"] == "VAE"])
     return found
 
 

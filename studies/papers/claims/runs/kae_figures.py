@@ -115,7 +115,7 @@ def circles_through_one_number(fast: bool) -> Answer:
         X, _ = circles(n, draw)
         errors = []
         for activation in ("tanh", "relu"):
-            options: dict[str, Any] = {"activation": activation, "max_epochs": 50 if fast else 400}
+            options: dict[str, Any] = {"activation": activation, "max_epochs": 50 if fast else 400, "refit": True}
             untrained = NetworkAutoencoder(1, hidden=(), code_activation=True, learning_rates=(1e-2,), **options)
             model = untrained.fit(X)
             errors.append(float(model.reconstruction_error(X).mean()))
