@@ -211,17 +211,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
     def _read_rows(self, y: Any, *, gram: bool, training: bool) -> Tensor:
         """Outputs that are vectors, or rows of their Gram matrix."""
-        array = real_array(as_numpy(y, "y"), "y")
-        if training and array.ndim in (1, 2) and np.isnan(array).any():
-            raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
-        if array.ndim not in (1, 2) or not np.isfinite(array).all():
-            raise InputError(
-                "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
-                f"infinity; got shape {array.shape}"
-            )
-        if len(array) == 0:
-            raise InputError("candidates must not be empty")
-        array = array.reshape(len(array), -1)
+        array = _finite_outputs(y, training=training)
         if gram:
             self._check_output_names(y, reset=training)
         if gram and training:
@@ -535,6 +525,21 @@ class InputOutputKernelRegressor(KernelMachine):
         if total <= _CONSTANT * float(w @ np.abs(sizes)):
             raise InputError("y must hold outputs that differ from the mean of the training outputs")
         return 1.0 - float(w @ missed) / total
+
+
+def _finite_outputs(y: Any, *, training: bool) -> np.ndarray:
+    """Outputs as rows of finite numbers, shape (n, q)."""
+    array = real_array(as_numpy(y, "y"), "y")
+    if training and array.ndim in (1, 2) and np.isnan(array).any():
+        raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
+    if array.ndim not in (1, 2) or not np.isfinite(array).all():
+        raise InputError(
+            "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
+            f"infinity; got shape {array.shape}"
+        )
+    if len(array) == 0:
+        raise InputError("candidates must not be empty")
+    return array.reshape(len(array), -1)
 
 
 def _unknown_sentence(outputs: np.ndarray) -> str:

@@ -55,28 +55,22 @@ def open_source(
     """Choose the features of a storage and arrange the data in blocks."""
     rng = check_seed(storage.random_state)
     n = X.shape[0] if isinstance(X, Rows) else len(X)
-    if kernel.domain == "gram":
-        sampled, sample = None, X
-    else:
-        sampled = positive_rows(n, storage.sample_size(n), weights, rng)
-        sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
+    sampled = None if kernel.domain == "gram" else positive_rows(n, storage.sample_size(n), weights, rng)
+    sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
     resolved = resolve_subsampled(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
     check_row_digits(resolved, sample, squared=True)
     features = storage.build(resolved, sample, rng)
     diag = resolved._diag(sample).to(torch.float64)
     mean_diag = float(diag.mean()) if w is None else float(w @ diag.cpu())
-    evaluated: FeatureMap = features
     if isinstance(X, Rows):
-        rows, columns = X, X.shape[1]
-    else:
-        inputs = X
-        if kernel.domain != "vectors":
-            tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
-            inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
-        columns = inputs.shape[1]
-        joined = inputs if targets is None else torch.cat([inputs, targets.to(inputs)], 1)
-        rows = ArrayRows(joined.cpu().numpy())
+        return Source(X, n, X.shape[1], weights, resolved, features, features, mean_diag, row_blocks(n, BLOCK))
+    inputs, evaluated = X, features
+    if kernel.domain != "vectors":
+        tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
+        inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
+    joined = inputs if targets is None else torch.cat([inputs, targets.to(inputs)], 1)
+    rows, columns = ArrayRows(joined.cpu().numpy()), inputs.shape[1]
     return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, row_blocks(n, BLOCK))
 
 

@@ -73,21 +73,19 @@ class ItemsCriterion:
     @classmethod
     def of(cls, opened: OpenedItems, settings: Settings, run: Run) -> ItemsCriterion:
         """Cut the rows in parts; no parts where nothing is compared, or can be."""
-        gram, features, parts, count = opened.cut, settings.features and not settings.rows, [], 0
-        training = opened.given
+        gram, features, training = opened.cut, settings.features and not settings.rows, opened.given
         if gram is not None:
             training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
-        if settings.candidates and (settings.choice_asked or gram is not None or not features):
-            groups = _groups(opened)
-            count = int(groups.max()) + 1
-        if count >= FEWEST:
-            pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
-            parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
+        wanted = settings.candidates and (settings.choice_asked or gram is not None or not features)
+        groups = _groups(opened) if wanted else np.full(1, -1)
         opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
-        found = cls(opened, settings, run, training, parts, count)
-        if found.many and (found.leaves_out or len(parts) == 1):
-            found = replace(found, backwards=not training.gram)
-        return replace(found, one_by_one=found.leaves_out)
+        found = cls(opened, settings, run, training, [], int(groups.max()) + 1)
+        if found.count < FEWEST:
+            return found
+        pairs = held_out_parts(found.count, at_most=_MOST_FOR_FEATURES if features else None)
+        parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
+        backwards = found.many and not training.gram and (found.leaves_out or len(parts) == 1)
+        return replace(found, parts=parts, one_by_one=found.leaves_out, backwards=backwards)
 
     @property
     def many(self) -> bool:
@@ -102,6 +100,17 @@ class ItemsCriterion:
         plain = free and training.weights is None and settings.refine is not None and training.self_targets
         return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
+    @property
+    def ties(self) -> bool:
+        """Whether candidates worse by one standard error at most count as good: where every row is measured."""
+        measured_all = self.one_by_one or len(self.parts) > 1
+        return self.settings.linear_part == "free" and self.many and measured_all
+
+    @property
+    def candidates(self) -> tuple[tuple[float, ...], ...]:
+        """Those of the settings, and weaker ones for many rows."""
+        return self.settings.candidates + (self.settings.weaker if self.count > _PLENTY else ())
+
     def prepared(self) -> ItemsCriterion:
         """The criterion itself: the kind of kernel is chosen after the regularisers."""
         return self
@@ -110,8 +119,7 @@ class ItemsCriterion:
         """Errors of the candidates: of all rows, each left out in turn, or of parts that are held out."""
         if not self.parts:
             return None
-        if candidates is None:
-            candidates = self.settings.candidates + (self.settings.weaker if self.count > _PLENTY else ())
+        candidates = self.candidates if candidates is None else candidates
         settings, run, found = self.compared_settings, self.run.quiet(), []
         fits: list[AutoencoderModel | None] = [None] * len(candidates)
         progress = progress_reporter(self.run.name, self.run.verbose, 1 if self.one_by_one else len(self.parts))
@@ -131,8 +139,7 @@ class ItemsCriterion:
                 found[-1] = path.errors
         errors, weights = np.concatenate(found, 1), np.concatenate([weights for weights, *_ in folds])
         starts = fits if self.one_by_one and settings.init == "kpca" else [None] * len(fits)
-        ties = settings.linear_part == "free" and self.many and (self.one_by_one or len(self.parts) > 1)
-        return Comparison(candidates, errors, weights, starts, ties=ties)
+        return Comparison(candidates, errors, weights, starts, ties=self.ties)
 
     def _folds(self, settings: Settings, run: Run) -> Iterator[tuple[np.ndarray, Callable[[], OpenedItems], Any]]:
         """Weights of rows that are left out, what the others are read by, and what measures errors of the first."""

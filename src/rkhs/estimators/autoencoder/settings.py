@@ -248,19 +248,21 @@ def read_settings(estimator: BaseEstimator, kernel: Kernel, storage: Storage | s
         tol=getattr(solver, "tol", estimator.tol),
         linear_part=linear_part,
         refine=FINE if estimator.refine else None,
-        noise=None if estimator.noise is None else read_noise(estimator.noise),
-        code_set=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
+        noise=read_noise(estimator.noise),
+        code_set=_read_constraint(estimator.constraint, widths[0]),
         rows=output_kernel is not None and vectors,
         init=estimator.init if start is None else "codes",
         start=start,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part, shortcut=regs["shortcut"]),
         choice_asked=estimator.reg is not None,
-        kinds=linear_part == "free"
-        and not targets
-        and output_kernel is None
-        and is_auto(estimator.kernel, estimator.decoder_kernel),
+        kinds=output_kernel is None and linear_part == "free" and _default_kernels(estimator, facts),
     )
     return Settings(**asked)
+
+
+def _default_kernels(estimator: BaseEstimator, facts: Facts) -> bool:
+    """Whether items are rebuilt with the default kernels."""
+    return facts["targets"] == "none" and is_auto(estimator.kernel, estimator.decoder_kernel)
 
 
 def _read_widths(given: int | Sequence[int] | np.ndarray) -> tuple[int, ...]:
@@ -307,8 +309,10 @@ def _weaker(last: tuple[float, float], p: int) -> Any:
     return WEAKER if last == (1e-4, 1e-5) and p > 2 else ()
 
 
-def _read_constraint(given: Any, width: int) -> CodeSet:
+def _read_constraint(given: Any, width: int) -> CodeSet | None:
     """Esser et al. (2024), definition 3."""
+    if isinstance(given, str) and given == "none":
+        return None
     constraint = as_constraint(given)
     if isinstance(constraint, Sphere) and width < 2:
         raise InputError(
