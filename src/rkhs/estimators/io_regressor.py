@@ -438,6 +438,14 @@ class InputOutputKernelRegressor(KernelMachine):
         """Order one set of candidates for every sample, nearest first; arguments as in :meth:`scores`."""
         return Ranking(*self._of_distances(X, candidates, diag, lambda D: tuple(rank(D, n_best))))
 
+    def _best(self, X: Any, candidates: Items | None, diag: ArrayLike | None, *, per_sample: bool) -> list[int]:
+        """Numbers of the best candidates."""
+        if per_sample:
+            scores = self.scores(X, candidates, diag=diag, per_sample=True)
+            return [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
+        best = self._of_distances(X, candidates, diag, lambda D: rank(torch.as_tensor(self._finite(D)), 1).indices)
+        return best[:, 0].tolist()
+
     def predict(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
     ) -> Any:
@@ -460,12 +468,7 @@ class InputOutputKernelRegressor(KernelMachine):
         check_is_fitted(self)
         if candidates is None and self.multilabel_:
             return give_back(self._labels(X), X)
-        if per_sample:
-            scores = self.scores(X, candidates, diag=diag, per_sample=True)
-            found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
-        else:
-            best = self._of_distances(X, candidates, diag, lambda D: rank(torch.as_tensor(self._finite(D)), 1).indices)
-            found = best[:, 0].tolist()
+        found = self._best(X, candidates, diag, per_sample=per_sample)
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
         read = check_items if self.output_kernel_.domain == "objects" else _in_order

@@ -31,6 +31,7 @@ from rkhs.engines import (
     thread_limit,
 )
 from rkhs.estimators.options.memory_needs import dense_advice
+from rkhs.kernels.base import Kernel
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
@@ -171,8 +172,12 @@ def check_fit_stored(estimator: BaseEstimator) -> None:
 
 def items_bytes(kernel: Any, items: Any) -> float:
     """What the kernels say that features of objects take; 0 for rows of numbers."""
-    scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
-    return sum(one._memory(items) for one in scalar) if kernel.domain == "objects" else 0.0
+    return sum(one._memory(items) for one in scalar_kernels(kernel)) if kernel.domain == "objects" else 0.0
+
+
+def scalar_kernels(kernel: Any) -> list[Kernel]:
+    """The kernel itself, or the scalar kernels of an operator-valued one."""
+    return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
 
 
 def _code_columns(asked: Any) -> int:

@@ -55,23 +55,30 @@ def open_source(
     """Choose the features of a storage and arrange the data in blocks."""
     rng = check_seed(storage.random_state)
     n = X.shape[0] if isinstance(X, Rows) else len(X)
-    sampled = None if kernel.domain == "gram" else positive_rows(n, storage.sample_size(n), weights, rng)
-    sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
+    sampled, sample = None, X
+    if kernel.domain != "gram":
+        sampled = positive_rows(n, storage.sample_size(n), weights, rng)
+        sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
     resolved = resolve_subsampled(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
     check_row_digits(resolved, sample, squared=True)
     features = storage.build(resolved, sample, rng)
     diag = resolved._diag(sample).to(torch.float64)
     mean_diag = float(diag.mean()) if w is None else float(w @ diag.cpu())
-    if isinstance(X, Rows):
-        return Source(X, n, X.shape[1], weights, resolved, features, features, mean_diag, row_blocks(n, BLOCK))
+    rows, columns, evaluated = (
+        (X, X.shape[1], features) if isinstance(X, Rows) else _in_rows(kernel, features, X, targets)
+    )
+    return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, row_blocks(n, BLOCK))
+
+
+def _in_rows(kernel: Kernel, features: FeatureMap, X: Any, targets: Tensor | None) -> tuple[Rows, int, FeatureMap]:
+    """Items as rows that features are computed from, with targets, how many columns the items have, and the map."""
     inputs, evaluated = X, features
     if kernel.domain != "vectors":
-        tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
+        tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, len(X), BLOCK)]
         inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
     joined = inputs if targets is None else torch.cat([inputs, targets.to(inputs)], 1)
-    rows, columns = ArrayRows(joined.cpu().numpy()), inputs.shape[1]
-    return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, row_blocks(n, BLOCK))
+    return ArrayRows(joined.cpu().numpy()), inputs.shape[1], evaluated
 
 
 def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

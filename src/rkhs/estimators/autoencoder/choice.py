@@ -84,13 +84,18 @@ class ItemsCriterion:
             return found
         pairs = held_out_parts(found.count, at_most=_MOST_FOR_FEATURES if features else None)
         parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
-        backwards = found.many and not training.gram and (found.leaves_out or len(parts) == 1)
-        return replace(found, parts=parts, one_by_one=found.leaves_out, backwards=backwards)
+        found = replace(found, parts=parts, one_by_one=found.leaves_out)
+        return replace(found, backwards=found.starts_weak)
 
     @property
     def many(self) -> bool:
         """Whether there are many components."""
         return min(self.settings.widths) > FEW_COMPONENTS
+
+    @property
+    def starts_weak(self) -> bool:
+        """Whether a path of candidates starts at its weak end."""
+        return self.many and not self.training.gram and (self.one_by_one or len(self.parts) == 1)
 
     @property
     def leaves_out(self) -> bool:

@@ -349,6 +349,18 @@ def _without(fit: Fit, codes: Tensor, inactive: Tensor) -> Fit:
     return replace(fit, model=model, warnings=(*fit.warnings, CollapseWarning(message)))
 
 
+def _cuts(settings: Settings, given: Training) -> bool:
+    """Whether regularisers are compared on parts of the Gram matrix: where items rebuild their features."""
+    shared = given.self_targets and settings.output_kernel is settings.kernel and settings.noise is None
+    return shared and bool(settings.candidates)
+
+
+def _starts_by_width(settings: Settings, scores: Tensor, weights: Tensor | None) -> dict[int, Tensor]:
+    """Codes of layers to start near to, by their number of components."""
+    codes = scores if settings.code_set is None else even_columns(scores)
+    return dict(zip(settings.widths, targets_of_layers(codes, settings.widths, weights), strict=True))
+
+
 def _announce(settings: Settings, training: Training, run: Run) -> None:
     """Announce the memory of a fit."""
     columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
@@ -364,19 +376,16 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     kernel = settings.kernel.resolve(items, weights)
     K = training_gram(kernel, items, run.options)
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
-    axes, linear, scores, by_width = None, None, None, None
+    axes, linear, scores = None, None, None
     if settings.linear_part == "free":
         axes, linear = _principal_coordinates(settings, items, weights, K)
         scores = linear * axes.scale if settings.init == "kpca" else None
     elif settings.init == "kpca":
         scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
-    if scores is not None:
-        codes = scores if settings.code_set is None else even_columns(scores)
-        by_width = dict(zip(widths, targets_of_layers(codes, widths, weights), strict=True))
+    by_width = None if scores is None else _starts_by_width(settings, scores, weights)
     factor = factorize(K) if settings.code_set is None else jittered_factor(K)
     gram = K if isinstance(settings.solver, JOINT) else None
-    cuts = given.self_targets and settings.output_kernel is settings.kernel and not settings.noise
-    cut, largest = K if cuts and settings.candidates else None, float(K.diagonal().max())
+    cut, largest = K if _cuts(settings, given) else None, float(K.diagonal().max())
     return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, by_width, gram, cut, largest)
 
 
@@ -422,8 +431,13 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
             diagonal = as_array((K.diagonal() if shared else resolved._diag(targets)).clone())
         elif not training.self_targets:
             items = as_numpy(targets)
-    if settings.linear_part == "free" and settings.scale:  # the unit is what free linear parts leave
-        unit = kernel_unit(U, min(settings.widths), weights)
-        if unit != 1.0:
-            space, U = space.in_units(unit), U / unit
+    unit = _unit(settings, U, weights)
+    if unit != 1.0:
+        space, U = space.in_units(unit), U / unit
     return Rebuilt(space, resolved, training.self_targets, items, diagonal), U
+
+
+def _unit(settings: Settings, U: Tensor, weights: Tensor | None) -> float:
+    """Unit of the targets: what free linear parts leave of them."""
+    free = settings.linear_part == "free" and settings.scale
+    return kernel_unit(U, min(settings.widths), weights) if free else 1.0

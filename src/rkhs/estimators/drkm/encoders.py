@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,12 @@ def _defect(found: Tensor, block: Tensor) -> float:
     return float((found - block).norm() / block.norm())
 
 
+def _quality(found: Sequence[Any], violation: float) -> DeepRKMQuality:
+    """How well encoders give the codes of a machine."""
+    defects, ridges, errors = (np.array([getattr(one, name) for one in found]) for name in ("defect", "ridge", "error"))
+    return DeepRKMQuality(defects, ridges, errors, violation)
+
+
 def _mean_and_directions(
     in_memory: InMemoryItems, problem: ConstrainedDRKM, block: Tensor
 ) -> tuple[Tensor, np.ndarray | None, np.ndarray | None]:
@@ -121,12 +128,7 @@ def machine_model(
         mean_weights,
         _kept_items(in_memory, settings.storage),
         _array(diagonal).copy(),
-        DeepRKMQuality(
-            np.array([one.defect for one in found]),
-            np.array([one.ridge for one in found]),
-            np.array([one.error for one in found]),
-            problem.constraint.violation(H),
-        ),
+        _quality(found, problem.constraint.violation(H)),
     )
 
 
