@@ -31,7 +31,7 @@ from rkhs.engines import (
     thread_limit,
 )
 from rkhs.estimators.options.memory_needs import dense_advice
-from rkhs.kernels.base import Kernel
+from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
@@ -175,7 +175,7 @@ def items_bytes(kernel: Any, items: Any) -> float:
     return sum(one._memory(items) for one in scalar_kernels(kernel)) if kernel.domain == "objects" else 0.0
 
 
-def scalar_kernels(kernel: Any) -> list[Kernel]:
+def scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
     """The kernel itself, or the scalar kernels of an operator-valued one."""
     return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
 

@@ -120,10 +120,10 @@ class ItemsCriterion:
         """The criterion itself: the kind of kernel is chosen after the regularisers."""
         return self
 
-    def compare(self, candidates: Sequence[tuple[float, ...]] | None = None) -> Comparison | None:
+    def compare(self, candidates: Sequence[tuple[float, ...]] | None = None) -> Comparison:
         """Errors of the candidates: of all rows, each left out in turn, or of parts that are held out."""
         if not self.parts:
-            return None
+            return Comparison()
         candidates = self.candidates if candidates is None else candidates
         settings, run, found = self.compared_settings, self.run.quiet(), []
         fits: list[AutoencoderModel | None] = [None] * len(candidates)
@@ -136,7 +136,7 @@ class ItemsCriterion:
                 opened, last = opened_fold(), None
                 for k in path:
                     with measured():
-                        fit = fit_opened(opened, Choice(replace(settings, reg=candidates[k]), last, None), run)
+                        fit = fit_opened(opened, Choice(replace(settings, reg=candidates[k]), last, final=False), run)
                         if not np.isfinite(fit.solution.value):
                             raise InputError("the objective is not finite")
                         fits[k] = last = fit.model
@@ -170,7 +170,7 @@ class ItemsCriterion:
         found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, refine=refine)
         return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
-    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: object) -> Comparison | None:
+    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: AutoencoderModel | None) -> Comparison:
         """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
         return replace(self, one_by_one=False, backwards=False).compare(candidates)
 
@@ -178,11 +178,8 @@ class ItemsCriterion:
         """The choice with its held-out error and the kind of kernel."""
         compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
         part = replace(self, one_by_one=False, backwards=False, parts=self.parts[:1])
-        assert compared is not None
         if self.one_by_one:  # such errors are too small: what is reported of the choice is measured on a part
-            chosen = part.compare(found.candidates[at : at + 1])
-            assert chosen is not None
-            bounded = chosen.errors[0]
+            bounded = part.compare(found.candidates[at : at + 1]).errors[0]
             compared = replace(compared, held_out=float(bounded.mean()))
         choice = replace(choice, compared=compared)
         undecided = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
@@ -195,19 +192,17 @@ class ItemsCriterion:
         self, choice: Choice, near: Sequence[tuple[float, ...]], bounded: np.ndarray
     ) -> tuple[OpenedItems, Choice]:
         """The choice with bounded kernels, or these clearly better unbounded ones with the best of its neighbours."""
-        found, compared = self.compare(near), choice.compared
-        assert found is not None
-        assert compared is not None
+        found = self.compare(near)
         means = found.errors.mean(1)
         best = int(np.nanargmin(means))
         kinds = compare_kinds(found.errors[best], bounded, self.run)
         if next(iter(kinds)) == BOUNDED:
-            return self.opened, replace(choice, compared=replace(compared, kinds=kinds))
+            return self.opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
         settings = replace(self.settings, reg=near[best])
         compared = Compared(np.array(near), means, kinds[UNBOUNDED], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
-    def reported(self, compared: Compared, chosen: object) -> Compared:
+    def reported(self, compared: Compared, chosen: AutoencoderModel | None) -> Compared:
         """The comparison itself; the fit knows the variance."""
         return compared
 

@@ -211,13 +211,9 @@ class ItemStages(Stages):
                 solution = replace(solution, reason=Reason.UNREACHED)
         return Stage(codes, mixed, parts[0], solution, reg, columns, problem=problem)
 
-    def of_all_rows(self, stage: Stage) -> Stage:
-        """The stage itself."""
-        return stage
-
     def last_layer(self, stage: Stage) -> SolvedLast:
         """Solve the last layer on the codes."""
-        layer, U, w = _problem_of(stage).last_layer.solve(stage.codes), self.read.target, self.weights
+        layer, U, w = stage.problem.last_layer.solve(stage.codes), self.read.target, self.weights
         assert isinstance(layer, Decoder)
         if not bool(torch.isfinite(layer.coefficients).all()):
             raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
@@ -233,7 +229,7 @@ class ItemStages(Stages):
 
     def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
         """Coefficients on the items."""
-        factor = _problem_of(stage).encoder.factor
+        factor = stage.problem.encoder.factor
         return factor.coefficients(stage.point), factor.mixed if isinstance(factor, LinearFactor) else None
 
     def penalty(self, stage: Stage) -> CodePenalty:
@@ -253,7 +249,7 @@ class ItemStages(Stages):
         K = effective_gram([K], [settings.operators[-1]], U)
         return typical_residual(K, U, settings.reg[-1], self.weights, self.read.copies, center=False)[0]
 
-    def notes(self, last: SolvedLast) -> list[Warning]:
+    def _notes(self, last: SolvedLast) -> list[Warning]:
         """What the dual of the last layer says."""
         warned: list[Warning] = []
         if not last.layer.solved:
@@ -276,6 +272,7 @@ class ItemStages(Stages):
     def reported(self, fit: Fit, last: SolvedLast) -> Fit:
         """The fit with errors as shares of the variance, inactive components, and what users must know."""
         settings, U, weights, model = self.settings, self.read.target, self.weights, fit.model
+        fit = replace(fit, warnings=(*self._notes(last), *fit.warnings))
         compared, lost = report_choice(model.compared, model.rebuilt.output, last.layer, U, weights, settings.reg[-1])
         overfit = overfit_sentence(compared.held_out, lost, vectors=model.rebuilt.vectors)
         if overfit is not None and isinstance(settings.loss, Squared):
@@ -324,11 +321,6 @@ class _AllLayers:
         # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
         point = encoder.pack(encoder.factor.pull(Phi), hidden[: len(settings.widths) - 1])
         return replace(solution, point=point, value=problem.value(point))
-
-
-def _problem_of(stage: Stage) -> Autoencoder:
-    assert stage.problem is not None
-    return stage.problem
 
 
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Ball, CodeSet, SoftSphere, Whitened, as_constraint
+from rkhs.constraints.sphere import Ball, CodeSet, SoftSphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss
@@ -315,7 +315,7 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
     return storage
 
 
-def _check_storage(name: str, storage: Any) -> None:
+def _check_storage(name: str, storage: Storage | str) -> None:
     """Refuse a storage that an estimator does not have."""
     allowed = _MORE_STORAGES.get(name, _STORAGES)
     if isinstance(storage, Storage) and not isinstance(storage, type):
