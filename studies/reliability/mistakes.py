@@ -286,8 +286,8 @@ MISTAKES = (
     Mistake(
         "of several starts under a constraint the worst is kept",
         "estimators/autoencoder/stages.py",
-        "if best is None or found.solution.value < best.solution.value - settings.tol * abs(best.solution.value):",
-        "if best is None or found.solution.value > best.solution.value - settings.tol * abs(best.solution.value):",
+        "if best is None or found.value < best.value - self.settings.tol * abs(best.value):",
+        "if best is None or found.value > best.value - self.settings.tol * abs(best.value):",
         ("estimators/test_constrained_autoencoder.py",),
     ),
     Mistake(

@@ -18,8 +18,8 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
 from rkhs.estimators.autoencoder.choice import _left_out_errors
-from rkhs.estimators.autoencoder.opened_items import OpenedItems
-from rkhs.estimators.autoencoder.stages import Choice, Fit
+from rkhs.estimators.autoencoder.dense import OpenedItems
+from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_opened
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 from rkhs.selection.path import Path, measured, tied
@@ -37,14 +37,12 @@ def noise(n: int = 60) -> np.ndarray:
 
 def watch(monkeypatch: pytest.MonkeyPatch, see: Callable[[OpenedItems, Choice], None]) -> None:
     """Show the fits that are compared."""
-    fit = OpenedItems.fit
 
     def watched(opened: OpenedItems, choice: Choice, *rest: Any) -> Fit:
-        if choice.compared is None:
-            see(opened, choice)
-        return fit(opened, choice, *rest)
+        see(opened, choice)
+        return fit_opened(opened, choice, *rest)
 
-    monkeypatch.setattr(OpenedItems, "fit", watched)
+    monkeypatch.setattr(autoencoder_choice, "fit_opened", watched)
 
 
 def test_the_choice_is_the_strongest_about_as_good_as_the_best_and_the_fit_is_that_of_it() -> None:
@@ -111,7 +109,9 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
     if many_rows:
         run = SimpleNamespace(name="", verbose=0)
         stages = SimpleNamespace(p=3 if backwards else 2, rows=SimpleNamespace(outside=None), run=run)
-        stages.start = lambda part, reg, inits: reg
+        stages.problem = lambda size, reg: None
+        stages.points = lambda problem, start, inits: []
+        stages.descend = lambda problem, points, reg: reg
         stages.move = lambda stage, part, reg, steps: reg
         monkeypatch.setattr(autoencoder_rows, "_error", lambda stages, stage: measure(int(stage[0]))[0])
         candidates = [(float(k),) for k in range(len(means))]

@@ -16,7 +16,7 @@ from rkhs.estimators.run import Run
 from rkhs.models import Compared
 from rkhs.outputs import OutputSpace
 from rkhs.problems.decoder import Decoder
-from rkhs.selection import open_end
+from rkhs.selection.path import open_end
 
 # Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit. Features have
 # as many directions as there are items, so that of theirs the best few codes leave nine tenths.

@@ -210,17 +210,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
     def _read_rows(self, y: Any, *, gram: bool, training: bool) -> Tensor:
         """Outputs that are vectors, or rows of their Gram matrix."""
-        array = real_array(as_numpy(y, "y"), "y")
-        if training and array.ndim in (1, 2) and np.isnan(array).any():
-            raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
-        if array.ndim not in (1, 2) or not np.isfinite(array).all():
-            raise InputError(
-                "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
-                f"infinity; got shape {array.shape}"
-            )
-        if len(array) == 0:
-            raise InputError("candidates must not be empty")
-        array = array.reshape(len(array), -1)
+        array = _finite_outputs(y, training=training)
         if gram:
             self._check_output_names(y, reset=training)
         if gram and training:
@@ -447,6 +437,14 @@ class InputOutputKernelRegressor(KernelMachine):
         """Order one set of candidates for every sample, nearest first; arguments as in :meth:`scores`."""
         return Ranking(*self._of_distances(X, candidates, diag, lambda D: tuple(rank(D, n_best))))
 
+    def _best(self, X: Any, candidates: Items | None, diag: ArrayLike | None, *, per_sample: bool) -> list[int]:
+        """Numbers of the best candidates."""
+        if per_sample:
+            scores = self.scores(X, candidates, diag=diag, per_sample=True)
+            return [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
+        best = self._of_distances(X, candidates, diag, lambda D: rank(torch.as_tensor(self._finite(D)), 1).indices)
+        return best[:, 0].tolist()
+
     def predict(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
     ) -> Any:
@@ -469,12 +467,7 @@ class InputOutputKernelRegressor(KernelMachine):
         check_is_fitted(self)
         if candidates is None and self.multilabel_:
             return give_back(self._labels(X), X)
-        if per_sample:
-            scores = self.scores(X, candidates, diag=diag, per_sample=True)
-            found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
-        else:
-            best = self._of_distances(X, candidates, diag, lambda D: rank(torch.as_tensor(self._finite(D)), 1).indices)
-            found = best[:, 0].tolist()
+        found = self._best(X, candidates, diag, per_sample=per_sample)
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
         read = check_items if self.output_kernel_.domain == "objects" else _in_order
@@ -534,6 +527,21 @@ class InputOutputKernelRegressor(KernelMachine):
         if total <= _CONSTANT * float(w @ np.abs(sizes)):
             raise InputError("y must hold outputs that differ from the mean of the training outputs")
         return 1.0 - float(w @ missed) / total
+
+
+def _finite_outputs(y: Any, *, training: bool) -> np.ndarray:
+    """Outputs as rows of finite numbers, shape (n, q)."""
+    array = real_array(as_numpy(y, "y"), "y")
+    if training and array.ndim in (1, 2) and np.isnan(array).any():
+        raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
+    if array.ndim not in (1, 2) or not np.isfinite(array).all():
+        raise InputError(
+            "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
+            f"infinity; got shape {array.shape}"
+        )
+    if len(array) == 0:
+        raise InputError("candidates must not be empty")
+    return array.reshape(len(array), -1)
 
 
 def _unknown_sentence(outputs: np.ndarray) -> str:

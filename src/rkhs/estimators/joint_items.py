@@ -18,6 +18,7 @@ import torch
 
 from rkhs._core.arrays import ColumnScaling, as_tensor
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.run import scalar_kernels
 from rkhs.kernels import Kernel
 
 _LEAK = 0.05  # spreads of a squared length: a smaller difference is not seen in p-values
@@ -35,7 +36,7 @@ class JointItems:
     def of(cls, estimator: KernelEstimator, kernels: Sequence[Kernel]) -> Self | None:
         """Return None where nothing was estimated from the items, or so little that nothing is seen of it."""
         kept, kernel = estimator.model_.map.kept, estimator.kernel_
-        fitted = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+        fitted = scalar_kernels(kernel)
         if kept is None:
             return None
         scaled = estimator._columns in ("scaled", "filled")

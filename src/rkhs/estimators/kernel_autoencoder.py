@@ -355,10 +355,7 @@ class KernelAutoencoder(BaseAutoencoder):
         InputError
             For sparse matrices, ``columns="filled"``, and rows that are not in memory.
         """
-        if hasattr(X, "tocsr"):
-            raise InputError("partial_fit needs dense rows; got a sparse matrix. Pass X.toarray(), or use fit")
-        if isinstance(self.columns, str) and self.columns == "filled":
-            raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
+        self._check_parts(X)
         before = vars(self).get("sample_")
         if before is None:
             self.__dict__ = self._twin().__dict__
@@ -380,6 +377,13 @@ class KernelAutoencoder(BaseAutoencoder):
         self.reader_ = replace(self.reader_, grid=grid)
         self.sample_, self.n_rows_seen_, self.n_rows_fitted_ = sample, seen, fitted
         return self
+
+    def _check_parts(self, X: Any) -> None:
+        """Refuse what needs all rows at once."""
+        if hasattr(X, "tocsr"):
+            raise InputError("partial_fit needs dense rows; got a sparse matrix. Pass X.toarray(), or use fit")
+        if isinstance(self.columns, str) and self.columns == "filled":
+            raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
 
     def _read_settings(self, X: Any, targets: Any) -> Settings:
         """Check the parameters, and that they go with each other and with the kind of data."""

@@ -158,6 +158,12 @@ def items_bytes(kernel: Any, items: Any) -> float:
     return sum(one._memory(items) for one in scalar_kernels(kernel)) if kernel.domain == "objects" else 0.0
 
 
+def _code_columns(asked: Any) -> int:
+    """Columns of all codes that ``n_components`` asks for, whatever else it holds."""
+    widths = [w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)]
+    return min(sum(max(int(w), 0) for w in widths), 10**15)
+
+
 def check_dense(
     name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float, taken: float = 0.0
 ) -> int:
@@ -165,8 +171,7 @@ def check_dense(
     storage, asked, n = parameters.get("storage", "dense"), parameters.get("n_components"), shape[0]
     if not (isinstance(storage, str) and storage == "dense"):
         return 0
-    widths = [w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)]
-    columns = min(sum(max(int(w), 0) for w in widths), 10**15)
+    columns = _code_columns(asked)
     size = 8 if parameters["dtype"] == "float64" else 4
     what = f"{name} on n={n} rows" + (" with storage='dense'" if "storage" in parameters else "")
     parts, advice = f"{matrices:g} matrices of n x n at least", partial(dense_advice, name, parameters, *shape)

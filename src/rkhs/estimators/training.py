@@ -72,8 +72,10 @@ class Training:
         return replace(self, items=items, targets=self.targets.repeat(copies, 1), weights=weights)
 
 
-def read_noise(noise: object) -> Augmentation:
+def read_noise(noise: object) -> Augmentation | None:
     """What items are made noisy with, checked."""
+    if noise is None:
+        return None
     if not isinstance(noise, Augmentation):
         raise InputError(
             f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {quote(noise)}"

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -130,12 +130,12 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Candidates, the strongest first, with the errors that they have on rows which their fits have not seen."""
+    """Candidates, the strongest first, and errors of rows that their fits have not seen; none: nothing is compared."""
 
-    candidates: Sequence[tuple[float, ...]]
-    errors: np.ndarray  # (k, m): infinite without a fit, NaN where none was tried
-    weights: np.ndarray  # (m,): of these rows
-    fits: list[Any]  # (k,): what a further fit can start from, or None
+    candidates: Sequence[tuple[float, ...]] = ()
+    errors: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))  # (k, m): infinite without a fit, NaN untried
+    weights: np.ndarray = field(default_factory=lambda: np.ones(1))  # (m,): of these rows
+    fits: Sequence[Any] = ()  # (k,): what a further fit can start from, or None
     floor: float = 0.0  # what no candidate goes below
     ties: bool = False  # whether those worse by one standard error at most count as good
 

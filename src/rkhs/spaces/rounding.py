@@ -90,18 +90,21 @@ def refuse_identical(values: Tensor, *, factored: bool) -> None:
         raise InputError("X must hold at least two different items: all are the same to the kernel")
 
 
+def _all_equal(items: Any, n: int, *, gram: bool) -> bool:
+    """Whether items, or the entries of their Gram matrix, are all equal but for rounding."""
+    if isinstance(items, Tensor):
+        rows = items.reshape(-1, 1) if gram else items
+        return _close(rows.amin(0).cpu().numpy(), rows.amax(0).cpu().numpy())
+    if isinstance(items, Rows):
+        first = items.read(0, 1)
+        return all(_close(first, items.read(i, min(n, i + _PART))) for i in range(0, n, _PART))
+    return all(_alike(items[0], items[i]) for i in range(1, n))
+
+
 def refuse_equal(items: Any, name: str = "X", *, gram: bool = False) -> None:
     """Raise if items, or the entries of their Gram matrix, are all equal but for rounding: nothing can be learned."""
     n = items.shape[0] if hasattr(items, "shape") else len(items)
-    if isinstance(items, Tensor):
-        rows = items.reshape(-1, 1) if gram else items
-        equal = n > 1 and _close(rows.amin(0).cpu().numpy(), rows.amax(0).cpu().numpy())
-    elif isinstance(items, Rows):
-        first = items.read(0, 1)
-        equal = n > 1 and all(_close(first, items.read(i, min(n, i + _PART))) for i in range(0, n, _PART))
-    else:
-        equal = n > 1 and all(_alike(items[0], items[i]) for i in range(1, n))
-    if equal:
+    if n > 1 and _all_equal(items, n, gram=gram):
         what = "a Gram matrix that is constant" if gram else f"{n} that are all the same"
         raise InputError(
             f"{name} must hold at least two different items; got {what}, from which nothing can be learned. Check how "

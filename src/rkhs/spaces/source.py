@@ -55,9 +55,8 @@ def open_source(
     """Choose the features of a storage and arrange the data in blocks."""
     rng = check_seed(storage.random_state)
     n = X.shape[0] if isinstance(X, Rows) else len(X)
-    if kernel.domain == "gram":
-        sampled, sample = None, X
-    else:
+    sampled, sample = None, X
+    if kernel.domain != "gram":
         sampled = positive_rows(n, storage.sample_size(n), weights, rng)
         sample = to_tensor(gather_rows(X, sampled), **options) if isinstance(X, Rows) else pick(X, sampled)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
@@ -66,18 +65,20 @@ def open_source(
     features = storage.build(resolved, sample, rng)
     diag = resolved._diag(sample).to(torch.float64)
     mean_diag = float(diag.mean()) if w is None else float(w @ diag.cpu())
-    evaluated: FeatureMap = features
-    if isinstance(X, Rows):
-        rows, columns = X, X.shape[1]
-    else:
-        inputs = X
-        if kernel.domain != "vectors":
-            tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
-            inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
-        columns = inputs.shape[1]
-        joined = inputs if targets is None else torch.cat([inputs, targets.to(inputs)], 1)
-        rows = ArrayRows(joined.cpu().numpy())
+    rows, columns, evaluated = (
+        (X, X.shape[1], features) if isinstance(X, Rows) else _in_rows(kernel, features, X, targets)
+    )
     return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, row_blocks(n, BLOCK))
+
+
+def _in_rows(kernel: Kernel, features: FeatureMap, X: Any, targets: Tensor | None) -> tuple[Rows, int, FeatureMap]:
+    """Items as rows that features are computed from, with targets, how many columns the items have, and the map."""
+    inputs, evaluated = X, features
+    if kernel.domain != "vectors":
+        tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, len(X), BLOCK)]
+        inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
+    joined = inputs if targets is None else torch.cat([inputs, targets.to(inputs)], 1)
+    return ArrayRows(joined.cpu().numpy()), inputs.shape[1], evaluated
 
 
 def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

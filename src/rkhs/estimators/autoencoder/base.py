@@ -241,14 +241,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         if kernel is None:
             if given is not None:
                 return Targets(self._read_like(given, name, rebuilt.columns, targets=not rebuilt.self_targets))
-            if (
-                not self.model_.map.whole
-                or self.model_.map.kept is None
-                or not rebuilt.self_targets
-                or self.noise is not None
-            ):
-                raise InputError("candidates must be given: this model keeps no training targets to choose from")
-            return Targets(self._support())
+            return Targets(self._kept_targets())
         if kernel.domain == "gram":
             if given is None:
                 raise InputError(
@@ -265,6 +258,13 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         else:
             items = self._read_like(given, name, kept.shape[1], targets=not rebuilt.self_targets)
         return Targets(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
+
+    def _kept_targets(self) -> Tensor:
+        """Training items that are vectors and their own targets."""
+        kept = self.model_.map.whole and self.model_.map.kept is not None and self.noise is None
+        if not (kept and self.model_.rebuilt.self_targets):
+            raise InputError("candidates must be given: this model keeps no training targets to choose from")
+        return self._support()
 
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
         """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""

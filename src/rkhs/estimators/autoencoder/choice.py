@@ -73,26 +73,29 @@ class ItemsCriterion:
     @classmethod
     def of(cls, opened: OpenedItems, settings: Settings, run: Run) -> ItemsCriterion:
         """Cut the rows in parts; no parts where nothing is compared, or can be."""
-        gram, features, parts, count = opened.cut, settings.features and not settings.rows, [], 0
-        training = opened.given
+        gram, features, training = opened.cut, settings.features and not settings.rows, opened.given
         if gram is not None:
             training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
-        if settings.candidates and (settings.choice_asked or gram is not None or not features):
-            groups = _groups(opened)
-            count = int(groups.max()) + 1
-        if count >= FEWEST:
-            pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
-            parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
+        wanted = settings.candidates and (settings.choice_asked or gram is not None or not features)
+        groups = _groups(opened) if wanted else np.full(1, -1)
         opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
-        found = cls(opened, settings, run, training, parts, count)
-        if found.many and (found.leaves_out or len(parts) == 1):
-            found = replace(found, backwards=not training.gram)
-        return replace(found, one_by_one=found.leaves_out)
+        found = cls(opened, settings, run, training, [], int(groups.max()) + 1)
+        if found.count < FEWEST:
+            return found
+        pairs = held_out_parts(found.count, at_most=_MOST_FOR_FEATURES if features else None)
+        parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
+        found = replace(found, parts=parts, one_by_one=found.leaves_out)
+        return replace(found, backwards=found.starts_weak)
 
     @property
     def many(self) -> bool:
         """Whether there are many components."""
         return min(self.settings.widths) > FEW_COMPONENTS
+
+    @property
+    def starts_weak(self) -> bool:
+        """Whether a path of candidates starts at its weak end."""
+        return self.many and not self.training.gram and (self.one_by_one or len(self.parts) == 1)
 
     @property
     def leaves_out(self) -> bool:
@@ -102,16 +105,26 @@ class ItemsCriterion:
         plain = free and training.weights is None and settings.refine is not None and training.self_targets
         return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
+    @property
+    def ties(self) -> bool:
+        """Whether candidates worse by one standard error at most count as good: where every row is measured."""
+        measured_all = self.one_by_one or len(self.parts) > 1
+        return self.settings.linear_part == "free" and self.many and measured_all
+
+    @property
+    def candidates(self) -> tuple[tuple[float, ...], ...]:
+        """Those of the settings, and weaker ones for many rows."""
+        return self.settings.candidates + (self.settings.weaker if self.count > _PLENTY else ())
+
     def prepared(self) -> ItemsCriterion:
         """The criterion itself: the kind of kernel is chosen after the regularisers."""
         return self
 
-    def compare(self, candidates: Sequence[tuple[float, ...]] | None = None) -> Comparison | None:
+    def compare(self, candidates: Sequence[tuple[float, ...]] | None = None) -> Comparison:
         """Errors of the candidates: of all rows, each left out in turn, or of parts that are held out."""
         if not self.parts:
-            return None
-        if candidates is None:
-            candidates = self.settings.candidates + (self.settings.weaker if self.count > _PLENTY else ())
+            return Comparison()
+        candidates = self.candidates if candidates is None else candidates
         settings, run, found = self.compared_settings, self.run.quiet(), []
         fits: list[AutoencoderModel | None] = [None] * len(candidates)
         progress = progress_reporter(self.run.name, self.run.verbose, 1 if self.one_by_one else len(self.parts))
@@ -123,7 +136,7 @@ class ItemsCriterion:
                 opened, last = opened_fold(), None
                 for k in path:
                     with measured():
-                        fit = fit_opened(opened, Choice(replace(settings, reg=candidates[k]), last, None), run)
+                        fit = fit_opened(opened, Choice(replace(settings, reg=candidates[k]), last, final=False), run)
                         if not np.isfinite(fit.solution.value):
                             raise InputError("the objective is not finite")
                         fits[k] = last = fit.model
@@ -131,8 +144,7 @@ class ItemsCriterion:
                 found[-1] = path.errors
         errors, weights = np.concatenate(found, 1), np.concatenate([weights for weights, *_ in folds])
         starts = fits if self.one_by_one and settings.init == "kpca" else [None] * len(fits)
-        ties = settings.linear_part == "free" and self.many and (self.one_by_one or len(self.parts) > 1)
-        return Comparison(candidates, errors, weights, starts, ties=ties)
+        return Comparison(candidates, errors, weights, starts, ties=self.ties)
 
     def _folds(self, settings: Settings, run: Run) -> Iterator[tuple[np.ndarray, Callable[[], OpenedItems], Any]]:
         """Weights of rows that are left out, what the others are read by, and what measures errors of the first."""
@@ -158,7 +170,7 @@ class ItemsCriterion:
         found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, refine=refine)
         return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
-    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: object) -> Comparison | None:
+    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: AutoencoderModel | None) -> Comparison:
         """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
         return replace(self, one_by_one=False, backwards=False).compare(candidates)
 
@@ -166,11 +178,8 @@ class ItemsCriterion:
         """The choice with its held-out error and the kind of kernel."""
         compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
         part = replace(self, one_by_one=False, backwards=False, parts=self.parts[:1])
-        assert compared is not None
         if self.one_by_one:  # such errors are too small: what is reported of the choice is measured on a part
-            chosen = part.compare(found.candidates[at : at + 1])
-            assert chosen is not None
-            bounded = chosen.errors[0]
+            bounded = part.compare(found.candidates[at : at + 1]).errors[0]
             compared = replace(compared, held_out=float(bounded.mean()))
         choice = replace(choice, compared=compared)
         undecided = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.undecided_kind
@@ -183,19 +192,17 @@ class ItemsCriterion:
         self, choice: Choice, near: Sequence[tuple[float, ...]], bounded: np.ndarray
     ) -> tuple[OpenedItems, Choice]:
         """The choice with bounded kernels, or these clearly better unbounded ones with the best of its neighbours."""
-        found, compared = self.compare(near), choice.compared
-        assert found is not None
-        assert compared is not None
+        found = self.compare(near)
         means = found.errors.mean(1)
         best = int(np.nanargmin(means))
         kinds = compare_kinds(found.errors[best], bounded, self.run)
         if next(iter(kinds)) == BOUNDED:
-            return self.opened, replace(choice, compared=replace(compared, kinds=kinds))
+            return self.opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
         settings = replace(self.settings, reg=near[best])
         compared = Compared(np.array(near), means, kinds[UNBOUNDED], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
-    def reported(self, compared: Compared, chosen: object) -> Compared:
+    def reported(self, compared: Compared, chosen: AutoencoderModel | None) -> Compared:
         """The comparison itself; the fit knows the variance."""
         return compared
 

@@ -196,17 +196,22 @@ def resolve_storage(facts: Facts, storage: Storage | str) -> Storage | str:
     return "dense" if facts.resolve("storage") == "dense" else Nystroem(LANDMARKS)
 
 
+def _size(X: Any) -> str:
+    """How many items there are."""
+    shape = getattr(X, "shape", None)
+    n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
+    return "few" if n < MANY_ROWS else "some" if n < MANY_ITEMS else "many"
+
+
 def facts_of(estimator: BaseEstimator, X: Any, targets: Items | None = None) -> Facts:
     """Facts of the data that defaults depend on."""
     streamed = is_stream(X)
-    shape = getattr(as_rows(X) if streamed else X, "shape", None)
-    n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
     in_blocks = kind_of_engine(estimator.engine) == "a cluster" or (streamed and not isinstance(X, np.memmap))
     few = isinstance(estimator.n_components, int) and estimator.n_components <= 2
     return Facts(
         estimator,
         rows="from a file" if streamed else "in memory",
-        size="few" if n < MANY_ROWS else "some" if n < MANY_ITEMS else "many",
+        size=_size(as_rows(X) if streamed else X),
         blocks="yes" if in_blocks else "no",
         sparse="yes" if hasattr(X, "tocsr") else "no",
         targets="none" if targets is None else "given",

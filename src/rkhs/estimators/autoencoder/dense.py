@@ -205,20 +205,15 @@ class ItemStages(Stages):
         operators = (None if A is None else tensor_like(A, V) for A in settings.operators[1:])
         mixed = [P if A is None else P @ A for P, A in zip(parts[1:], operators, strict=False)]
         columns = factor.linear.shape[1] if isinstance(factor, LinearFactor) else 0
-        return Stage(codes, mixed, parts[0], solution, reg, columns, problem=problem)
-
-    def of_all_rows(self, stage: Stage) -> Stage:
-        """The stage itself; where an encoder misses its codes they are unreached."""
-        factor, missed = _problem_of(stage).encoder.factor, 0.0
         if isinstance(factor, JitteredFactor):  # jittered directions carry no kernel component
-            missed = factor.jitter * float(factor.coefficients(stage.point).norm())
-        if missed > _OFF * float(stage.layers[0].norm()):
-            return replace(stage, solution=replace(stage.solution, reason=Reason.UNREACHED))
-        return stage
+            missed = factor.jitter * float(factor.coefficients(parts[0]).norm())
+            if missed > _OFF * float(codes[0].norm()):
+                solution = replace(solution, reason=Reason.UNREACHED)
+        return Stage(codes, mixed, parts[0], solution, reg, columns, problem=problem)
 
     def last_layer(self, stage: Stage) -> SolvedLast:
         """Solve the last layer on the codes."""
-        layer, U, w = _problem_of(stage).last_layer.solve(stage.codes), self.read.target, self.weights
+        layer, U, w = stage.problem.last_layer.solve(stage.codes), self.read.target, self.weights
         assert isinstance(layer, Decoder)
         if not bool(torch.isfinite(layer.coefficients).all()):
             raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
@@ -234,7 +229,7 @@ class ItemStages(Stages):
 
     def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
         """Coefficients on the items."""
-        factor = _problem_of(stage).encoder.factor
+        factor = stage.problem.encoder.factor
         return factor.coefficients(stage.point), factor.mixed if isinstance(factor, LinearFactor) else None
 
     def penalty(self, stage: Stage) -> CodePenalty:
@@ -254,7 +249,7 @@ class ItemStages(Stages):
         K = effective_gram([K], [settings.operators[-1]], U)
         return typical_residual(K, U, settings.reg[-1], self.weights, self.read.copies, center=False)[0]
 
-    def notes(self, last: SolvedLast) -> list[Warning]:
+    def _notes(self, last: SolvedLast) -> list[Warning]:
         """What the dual of the last layer says."""
         warned: list[Warning] = []
         if not last.layer.solved:
@@ -276,16 +271,26 @@ class ItemStages(Stages):
 
     def reported(self, fit: Fit, last: SolvedLast) -> Fit:
         """The fit with errors as shares of the variance, inactive components, and what users must know."""
-        settings, U, weights, model, warned = self.settings, self.read.target, self.weights, fit.model, [*fit.warnings]
+        settings, U, weights, model = self.settings, self.read.target, self.weights, fit.model
+        fit = replace(fit, warnings=(*self._notes(last), *fit.warnings))
         compared, lost = report_choice(model.compared, model.rebuilt.output, last.layer, U, weights, settings.reg[-1])
         overfit = overfit_sentence(compared.held_out, lost, vectors=model.rebuilt.vectors)
         if overfit is not None and isinstance(settings.loss, Squared):
-            warned.append(OverfitWarning(f"{self.run.name}: {overfit}"))
-        model = replace(model, compared=compared)
-        if compared.held_out is not None and len(settings.widths) == 1 and settings.noise is None:
-            model, notes = _without_inactive(model, U, weights, compared.held_out)
-            warned += notes
-        return replace(fit, model=model, warnings=tuple(warned))
+            fit = replace(fit, warnings=(*fit.warnings, OverfitWarning(f"{self.run.name}: {overfit}")))
+        fit = replace(fit, model=replace(model, compared=compared))
+        if compared.held_out is None or len(settings.widths) > 1 or settings.noise is not None:
+            return fit
+        w = U.new_full((len(U),), 1.0 / len(U)) if weights is None else weights
+        total = float(w @ (U * U).sum(1))
+
+        def left(rows: Tensor, Z: Tensor) -> float:
+            """Share of the variance of some rows that these codes leave."""
+            errors = ((model.decode(model.read(Z)) - U[rows]) ** 2).sum(1)
+            return float(w[rows] @ errors / (w[rows].sum() * total))
+
+        codes = to_tensor(model.codes, U.dtype, U.device)
+        inactive = inactive_axes(codes, weights, left, _NOTHING * compared.held_out)
+        return fit if inactive is None else _without(fit, codes, inactive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,11 +323,6 @@ class _AllLayers:
         return replace(solution, point=point, value=problem.value(point))
 
 
-def _problem_of(stage: Stage) -> Autoencoder:
-    assert stage.problem is not None
-    return stage.problem
-
-
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
     """That solves the last layer."""
     if isinstance(settings.loss, Squared):
@@ -331,55 +331,53 @@ def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
     return RobustDecoder(settings.loss, ADMM(tol=inner, max_iter=5000))
 
 
-def _without_inactive(
-    model: AutoencoderModel, U: Tensor, weights: Tensor | None, held_out: float
-) -> tuple[AutoencoderModel, list[Warning]]:
-    """The model with components that carry nothing at rest, and what to say of them; errors are shares of variance."""
-    w = U.new_full((len(U),), 1.0 / len(U)) if weights is None else weights
-    total = float(w @ (U * U).sum(1))
-    inactive = inactive_axes(
-        to_tensor(model.codes, U.dtype, U.device),
-        weights,
-        lambda rows, Z: float(
-            w[rows] @ ((model.decode(model.read(Z)) - U[rows]) ** 2).sum(1) / (w[rows].sum() * total)
-        ),
-        _NOTHING * held_out,
-    )
-    if inactive is None:
-        return model, []
-    model = replace(model, inactive=as_array(inactive))
-    codes = model.to_user(model.read(to_tensor(model.codes, U.dtype, U.device)))
+def _without(fit: Fit, codes: Tensor, inactive: Tensor) -> Fit:
+    """The fit with components that carry nothing at rest, and a warning of them."""
+    model = replace(fit.model, inactive=as_array(inactive))
     numbers = torch.nonzero(~torch.isnan(inactive))[:, 0].tolist()
     count = f"{len(numbers)} components of the codes ({some_rows(numbers)})"
     message = f"{count} carry nothing and are zero for all items: n_components can be lower"
-    return replace(model, codes=codes.cpu().numpy()), [CollapseWarning(message)]
+    model = replace(model, codes=model.to_user(model.read(codes)).cpu().numpy())
+    return replace(fit, model=model, warnings=(*fit.warnings, CollapseWarning(message)))
+
+
+def _cuts(settings: Settings, given: Training) -> bool:
+    """Whether regularisers are compared on parts of the Gram matrix: where items rebuild their features."""
+    shared = given.self_targets and settings.output_kernel is settings.kernel and settings.noise is None
+    return shared and bool(settings.candidates)
+
+
+def _starts_by_width(settings: Settings, scores: Tensor, weights: Tensor | None) -> dict[int, Tensor]:
+    """Codes of layers to start near to, by their number of components."""
+    codes = scores if settings.code_set is None else even_columns(scores)
+    return dict(zip(settings.widths, targets_of_layers(codes, settings.widths, weights), strict=True))
+
+
+def _announce(settings: Settings, training: Training, run: Run) -> None:
+    """Announce the memory of a fit."""
+    columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
+    run.announce_dense(len(training) * settings.n_copies, 4.5, columns, items_bytes(settings.kernel, training.items))
 
 
 def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
-        columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
-        run.announce_dense(
-            len(training) * settings.n_copies, 4.5, columns, items_bytes(settings.kernel, training.items)
-        )
+        _announce(settings, training, run)
     given, training = training, settings.noisy_copies(training)
     items, weights, widths = training.items, training.weights, settings.widths
     kernel = settings.kernel.resolve(items, weights)
     K = training_gram(kernel, items, run.options)
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
-    axes, linear, scores, by_width = None, None, None, None
+    axes, linear, scores = None, None, None
     if settings.linear_part == "free":
         axes, linear = _principal_coordinates(settings, items, weights, K)
         scores = linear * axes.scale if settings.init == "kpca" else None
     elif settings.init == "kpca":
         scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
-    if scores is not None:
-        codes = scores if settings.code_set is None else even_columns(scores)
-        by_width = dict(zip(widths, targets_of_layers(codes, widths, weights), strict=True))
+    by_width = None if scores is None else _starts_by_width(settings, scores, weights)
     factor = factorize(K) if settings.code_set is None else jittered_factor(K)
     gram = K if isinstance(settings.solver, JOINT) else None
-    alone = given.self_targets and settings.output_kernel is settings.kernel and settings.noise is None
-    cut, largest = K if alone and settings.candidates else None, float(K.diagonal().max())
+    cut, largest = K if _cuts(settings, given) else None, float(K.diagonal().max())
     return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, by_width, gram, cut, largest)
 
 
@@ -408,29 +406,30 @@ def _start_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: i
 
 def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
     """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
+    targets, weights, items, diagonal = training.targets, training.weights, None, None
     options = {"center": bool(settings.center), "scale": bool(settings.scale)}
-    targets, weights, self_targets, resolved = (
-        training.targets,
-        training.weights,
-        training.self_targets,
-        settings.output_kernel,
-    )
-    items, diagonal = None, None
     space: Euclidean | RKHS
+    resolved = settings.output_kernel
     if resolved is None:
-        columns = grid_weights(kernel, targets.shape[1]) if self_targets else None
+        columns = grid_weights(kernel, targets.shape[1]) if training.self_targets else None
         space, U = Euclidean.fit(targets, weights, **options, column_weights=columns, rotate=settings.loss.isotropic)
     else:
         settings.loss.check_isotropic()
         resolved = resolved.resolve(targets, weights)
-        shared = self_targets and resolved == kernel  # other targets have another Gram matrix
+        shared = training.self_targets and resolved == kernel  # other targets have another Gram matrix
         G = K if shared else training_gram(resolved, targets, run.options)
         space, U = RKHS.fit(G, weights, **options)
         if resolved.domain == "gram":
             diagonal = as_array((K.diagonal() if shared else resolved._diag(targets)).clone())
-        elif not self_targets:
+        elif not training.self_targets:
             items = as_numpy(targets)
-    if settings.linear_part == "free" and settings.scale:  # the unit is what free linear parts leave
-        unit = kernel_unit(U, min(settings.widths), weights)
-        space, U = (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
-    return Rebuilt(space, resolved, self_targets, items, diagonal), U
+    unit = _unit(settings, U, weights)
+    if unit != 1.0:
+        space, U = space.in_units(unit), U / unit
+    return Rebuilt(space, resolved, training.self_targets, items, diagonal), U
+
+
+def _unit(settings: Settings, U: Tensor, weights: Tensor | None) -> float:
+    """Unit of the targets: what free linear parts leave of them."""
+    free = settings.linear_part == "free" and settings.scale
+    return kernel_unit(U, min(settings.widths), weights) if free else 1.0

@@ -12,7 +12,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages
+from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, joined
 from rkhs.estimators.autoencoder.stages import SolvedLast, Stage, Start, as_array, on_principal_axes
 from rkhs.models import CodePenalty
 from rkhs.problems.batches import BatchedAutoencoder
@@ -43,14 +43,8 @@ class AllStages(RowStages):
 
     def ended(self, found: list[Stage]) -> Stage:
         """The last of the stages, with the steps of all."""
-        parts = [(one.solution, len(one.codes)) for one in found]
-        solution = replace(
-            parts[-1][0],
-            n_iter=sum(part.n_iter for part, _ in parts),
-            n_evaluations=sum(part.n_evaluations for part, _ in parts),
-            history=tuple({**row, "rows": size} for part, size in parts for row in part.history),
-        )
-        return replace(found[-1], solution=solution)
+        histories = [[{**row, "rows": len(one.codes)} for row in one.solution.history] for one in found]
+        return replace(found[-1], solution=joined([one.solution for one in found], histories))
 
     def of_all_rows(self, stage: Stage) -> Stage:
         """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""

@@ -39,7 +39,7 @@ def fit(settings: Settings, training: Training, run: Run, previous: AutoencoderM
         criterion = _criterion(opened, single, run).prepared()
         found = criterion.compare()
         chosen, choice = criterion.opened, Choice(criterion.settings)
-        if found is not None and np.isfinite(found.means).any():  # otherwise the fit to come gives the reason
+        if np.isfinite(found.means).any():  # otherwise the fit to come gives the reason
             chosen, choice = _taken(criterion, found)
         if deep:
             chosen, choice = _with_depth(opened, settings, choice, run)
@@ -69,9 +69,9 @@ def _with_depth(opened: Opened, settings: Settings, single: Choice, run: Run) ->
         opened = opened.reopened(settings, run)
     criterion: Any = _criterion(opened, settings, run)
     start, compared = single.start, single.compared
-    compared = compared and compared.deepened(len(settings.widths) - 1)
+    compared = compared.deepened(len(settings.widths) - 1)
     found = criterion.compare_depths(candidates, start)
-    if found is not None and compared is not None:
+    if found.candidates:
         at, means = gain(found.errors, found.weights)
         if at:
             settings, start = replace(settings, reg=candidates[at]), found.fits[at] or start

@@ -161,11 +161,6 @@ class RowsCriterion:
     run: Run
     kinds: dict[str, float] | None = None  # errors of the kinds of kernel, the chosen one first
 
-    @classmethod
-    def of(cls, opened: OpenedRows, settings: Settings, run: Run) -> RowsCriterion:
-        """For rows that were opened."""
-        return cls(opened, settings, run)
-
     def prepared(self) -> RowsCriterion:
         """The same with the kind of kernel and the parameter of the loss, chosen on a sample."""
         opened, settings = self.opened, self.settings
@@ -185,11 +180,11 @@ class RowsCriterion:
         """With few anchors, which are enough to compare candidates."""
         return replace(self.opened.stages(self.settings, self.run), most=_FEW_ANCHORS)
 
-    def compare(self) -> Comparison | None:
+    def compare(self) -> Comparison:
         """Errors of the candidates on the first rows."""
         settings, different = self.settings, self.opened.read.rows.different
         if not settings.candidates or different < FEWEST:
-            return None
+            return Comparison()
         part = different - min(different // 5, HELD_OUT)
         part = min(part, _COMPARED * settings.n_copies)  # copies of a row hold little that is new
         return _path(self.stages, _candidates(settings, part), part)
@@ -200,14 +195,13 @@ class RowsCriterion:
         for size in stage_sizes(stages.rows.different)[:-1]:
             if size > len(stage.codes):
                 stage, error = _race(stages, stages.move(stage, size, stage.reg))
-        assert choice.compared is not None
         compared = self.reported(replace(choice.compared, held_out=error, kinds=self.kinds), stage)
         return self.opened, Choice(replace(self.settings, reg=stage.reg), stage, compared)
 
-    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: Stage | None) -> Comparison | None:
+    def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: Stage | None) -> Comparison:
         """Errors of the rows that follow those of a stage, by this stage with further layers."""
         if start is None:
-            return None
+            return Comparison()
         stages, size = self.stages, len(start.codes)
         found = [stages.below.move(start, size, start.reg, steps=_DEEPER)]
         for reg in candidates[1:]:

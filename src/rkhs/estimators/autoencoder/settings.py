@@ -217,7 +217,7 @@ def read_settings(estimator: BaseEstimator, kernel: Kernel, storage: Storage | s
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched."""
     widths = _read_widths(estimator.n_components)
     layers, targets = len(widths) + 1, facts["targets"] == "given"
-    start = _read_start(estimator.init, widths, storage)
+    init, start = _read_start(estimator.init, widths, storage)
     _check_numbers(estimator)
     solver = as_solver(estimator.solver, DESCENTS, estimator.max_iter, estimator.tol)
     output_kernel = _output_kernel(estimator.output_kernel, kernel, targets=targets)
@@ -226,7 +226,7 @@ def read_settings(estimator: BaseEstimator, kernel: Kernel, storage: Storage | s
     known = {
         "input": kernel.domain,
         "outputs": _rebuilt(output_kernel, kernel),
-        "output_domain": kernel.domain if output_kernel is None else output_kernel.domain,
+        "output_domain": (output_kernel or kernel).domain,
         "targets": facts["targets"],
         "rows": facts["rows"],
         "linear_part": linear_part,
@@ -248,19 +248,21 @@ def read_settings(estimator: BaseEstimator, kernel: Kernel, storage: Storage | s
         tol=getattr(solver, "tol", estimator.tol),
         linear_part=linear_part,
         refine=FINE if estimator.refine else None,
-        noise=None if estimator.noise is None else read_noise(estimator.noise),
-        code_set=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
+        noise=read_noise(estimator.noise),
+        code_set=_read_constraint(estimator.constraint, widths[0]),
         rows=output_kernel is not None and vectors,
-        init=estimator.init if start is None else "codes",
+        init=init,
         start=start,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part, shortcut=regs["shortcut"]),
         choice_asked=estimator.reg is not None,
-        kinds=linear_part == "free"
-        and not targets
-        and output_kernel is None
-        and is_auto(estimator.kernel, estimator.decoder_kernel),
+        kinds=output_kernel is None and linear_part == "free" and _default_kernels(estimator, facts),
     )
     return Settings(**asked)
+
+
+def _default_kernels(estimator: BaseEstimator, facts: Facts) -> bool:
+    """Whether items are rebuilt with the default kernels."""
+    return facts["targets"] == "none" and is_auto(estimator.kernel, estimator.decoder_kernel)
 
 
 def _read_widths(given: int | Sequence[int] | np.ndarray) -> tuple[int, ...]:
@@ -283,7 +285,7 @@ def _check_numbers(estimator: BaseEstimator) -> None:
 def _read_regs(asked: str | float | Sequence[float] | None, widths: tuple[int, ...], facts: Facts) -> dict[str, Any]:
     """The regulariser of each layer, those that are compared, and whether hidden layers have shortcuts."""
     shortcut, p = facts.resolve("shortcut"), min(widths)
-    facts = _facts_of_regs(facts, p, one=shortcut or len(widths) == 1)
+    facts = _facts_of_regs(facts, widths, shortcut=shortcut)
     chosen = isinstance(asked, str) or facts.resolve("compares")
     ends = facts.resolve("reg") if chosen or not shortcut else facts.resolve("reg")[:1] * 2
     between = ((math.inf if shortcut else 1e-3),) * (len(widths) - 1)
@@ -293,10 +295,11 @@ def _read_regs(asked: str | float | Sequence[float] | None, widths: tuple[int, .
     return {"reg": every[0], "candidates": every[1:], "weaker": _weaker(ends[-1], p), "shortcut": shortcut}
 
 
-def _facts_of_regs(facts: Facts, p: int, *, one: bool) -> Facts:
-    """The facts that regularisers of ``p`` components depend on; ``one``: one hidden layer, or as good as one."""
+def _facts_of_regs(facts: Facts, widths: tuple[int, ...], *, shortcut: bool) -> Facts:
+    """The facts that regularisers depend on; hidden layers with shortcuts are as good as one."""
+    p = min(widths)
     return facts.having(
-        hidden="one" if one else "several",
+        hidden="one" if shortcut or len(widths) == 1 else "several",
         components="two" if p <= 2 else "five" if p <= 5 else "more",
         refined="yes" if facts["refine"] == "yes" and facts["targets"] == "none" else "no",
     )
@@ -307,8 +310,10 @@ def _weaker(last: tuple[float, float], p: int) -> Any:
     return WEAKER if last == (1e-4, 1e-5) and p > 2 else ()
 
 
-def _read_constraint(given: Any, width: int) -> CodeSet:
+def _read_constraint(given: Any, width: int) -> CodeSet | None:
     """Esser et al. (2024), definition 3."""
+    if isinstance(given, str) and given == "none":
+        return None
     constraint = as_constraint(given)
     if isinstance(constraint, Sphere) and width < 2:
         raise InputError(
@@ -389,21 +394,23 @@ def _read_reg(given: Any, layers: int, default: tuple[float, ...]) -> tuple[floa
     return tuple(values)
 
 
-def _read_start(init: str | np.ndarray, widths: tuple[int, ...], storage: Storage | str) -> np.ndarray | None:
-    """The codes to start from; None if ``init`` is a name."""
+def _read_start(
+    init: str | np.ndarray, widths: tuple[int, ...], storage: Storage | str
+) -> tuple[str, np.ndarray | None]:
+    """The name of the start, and the codes to start from, if there are any."""
     given = isinstance(init, np.ndarray)
     if not given:
         check_choice(init, "init", ("kpca", "random", "uniform"))
     if (given or init == "uniform") and (len(widths) > 1 or storage != "dense"):
         raise InputError("init='uniform' and codes as init need one hidden layer and storage='dense'")
-    if not given:
-        return None
+    if not isinstance(init, np.ndarray):
+        return init, None
     codes = real_array(init, "init")
     if codes.ndim != 2 or codes.shape[1] != widths[0] or not np.isfinite(codes).all():
         raise InputError(
             f"init must be codes: a finite array of shape (n, {widths[0]}); got one of shape {codes.shape}"
         )
-    return codes
+    return "codes", codes
 
 
 def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[np.ndarray | None, ...]:

@@ -273,16 +273,17 @@ class Rounds:
             solver = self.solver.within(self.steps // rounds, force=True)
             found.append(solver.solve(posed, point, replace(monitor, rows=[])))
             point = found[-1].point
-        last = found[-1]
-        ended = last.reason is Reason.MAX_ITER and self.steps < self.most
-        return Majorised(
-            last.point,
-            last.value,
-            Reason.SCHEDULE if ended else last.reason,
-            n_iter=sum(part.n_iter for part in found),
-            n_evaluations=sum(part.n_evaluations for part in found),
-            gap=last.gap,
-            history=tuple(row for part in found for row in part.history),
-            curvature=last.curvature,
-            last_layer=decoder,
-        )
+        ended = found[-1].reason is Reason.MAX_ITER and self.steps < self.most
+        last = joined(found, [part.history for part in found])
+        last = replace(last, reason=Reason.SCHEDULE) if ended else last
+        return Majorised(**vars(last), last_layer=decoder)
+
+
+def joined(parts: Sequence[Solution], histories: Sequence[Sequence[dict[str, Any]]]) -> Solution:
+    """The last of several solutions, with the steps of all."""
+    return replace(
+        parts[-1],
+        n_iter=sum(part.n_iter for part in parts),
+        n_evaluations=sum(part.n_evaluations for part in parts),
+        history=tuple(row for history in histories for row in history),
+    )

@@ -41,7 +41,8 @@ class Choice:
 
     settings: Settings  # with one regulariser a layer
     start: Any = None  # a fit with them to go on from: a model of the same items, or a stage of the same rows
-    compared: Compared | None = field(default_factory=Compared)  # None: the fit is one of those that are compared
+    compared: Compared = field(default_factory=Compared)
+    final: bool = True  # whether the fit is none of those that are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class Stage(Start):
     reg: tuple[float, ...]
     linear_columns: int  # principal coordinates that the encoder reads: their slopes are the first rows of the point
     layer: Any = None  # solved last layer, where further rows are coded with it
-    problem: Autoencoder | None = None  # where the last layer is solved at its end
+    problem: Any = None  # where the last layer is solved at its end
 
     @property
     def codes(self) -> Tensor:
@@ -133,9 +134,9 @@ class Stages(ABC):
     def move(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
         """The next stage: on more rows, with other regularisers or further layers."""
 
-    @abstractmethod
     def of_all_rows(self, stage: Stage) -> Stage:
         """The stage with codes of all rows, on principal axes where the kernel above allows it."""
+        return stage
 
     @abstractmethod
     def last_layer(self, stage: Stage) -> SolvedLast:
@@ -162,12 +163,8 @@ class Stages(ABC):
         """Values of the rows in the order in which these were given."""
         return values
 
-    def notes(self, last: SolvedLast) -> list[Warning]:
-        """What users must know of the last layer."""
-        return []
-
     def reported(self, fit: Fit, last: SolvedLast) -> Fit:
-        """The fit with what held-out errors say of it."""
+        """The fit with what is known of its last layer and from held-out errors."""
         return fit
 
     @property
@@ -247,10 +244,9 @@ def fit_opened(opened: Any, choice: Choice, run: Run, previous: AutoencoderModel
     if settings.noise is not None or stage.solution.reason is Reason.UNREACHED:
         model = replace(model, codes=recomputed_codes(settings, run, model, opened.given.items))
     fit = Fit(model, replace(stage.solution, value=last.value), stages.in_order(stage.layers[0]), stages.read.largest)
-    if choice.compared is None:
+    if not choice.final:
         return fit
-    warned = collapse_warnings(last.value, last.trivial, settings.reg)
-    return stages.reported(replace(fit, warnings=(*stages.notes(last), *warned)), last)
+    return stages.reported(replace(fit, warnings=collapse_warnings(last.value, last.trivial, settings.reg)), last)
 
 
 def with_loss(stages: Stages, plain: Stage) -> Settings:
@@ -260,7 +256,7 @@ def with_loss(stages: Stages, plain: Stage) -> Settings:
 
 
 def _model(
-    stages: Stages, stage: Stage, last: SolvedLast, penalty: CodePenalty, compared: Compared | None
+    stages: Stages, stage: Stage, last: SolvedLast, penalty: CodePenalty, compared: Compared
 ) -> AutoencoderModel:
     """The model of layers that are solved."""
     settings, read, k = stages.settings, stages.read, stage.linear_columns
@@ -284,7 +280,7 @@ def _model(
         support=as_array(last.support),
         saturated=as_array(last.saturated),
         row_weights=None if weights is None else as_array(weights),
-        compared=compared or Compared(),
+        compared=compared,
         last_reg=last.reg,
     )
     return with_codes(model, settings, [stages.in_order(Z) for Z in stage.layers], weights)
@@ -378,21 +374,19 @@ def recomputed_codes(settings: Settings, run: Run, model: AutoencoderModel, item
     return torch.cat(found).cpu().numpy()
 
 
-def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:
+def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> tuple[Warning, ...]:
     """One if the objective is that of predicting the mean, ``trivial``, or above it, as constraints can make it."""
     if not (trivial > 0.0 and value > 0.999 * trivial):
-        return []
+        return ()
     if value > 1.001 * trivial:
-        return [
-            CollapseWarning(
-                f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: the kernel can hardly "
-                f"bring the codes to the constraint. Lower reg (now {reg}) or choose a kernel of full rank, such as "
-                "'gaussian'"
-            )
-        ]
-    return [
-        CollapseWarning(
+        message = (
+            f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: the kernel can hardly "
+            f"bring the codes to the constraint. Lower reg (now {reg}) or choose a kernel of full rank, such as "
+            "'gaussian'"
+        )
+    else:
+        message = (
             f"the codes collapsed to a point: the objective {value:.4g} is that of predicting the mean. Lower reg (now "
             f"{reg}) or choose another kernel"
         )
-    ]
+    return (CollapseWarning(message),)

@@ -61,6 +61,10 @@ class PairBuilder:
             raise InputError(
                 f"{name} must be integer row numbers of X for Gram and object inputs; got dtype {array.dtype}"
             )
+        return self._given_vectors(array, name)
+
+    def _given_vectors(self, array: np.ndarray, name: str) -> np.ndarray:
+        """Row numbers of vectors that are added to the items."""
         d = self.items.shape[1]
         fits = array.dtype.kind in "bf" and array.ndim in (2, 3) and array.shape[-1] == d and array.size > 0
         if not fits or not np.isfinite(array).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,17 +86,31 @@ def _defect(found: Tensor, block: Tensor) -> float:
     return float((found - block).norm() / block.norm())
 
 
+def _quality(found: Sequence[Any], violation: float) -> DeepRKMQuality:
+    """How well encoders give the codes of a machine."""
+    defects, ridges, errors = (np.array([getattr(one, name) for one in found]) for name in ("defect", "ridge", "error"))
+    return DeepRKMQuality(defects, ridges, errors, violation)
+
+
+def _mean_and_directions(
+    in_memory: InMemoryItems, problem: ConstrainedDRKM, block: Tensor
+) -> tuple[Tensor, np.ndarray | None, np.ndarray | None]:
+    """Mean of the raw features; of finite ones also the directions of the first layer and weights of the mean."""
+    mean = in_memory.values.mean(dim=0)
+    if not in_memory.factored:
+        return mean, None, None
+    mean = mean if problem.center else torch.zeros_like(mean)
+    directions = _array(in_memory.map.whiten((in_memory.values - mean).mT @ block))
+    weights = _array(in_memory.map.whiten(mean[:, None])[:, 0])
+    return in_memory.map.raw_of(mean[None])[0], directions, weights
+
+
 def machine_model(
     in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor, codes: np.ndarray
 ) -> DeepRKMModel:
     """The model of a solved machine on its items; ``codes`` are those of ``H`` as users see them."""
     blocks, found = problem.split(H), fit_encoders(in_memory, problem, settings, H)
-    mean, directions, mean_weights = in_memory.values.mean(dim=0), None, None
-    if in_memory.factored:
-        mean = mean if problem.center else torch.zeros_like(mean)
-        directions = _array(in_memory.map.whiten((in_memory.values - mean).mT @ blocks[0]))
-        mean_weights = _array(in_memory.map.whiten(mean[:, None])[:, 0])
-        mean = in_memory.map.raw_of(mean[None])[0]
+    mean, directions, mean_weights = _mean_and_directions(in_memory, problem, blocks[0])
     moments = [block.mT @ problem.layer_product(layer, H, block) for layer, block in enumerate(blocks)]
     diagonal = in_memory.kernel._diag(in_memory.items) if in_memory.factored else in_memory.diagonal
     return DeepRKMModel(
@@ -113,12 +128,7 @@ def machine_model(
         mean_weights,
         _kept_items(in_memory, settings.storage),
         _array(diagonal).copy(),
-        DeepRKMQuality(
-            np.array([one.defect for one in found]),
-            np.array([one.ridge for one in found]),
-            np.array([one.error for one in found]),
-            problem.constraint.violation(H),
-        ),
+        _quality(found, problem.constraint.violation(H)),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Ball, CodeSet, SoftSphere, Whitened, as_constraint
+from rkhs.constraints.sphere import Ball, CodeSet, SoftSphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss
@@ -303,14 +303,8 @@ def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:
 
 def check_combination(name: str, parameters: Mapping[str, Any], **known: str) -> Storage | str:
     """Refuse a storage that an estimator does not have, and a combination of options that does not go together."""
-    storage, allowed = parameters["storage"], _MORE_STORAGES.get(name, _STORAGES)
-    if isinstance(storage, Storage) and not isinstance(storage, type):
-        storage.check()
-        if getattr(storage, "kernel", None) is not None:
-            raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
-    elif not (isinstance(storage, str) and storage in allowed):
-        options = ", ".join(repr(one) if one.islower() else f"rkhs.features.{one}(m)" for one in allowed)
-        raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{_WHY.get(name, '')}")
+    storage = parameters["storage"]
+    _check_storage(name, storage)
     facts = {}
     for axis in dict.fromkeys(axis for rule in RULES[name] for axis in (*rule.given, rule.axis)):
         with suppress(KeyError):  # no parameter says it
@@ -319,3 +313,15 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
     if rule is not None:
         raise InputError(rule.sentence.format_map({**known, **parameters}))
     return storage
+
+
+def _check_storage(name: str, storage: Storage | str) -> None:
+    """Refuse a storage that an estimator does not have."""
+    allowed = _MORE_STORAGES.get(name, _STORAGES)
+    if isinstance(storage, Storage) and not isinstance(storage, type):
+        storage.check()
+        if getattr(storage, "kernel", None) is not None:
+            raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
+    elif not (isinstance(storage, str) and storage in allowed):
+        options = ", ".join(repr(one) if one.islower() else f"rkhs.features.{one}(m)" for one in allowed)
+        raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{_WHY.get(name, '')}")

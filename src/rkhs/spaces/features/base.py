@@ -461,6 +461,14 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
             raise InputError(f"X lies too far out: its features do not fit into {found.dtype}; rescale the data")
         return give_back(found, X)
 
+    def _read_objects(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+        """Objects, or rows of a sparse matrix, in the form that the kernel reads."""
+        if kernel.row_width is not None:
+            check_squares(X, "X", "float64")
+        if reset:
+            self._input_dtype = X.dtype if kernel.row_width is not None else np.dtype(np.float64)
+        return private_copy(kernel.read(X))
+
     def _read(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Data in the form that the kernel reads, in float64."""
         if kernel.row_width is not None and is_sparse(X):
@@ -469,11 +477,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
         elif kernel.row_width is not None:
             X = read_rows(self, X, reset=reset)
         if kernel.domain == "objects":
-            if kernel.row_width is not None:
-                check_squares(X, "X", "float64")
-            if reset:
-                self._input_dtype = X.dtype if kernel.row_width is not None else np.dtype(np.float64)
-            return private_copy(kernel.read(X))
+            return self._read_objects(X, kernel, reset=reset)
         array = read_rows(self, X, reset=reset)
         if reset:
             self._input_dtype = array.dtype

@@ -235,20 +235,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         """Cells as numbers, NaN at gaps, shape (m, q)."""
         parts = [np.empty((len(cells), 0))]
         for j, (values, column) in enumerate(zip(zip(*cells, strict=True), self.columns_, strict=True)):
-            texts = any(isinstance(value, str) for value in values)
             gaps = np.array([value is None or value != value for value in values])
-            if column["kind"] in ("number", "text") and not gaps.all() and texts != (column["kind"] == "text"):
-                was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
-                raise InputError(f"X must hold {was} in column {j}, as FilledTable was fitted on; got {got}")
-            if column["kind"] == "number":
-                numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
-                parts.append(((numbers - column["mean"]) / column["scale"])[:, None])
-            elif column["kind"] == "text":
-                ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
-                _warn_of_unseen(j, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
-                part = (ones - column["shares"]) / column["scale"]
-                part[gaps] = np.nan
-                parts.append(part)
+            if column["kind"] != "none":
+                parts.append(_encode_column(j, values, gaps, column))
         return np.concatenate(parts, axis=1)
 
     def _fill(self, rows: np.ndarray) -> np.ndarray:
@@ -292,19 +281,40 @@ def _width(column: dict[str, Any]) -> int:
     return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
 
 
+def _encode_column(j: int, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+    """Cells of a column as numbers, NaN at gaps."""
+    texts = any(isinstance(value, str) for value in values)
+    if not gaps.all() and texts != (column["kind"] == "text"):
+        was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
+        raise InputError(f"X must hold {was} in column {j}, as FilledTable was fitted on; got {got}")
+    if column["kind"] == "number":
+        numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
+        return ((numbers - column["mean"]) / column["scale"])[:, None]
+    ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
+    _warn_of_unseen(j, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
+    part = (ones - column["shares"]) / column["scale"]
+    part[gaps] = np.nan
+    return part
+
+
+def _fit_texts(known: list[Any], most: int) -> dict[str, Any] | None:
+    """Kind and parameters of a column of texts; None if it does not vary."""
+    texts, counts = np.unique(np.array(known), return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:most]
+    order = np.sort(order[counts[order] >= _MIN_COUNT])
+    shares = counts[order] / len(known)
+    variance = float(shares @ (1.0 - shares))
+    if len(texts) == 1 or variance <= 0.0:
+        return None
+    return {"kind": "text", "texts": texts[order].astype(object), "shares": shares, "scale": variance**0.5}
+
+
 def _fit_column(values: tuple[Any, ...], most: int) -> dict[str, Any]:
     """Kind and parameters of a column of training cells."""
     known = [value for value in values if value is not None and value == value]
     value = known[0] if known and len(set(known)) == 1 else None
     if any(isinstance(value, str) for value in known):
-        texts, counts = np.unique(np.array(known), return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:most]
-        order = np.sort(order[counts[order] >= _MIN_COUNT])
-        shares = counts[order] / len(known)
-        variance = float(shares @ (1.0 - shares))
-        if len(texts) > 1 and variance > 0.0:
-            return {"kind": "text", "texts": texts[order].astype(object), "shares": shares, "scale": variance**0.5}
-        return {"kind": "none", "value": value}
+        return _fit_texts(known, most) or {"kind": "none", "value": value}
     if value is None and known:
         numbers = np.array(known, dtype=np.float64)
         mean, scale = float(numbers.mean()), float(numbers.std())
