@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -358,37 +357,6 @@ def _dict_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
         if not isinstance(row, dict) or row.keys() != rows[0].keys():
             raise InputError(f"rows given as dicts must have the same keys; row {i} has others than row 0, {keys}")
     return [tuple(row[key] for key in keys) for row in rows]
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnScaling:
-    """``(x - mean) / scale`` for each column, and its inverse; a constant column becomes zero."""
-
-    mean: np.ndarray  # (d,): of float64; the scales are positive
-    scale: np.ndarray  # (d,)
-
-    @classmethod
-    def of(cls, X: np.ndarray) -> ColumnScaling:
-        """Means and standard deviations of the columns of ``X`` of shape (n, d)."""
-        wide = X.astype(np.float64, copy=False)
-        mean = wide.mean(0)
-        scale = (wide - mean).std(0)
-        # Of a constant column rounding of the mean alone is left.
-        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
-        return cls(mean, np.where(scale > rounding, scale, 1.0))
-
-    @classmethod
-    def of_weights(cls, weights: np.ndarray) -> ColumnScaling:
-        """Sums over columns of squares become sums with these weights of shape (d,)."""
-        return cls(np.zeros(len(weights)), weights**-0.5)
-
-    def apply(self, X: np.ndarray) -> np.ndarray:
-        """Scaled rows, shape (m, d), of float64 whatever the dtype of ``X``."""
-        return (X - self.mean) / self.scale
-
-    def undo(self, X: np.ndarray) -> np.ndarray:
-        """Rows in the units of the columns, shape (m, d), of the dtype of ``X``."""
-        return (X * self.scale + self.mean).astype(X.dtype, copy=False)
 
 
 def tile_rows(support: int) -> int:

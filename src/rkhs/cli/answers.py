@@ -6,15 +6,17 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.outputs import SHEETS
 from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
 from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few
-from rkhs.data import Dataset
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,8 @@ def _write_table(path: str, first: Answer, answers: Iterator[Answer]) -> int:
 
 def _joined(parts: list[Any]) -> Any:
     """What was found of all parts: of each row, or of each class and row."""
+    import numpy as np
+
     if isinstance(parts[0], dict):
         return {key: _joined([part[key] for part in parts]) for key in parts[0]}
     return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)
