@@ -192,10 +192,8 @@ class Reader(Stored):
         return read[:, row_index(self.kept, read)] if gram and self.kept is not None else read
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
-        """The number of new items, and what reads some of them; items in memory are all checked at once.
-
-        Kernel values are read at once: they are as large as what is computed of them.
-        """
+        """The number of new items, and what reads some of them; items in memory are all checked at once."""
+        # Kernel values are read at once: they are as large as what is computed of them.
         domain = estimator.kernel_.domain
         if domain == "vectors" and is_stream(X) and self.filling is None:
             return self._open_stream(estimator, as_rows(X))
