@@ -36,6 +36,8 @@ _ONE_GRID = (
 
 def as_numpy(X: Any, name: str = "X") -> Any:
     """Turn tensors, series of frames, Dask collections and curves into arrays; refuse masked entries."""
+    if type(X) is np.ndarray:  # most often
+        return X
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
@@ -53,6 +55,12 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.compute()
     if is_curves(X):
         return read_curves(X, name)[0]
+    _refuse_foreign(X, name)
+    return _converted(X, name) if _is_series(X) or _converts(X) else X
+
+
+def _refuse_foreign(X: Any, name: str) -> None:
+    """Refuse what holds rows in no order, or not yet, and curves on no grid or on several."""
     if hasattr(X, "coefficients") and hasattr(X, "basis") and hasattr(X, "to_grid"):
         raise InputError(
             f"{name} must hold values of curves on a grid of times; got a {type(X).__name__}, the coefficients of "
@@ -60,12 +68,6 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         )
     if hasattr(X, "start_indices"):
         raise InputError(f"{name} must {_ONE_GRID}")
-    _refuse_foreign(X, name)
-    return _converted(X, name) if _is_series(X) or _converts(X) else X
-
-
-def _refuse_foreign(X: Any, name: str) -> None:
-    """Refuse what holds rows in no order, or not yet."""
     bare = isinstance(X, (dict, set, frozenset)) and not is_sparse(X)  # of scipy, dok is a dict
     lazy = hasattr(X, "collect_schema") and hasattr(X, "collect")  # a query of polars
     if bare or lazy:

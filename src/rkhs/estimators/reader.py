@@ -156,17 +156,16 @@ class Reader(Stored):
         array = read_checked(estimator, X, fitting=True, at_least=at_least)
         if filling is not None:  # the columns that users see are those of the table
             vars(estimator).update({name: value for name, value in vars(filling).items() if name.endswith("_in_")})
-        dtype, options = array.dtype, estimator._options
-        facts: dict[str, Any] = {"dtype": dtype, "grid": grid, "filling": filling, "fingerprint": fingerprint}
+        facts: dict[str, Any] = {"dtype": array.dtype, "grid": grid, "filling": filling, "fingerprint": fingerprint}
         if gram:
-            matrix = to_tensor(check_gram(array, "X (kernel='precomputed')"), **options)
+            matrix = to_tensor(check_gram(array, "X (kernel='precomputed')"), **estimator._options)
             return cls(view_weights=view_weights, **facts), matrix
         if not known:
             estimator._announce_dense(array.shape, storage)
         if columns == "raw":
             _warn_of_columns(estimator, array, kernel)
         reader = cls(scaling=ColumnScaling.of(array) if columns == "scaled" else scaling, **facts)
-        return reader, unshared(to_tensor(reader.scaled(array), **options), X)
+        return reader, unshared(to_tensor(reader.scaled(array), **estimator._options), X)
 
     def read(self, estimator: BaseEstimator, X: Any, name: str = "X") -> Any:
         """New items in the form that the kernel reads, checked against those of the fit."""
@@ -194,10 +193,9 @@ class Reader(Stored):
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
         """The number of new items, and what reads some of them; items in memory are all checked at once."""
         # Kernel values are read at once: they are as large as what is computed of them.
-        domain = estimator.kernel_.domain
-        if domain == "vectors" and is_stream(X) and self.filling is None:
+        if estimator.kernel_.domain == "vectors" and is_stream(X) and self.filling is None:
             return self._open_stream(estimator, as_rows(X))
-        n = None if domain == "gram" else row_count(X)
+        n = None if estimator.kernel_.domain == "gram" else row_count(X)
         if n is None or n <= step:
             items = self.read(estimator, X)
             return len(items), lambda tile: items if tile == slice(0, len(items)) else items[tile]
