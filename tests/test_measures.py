@@ -12,17 +12,17 @@ CEILINGS = {
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_645,
     "functions of complexity above 15": 0,
-    "functions of complexity above 10": 81,
+    "functions of complexity above 10": 80,
     "import circles": 0,
-    "modules behind kernel_autoencoder": 122,
+    "modules behind kernel_autoencoder": 123,
     "files that name an option": 11,
     "constants written twice": 0,
     "lines run by a session of KernelAutoencoder": 1_902,
     "of these at the border": 613,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 14,
-    "check_ calls of a fit": 45,
-    "lines run by a session of KernelPCA": 799,
+    "check_ calls of a fit": 43,
+    "lines run by a session of KernelPCA": 793,
 }
 
 

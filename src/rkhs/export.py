@@ -186,9 +186,8 @@ def _formula(
 
 
 def _scaled(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
-    if model.reader_.scales is None:
-        return rows
-    return (rows - graph.constant(model.reader_.means)) / graph.constant(model.reader_.scales)
+    scaling = model.reader_.scaling
+    return rows if scaling is None else (rows - graph.constant(scaling.mean)) / graph.constant(scaling.scale)
 
 
 def _predictor(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:
@@ -257,9 +256,8 @@ def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:
         )
     U = reduce(lambda Z, layer: _layer(graph, layer, Z), layers, _read(graph, fitted, U) if deep else U)
     found = _in_units(graph, output, U)
-    if model.reader_.scales is None:
-        return found
-    return found * graph.constant(model.reader_.scales) + graph.constant(model.reader_.means)
+    scaling = model.reader_.scaling
+    return found if scaling is None else found * graph.constant(scaling.scale) + graph.constant(scaling.mean)
 
 
 def _read(graph: FittedModule, fitted: Any, U: Tensor) -> Tensor:

@@ -137,7 +137,7 @@ def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "'auto'" not in said  # no kernel of curves, but the default of the estimator
     model = rkhs.load("m.rkhs")
     assert model.columns == "integral"  # their times are not equally spaced
-    np.testing.assert_allclose(model.reader_.scales**-2, quadrature_weights(t.round(3) ** 2, 12))
+    np.testing.assert_allclose(model.reader_.scaling.scale**-2, quadrature_weights(t.round(3) ** 2, 12))
     assert run("transform", "m.rkhs", "curves.csv", "--header", "yes", "-o", "again.npy") == 0
     np.testing.assert_allclose(np.load("again.npy"), model.transform(X), atol=1e-6)
     assert run("decode", "m.rkhs", "z.csv", "-o", "back.csv") == 0

@@ -24,7 +24,7 @@ from rkhs._core.memory import refusing
 from rkhs.cli import inputs
 from rkhs.cli.main import main
 from rkhs.data import read_table, write_codes
-from rkhs.estimators import base, encode_to_parquet
+from rkhs.estimators import base, encode_to_parquet, reader
 from rkhs.plots.display import save_figure
 from rkhs.reports import Report
 
@@ -146,8 +146,9 @@ def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> Non
     whole, sizes, steps = answers(), set(), set()
     monkeypatch.setattr(base, "tile_rows", lambda width: 256)
     to_tensor, tiles = base.to_tensor, base.tiles
-    monkeypatch.setattr(base, "tiles", lambda n, step: steps.add((n, step)) or tiles(n, step))
-    monkeypatch.setattr(base, "to_tensor", lambda rows, **to: sizes.add(rows.shape) or to_tensor(rows, **to))
+    for module in (base, reader):
+        monkeypatch.setattr(module, "tiles", lambda n, step: steps.add((n, step)) or tiles(n, step))
+        monkeypatch.setattr(module, "to_tensor", lambda rows, **to: sizes.add(rows.shape) or to_tensor(rows, **to))
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_array_equal(one, other)
     assert sizes == {(256, 3), (88, 3), (600, 60), (600, 2)}  # kernel values and codes come as a whole

@@ -105,14 +105,14 @@ def test_constant_columns_come_back() -> None:
     flat = np.column_stack([X, np.full(60, 1e9 / 3.0)])
     model = KernelPCA(2, columns="scaled").fit(flat)
     np.testing.assert_allclose(model.inverse_transform(model.codes_)[:, 4], 1e9 / 3.0, rtol=1e-12)
-    assert model.reader_.scales[4] == 1.0
+    assert model.reader_.scaling.scale[4] == 1.0
 
 
 def test_the_next_fit_forgets_the_scales() -> None:
     model = KernelPCA(2, columns="scaled").fit(X)
     model.set_params(columns="raw").fit(scaled(X))
     np.testing.assert_array_equal(model.codes_, KernelPCA(2).fit(scaled(X)).codes_)
-    assert model.reader_.scales is None
+    assert model.reader_.scaling is None
 
 
 def test_rows_of_single_precision_are_scaled_in_double() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -37,6 +36,8 @@ _ONE_GRID = (
 
 def as_numpy(X: Any, name: str = "X") -> Any:
     """Turn tensors, series of frames, Dask collections and curves into arrays; refuse masked entries."""
+    if type(X) is np.ndarray:  # most often
+        return X
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
@@ -54,6 +55,12 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.compute()
     if is_curves(X):
         return read_curves(X, name)[0]
+    _refuse_foreign(X, name)
+    return _converted(X, name) if _is_series(X) or _converts(X) else X
+
+
+def _refuse_foreign(X: Any, name: str) -> None:
+    """Refuse what holds rows in no order, or not yet, and curves on no grid or on several."""
     if hasattr(X, "coefficients") and hasattr(X, "basis") and hasattr(X, "to_grid"):
         raise InputError(
             f"{name} must hold values of curves on a grid of times; got a {type(X).__name__}, the coefficients of "
@@ -61,12 +68,6 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         )
     if hasattr(X, "start_indices"):
         raise InputError(f"{name} must {_ONE_GRID}")
-    _refuse_foreign(X, name)
-    return _converted(X, name) if _is_series(X) or _converts(X) else X
-
-
-def _refuse_foreign(X: Any, name: str) -> None:
-    """Refuse what holds rows in no order, or not yet."""
     bare = isinstance(X, (dict, set, frozenset)) and not is_sparse(X)  # of scipy, dok is a dict
     lazy = hasattr(X, "collect_schema") and hasattr(X, "collect")  # a query of polars
     if bare or lazy:
@@ -358,37 +359,6 @@ def _dict_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
         if not isinstance(row, dict) or row.keys() != rows[0].keys():
             raise InputError(f"rows given as dicts must have the same keys; row {i} has others than row 0, {keys}")
     return [tuple(row[key] for key in keys) for row in rows]
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnScaling:
-    """``(x - mean) / scale`` for each column, and its inverse; a constant column becomes zero."""
-
-    mean: np.ndarray  # (d,): of float64; the scales are positive
-    scale: np.ndarray  # (d,)
-
-    @classmethod
-    def of(cls, X: np.ndarray) -> ColumnScaling:
-        """Means and standard deviations of the columns of ``X`` of shape (n, d)."""
-        wide = X.astype(np.float64, copy=False)
-        mean = wide.mean(0)
-        scale = (wide - mean).std(0)
-        # Of a constant column rounding of the mean alone is left.
-        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
-        return cls(mean, np.where(scale > rounding, scale, 1.0))
-
-    @classmethod
-    def of_weights(cls, weights: np.ndarray) -> ColumnScaling:
-        """Sums over columns of squares become sums with these weights of shape (d,)."""
-        return cls(np.zeros(len(weights)), weights**-0.5)
-
-    def apply(self, X: np.ndarray) -> np.ndarray:
-        """Scaled rows, shape (m, d), of float64 whatever the dtype of ``X``."""
-        return (X - self.mean) / self.scale
-
-    def undo(self, X: np.ndarray) -> np.ndarray:
-        """Rows in the units of the columns, shape (m, d), of the dtype of ``X``."""
-        return (X * self.scale + self.mean).astype(X.dtype, copy=False)
 
 
 def tile_rows(support: int) -> int:

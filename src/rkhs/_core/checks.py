@@ -145,10 +145,8 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
 def check_folds(
     cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows.
-
-    Such folds keep rows of one number in ``together`` (n,) on one side.
-    """
+    """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
+    # Such folds keep rows of one number in together (n,) on one side.
     from sklearn.model_selection import KFold, check_cv
 
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
@@ -230,5 +228,12 @@ def check_squares(array: Any, name: str, dtype: str) -> Any:
 
 Declared = dict[str, Callable[[Any, str], object]]
 """What the parameters of a class may be, by their names."""
+
+
+def refuse_undeclared(value: Any, prefix: str = "") -> None:
+    """Refuse parameters that are not what their class declares."""
+    for name, check in value._declared.items():
+        check(getattr(value, name), f"{prefix}{name}")
+
 
 number, count, choice = (partial(partial, check) for check in (check_number, check_count, check_choice))

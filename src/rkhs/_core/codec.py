@@ -190,8 +190,9 @@ def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _is_table(value: Sequence[Any]) -> bool:
-    """Whether many values are tuples of one length, or dicts of the same texts."""
-    alike = {_names(one) for one in value} if len(value) >= _LONG else {None}
+    """Whether many values are tuples of one length, or those of a list dicts of the same texts."""
+    many = len(value) >= _LONG or (isinstance(value, list) and value and type(value[0]) is dict)
+    alike = {_names(one) for one in value} if many else {None}
     return len(alike) == 1 and bool(*alike)
 
 

@@ -130,10 +130,8 @@ def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
 
 
 def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int], digest: str | None = None) -> Container:
-    """Header, places, checksum, and only then arrays: a wrong file takes no memory.
-
-    What was read is checked at last: another process may write to the file, and the model is that of the checksums.
-    """
+    """Header, places, checksum, and only then arrays: a wrong file takes no memory."""
+    # What was read is checked at last: another process may write to the file, and the model is that of the checksums.
     try:
         head, first, body, places = _header(handle, size)
         match = _FIRST_LINE.fullmatch(first)

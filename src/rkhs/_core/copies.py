@@ -36,10 +36,8 @@ def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray
 
 
 def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:
-    """Move copies of earlier rows (n, d) in an order to its end, and count the other rows.
-
-    Rows are compared with their neighbours along one random direction, where copies lie next to each other.
-    """
+    """Move copies of earlier rows (n, d) in an order to its end, and count the other rows."""
+    # Rows are compared with their neighbours along one random direction, where copies lie next to each other.
     mean, seed = X.mean(0), torch.Generator().manual_seed(0)
     direction = torch.randn(X.shape[1], generator=seed, dtype=torch.float64).to(X)
     along = torch.argsort(X @ direction, stable=True)

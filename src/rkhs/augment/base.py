@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from rkhs._core.checks import Declared, refuse_undeclared
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.lazy import ByName
@@ -44,11 +45,13 @@ class Augmentation(Configurable):
            [ 3.,  4.]])
     """
 
+    _declared: ClassVar[Declared] = {}
     copies: int = 1
     """Changed copies of each row that an autoencoder encodes; see :class:`GaussianNoise`."""
 
     def check(self) -> None:
         """Refuse parameters out of range, where that needs no data."""
+        refuse_undeclared(self, f"{type(self).__name__}.")
 
     @abstractmethod
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:

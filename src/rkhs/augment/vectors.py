@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
-from rkhs._core.checks import check_count, check_flag, check_number
+from rkhs._core.checks import Declared, check_count, check_flag, check_number, count, number
 from rkhs._core.errors import InputError
 from rkhs.augment.base import Augmentation
 
@@ -45,11 +47,7 @@ class GaussianNoise(Augmentation):
         self.relative = relative
         self.copies = copies
 
-    def check(self) -> None:
-        """Refuse parameters out of range."""
-        check_number(self.std, "GaussianNoise.std", at_least=0.0)
-        check_flag(self.relative, "GaussianNoise.relative")
-        check_count(self.copies, "GaussianNoise.copies")
+    _declared: ClassVar[Declared] = {"std": number(at_least=0.0), "relative": check_flag, "copies": count()}
 
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """``X`` plus noise, shape (n, d)."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError
 from rkhs.cli.models import of_class
 from rkhs.cli.outputs import SHEETS
@@ -18,6 +16,8 @@ from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
     from rkhs.evaluation import SmoothClassifier
@@ -105,6 +105,8 @@ def _write_table(path: str, first: Answer, answers: Iterator[Answer]) -> int:
 
 def _joined(parts: list[Any]) -> Any:
     """What was found of all parts: of each row, or of each class and row."""
+    import numpy as np
+
     if isinstance(parts[0], dict):
         return {key: _joined([part[key] for part in parts]) for key in parts[0]}
     return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)

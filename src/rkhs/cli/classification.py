@@ -8,18 +8,17 @@ import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
-from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
     from rkhs.evaluation import SmoothClassifier
@@ -44,6 +43,8 @@ def names_classes(args: argparse.Namespace) -> bool:
 
 def fit_classifier(args: argparse.Namespace) -> int:
     """Fit codes to all rows, a learner to those with a class, score it by cross-validation, and write both."""
+    import numpy as np
+
     from rkhs.cli.build import build_estimator
     from rkhs.evaluation import SmoothClassifier
 
@@ -88,6 +89,8 @@ def fit_classifier(args: argparse.Namespace) -> int:
 
 def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassifier | None:
     """The learner of a model that predicts classes, fitted again to its codes; None for other models."""
+    import numpy as np
+
     from rkhs.evaluation import SmoothClassifier
 
     kept = notes.get("predict", {})
@@ -100,12 +103,16 @@ def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassi
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
     """Classes with None in place of those of fewer rows."""
+    import numpy as np
+
     counts = Counter(y.tolist())
     return np.array([value if counts[value] >= least else None for value in y.tolist()], dtype=object)
 
 
 def _counted(classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
+    from rkhs.data.columns import listed
+
     counts = Counter(dict(Counter(classes).most_common()))
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
@@ -122,6 +129,7 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
 
 def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
     """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
+    import numpy as np
     import torch
 
     from rkhs._core.copies import copies, warn_of_repeats
@@ -135,6 +143,7 @@ def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndar
 
 def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> dict[str, float]:
     """Each row predicted by learners that saw neither it nor a copy of it; the error is that of counting rows."""
+    import numpy as np
     from sklearn.model_selection import StratifiedGroupKFold
 
     from rkhs.evaluation import SmoothClassifier

@@ -7,28 +7,15 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError
 from rkhs.cli.wording import few, in_flags
-from rkhs.data import Dataset
-from rkhs.data.columns import (
-    TENFOLD,
-    TWINS,
-    Remark,
-    as_numbers,
-    column_remarks,
-    curve_remarks,
-    rounded,
-    row_copies,
-    share_a_unit,
-    spreads,
-    wants_scaling,
-)
 from rkhs.data.formats import is_table
-from rkhs.data.molecule_files import molecule_remarks
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.data.columns import Remark
     from rkhs.estimators.base import KernelEstimator
 
 
@@ -54,7 +41,7 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
 
 def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Callable[[Any], Any]:
     """What the parameter ``columns`` does with rows, where no estimator does it; scales are those of known rows."""
-    from rkhs._core.arrays import ColumnScaling
+    from rkhs.estimators.reader import ColumnScaling
     from rkhs.features import FilledTable
     from rkhs.kernels.vectors.functional import quadrature_weights
 
@@ -68,6 +55,8 @@ def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Call
 
 def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:
     """Whether columns of numbers are standardised: on demand, or in a table whose columns have several units."""
+    from rkhs.data.columns import wants_scaling
+
     in_memory = _in_memory(data) and getattr(args, "engine", None) is None
     if asked == "yes":
         if not in_memory:
@@ -88,6 +77,8 @@ def _names(data: Dataset) -> Sequence[str]:
 
 def _unequal(times: np.ndarray | None) -> bool:
     """Whether curves have times that are not equally spaced."""
+    import numpy as np
+
     return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
 
 
@@ -113,6 +104,8 @@ def _sees_units(kernel: Any) -> bool:
 
 def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
     """What is to know of the columns of a table: their scales, and those that say nothing of an item."""
+    from rkhs.data.columns import TENFOLD, rounded, share_a_unit, spreads
+
     if getattr(estimator, "columns", "raw") == "filled" and data.kind == "table":
         return [_filling_sentence(data), *column_notes(data)]
     if not _in_memory(data):
@@ -153,6 +146,9 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
+    from rkhs.data.columns import TWINS, column_remarks, curve_remarks, row_copies, share_a_unit
+    from rkhs.data.molecule_files import molecule_remarks
+
     if data.smiles is not None:
         notes = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
         return [f"note: {text}" for text in notes if text]
@@ -167,6 +163,8 @@ def _notes_of_columns(data: Dataset) -> list[str]:
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
+    from rkhs.data.columns import row_copies
+
     notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     if names:
@@ -177,6 +175,10 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 def _series_note(data: Dataset) -> list[str]:
     """What is said of rows that are times of one series, as a column of dates at equal steps says."""
+    import numpy as np
+
+    from rkhs.data.columns import as_numbers
+
     dated = [cells for name, cells in zip(_names(data), data.X.T, strict=True) if name in data.dates]
     steps = np.diff(as_numbers(dated[0][:, None])[:, 0]) if dated and len(data.X) >= _LONG else np.zeros(1)
     if not (steps > 0.0).all() or np.ptp(steps) > 1e-6 * steps[0] + 1e-9:
@@ -192,6 +194,10 @@ def _series_note(data: Dataset) -> list[str]:
 
 def _samples_note(data: Dataset) -> str:
     """What is said of a table with many named rows and a few columns on one scale that rise together."""
+    import numpy as np
+
+    from rkhs.data.columns import spreads
+
     n, d = data.X.shape if _in_memory(data) else (0, 1)
     if n < _MANY_ROWS * d or d < 4 or data.row_names is None or data.column_names is None:
         return ""
@@ -206,6 +212,8 @@ def _samples_note(data: Dataset) -> str:
 
 def _matrix_note(data: Dataset) -> str:
     """What is said of a table that is a matrix between more than a handful of items; nothing of any other."""
+    import numpy as np
+
     X = data.X
     if not (_in_memory(data) and len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0)):
         return _samples_note(data)

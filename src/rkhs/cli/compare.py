@@ -7,8 +7,6 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
@@ -18,6 +16,8 @@ from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.evaluation import CodeComparison, Sizes
 
@@ -160,6 +160,8 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
 
 def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
     """Rows of numbers and their kind; items without columns become the Gram matrix of their kernel."""
+    import numpy as np
+
     from rkhs.cli.kinds import default_kernel
     from rkhs.kernels.registry import as_kernel
 

@@ -8,20 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
 from rkhs.cli.rows import give_rows, table_rows, write_numbers
-from rkhs.data import Dataset, formats, read_table
-from rkhs.data.layout import find_layout
-from rkhs.data.readers import Options, column_titles
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 
@@ -89,6 +86,7 @@ def _ranked(
     args: argparse.Namespace, model: KernelEstimator, notes: dict[str, Any], codes: np.ndarray
 ) -> tuple[Any, Names, Names, list[int]]:
     """The nearest candidates, names and texts of these by number, and the rows of their file that were left out."""
+    from rkhs._core.checks import check_count
     from rkhs.estimators import BestCandidates
 
     n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
@@ -140,6 +138,9 @@ def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Name
 
 def _read_codes(path: str, model: KernelEstimator) -> Dataset:
     """Codes; in a table with the columns that ``rkhs transform`` writes the one next to them holds names of rows."""
+    from rkhs.data import read_table
+    from rkhs.data.readers import column_titles
+
     titles = column_titles(path)
     width = model.codes_.shape[1] if hasattr(model, "codes_") else 0
     written = [f"code{i}" for i in range(width)]
@@ -152,6 +153,10 @@ def _cells(
     args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
+    from rkhs.data import formats
+    from rkhs.data.layout import find_layout
+    from rkhs.data.readers import Options
+
     tabular = args.candidates is not None and formats.is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.data import Dataset
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
 
 
 def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -39,6 +41,7 @@ def find_rows(args: argparse.Namespace, data: Dataset) -> Any:
 
 def open_stream(args: argparse.Namespace) -> Dataset:
     """Rows that are read block by block; nothing of them is in memory."""
+    from rkhs.data import Dataset
     from rkhs.engines import as_rows
 
     chosen = next((name for name in ("columns", "drop_columns", "transpose", "window") if getattr(args, name)), None)

@@ -13,21 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import numpy as np
-
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import changed, column
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
-from rkhs.data import Dataset, read_chunks, read_items, read_table
-from rkhs.data.arrays import array_names
-from rkhs.data.dataset import NOTHING_KNOWN, listed
 from rkhs.data.formats import is_table, is_text_table
-from rkhs.data.mixed import OF_MIXED, read_mixed
-from rkhs.data.readers import column_titles
-from rkhs.data.text import MIXED, is_grouped_number, number_in
+from rkhs.data.text import MixedCells, is_grouped_number, number_in
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 
@@ -116,6 +110,7 @@ def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
 
 
 def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
+    from rkhs.data import read_table
 
     options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
@@ -133,10 +128,13 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
 
 def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
     """Items of any kind, or else a table of texts and gaps whose cells are in order."""
+    from rkhs.data import read_items
+    from rkhs.data.mixed import OF_MIXED, read_mixed
+
     try:
         return _report_skipped(read_items(path, kind=args.kind, **options))
-    except InputError as error:
-        if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
+    except MixedCells as error:
+        if not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
             raise
         try:
             data = read_mixed(path, **options)
@@ -149,6 +147,8 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:
     """The command that reads a table of texts, gaps and strays, without columns whose texts say nothing of a row."""
+    from rkhs.data.mixed import read_mixed
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when the command is run
         data = read_mixed(path, stray="gap", **options)
@@ -166,6 +166,11 @@ def _in_order(cells: list[Any]) -> bool:
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
+    import numpy as np
+
+    from rkhs.data import read_table
+    from rkhs.data.arrays import array_names
+
     names = sorted(array_names(Path(path)))
     if len(names) < 2:
         return None
@@ -195,6 +200,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 
 
 def _report_skipped(data: Dataset) -> Dataset:
+    from rkhs.data.dataset import NOTHING_KNOWN, listed
 
     if data.filled:
         sys.stderr.write(
@@ -292,6 +298,8 @@ def _in_training_order(
 
 def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
     """Refuse curves at other times than those of the fit, where both files say them."""
+    import numpy as np
+
     if times is None or data.times is None or len(times) != len(data.times):
         return  # another number of times is refused as another number of columns
     if not np.allclose(times, data.times, rtol=1e-9, atol=1e-12 * np.ptp(data.times)):
@@ -303,6 +311,8 @@ def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
 
 def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places: list[int]) -> Dataset:
     """A file as wide as the table of a fit of ``--predict`` without the columns that the model does not read."""
+    import numpy as np
+
     as_wide = data.kind == "vectors" and data.X.shape[-1] == expected + len(places)
     if not places or not as_wide or data.column_names is not None or args.columns is not None:
         return data
@@ -335,6 +345,8 @@ def chunks_for_model(
     args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does, some rows at a time."""
+    from rkhs.data import read_chunks
+
     known, others = notes.get("input", {}), ("leave_out", *_SHAPES)
     left_out = any(known.get(name) or getattr(args, name, None) for name in others)
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
@@ -356,6 +368,8 @@ def _columns_of(
     args: argparse.Namespace, path: str, names: list[str] | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """The columns of the fit by their names, if a file that is read in chunks has names."""
+    from rkhs.data import read_chunks
+
     if names is None or args.columns is not None or not is_table(path):
         return {}
     first = _by_names(args, path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
@@ -383,6 +397,8 @@ def _refuse_lacking(
     path: str, names: Sequence[str], found: Sequence[str], what: str = "the columns of the training file"
 ) -> None:
     """Say which columns of the training file a file does not have."""
+    from rkhs.data.dataset import listed
+
     lacking, others = (
         [quote(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
     )
@@ -429,6 +445,8 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
+    from rkhs.data.readers import column_titles
+
     options = reading_options(args)
     return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
-from rkhs.data import Dataset
 from rkhs.data.formats import PRINTS, is_table
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.kernels import Kernel
     from rkhs.selection import KernelChoice
 

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rkhs.features import FilledTable
     from rkhs.persistence import ModelFile
 
 
@@ -16,15 +15,8 @@ def read_model_file(args: argparse.Namespace) -> ModelFile:
 
     file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
     _note_columns(file)
-    for named in (file.estimator, _filling(file)):
-        if named is not None:
-            vars(named).pop("feature_names_in_", None)  # columns are found by the names in the notes
+    vars(file.estimator).pop("feature_names_in_", None)  # columns are found by the names in the notes
     return file
-
-
-def _filling(file: ModelFile) -> FilledTable | None:
-    """How the model reads tables with texts and gaps."""
-    return getattr(getattr(file.estimator, "reader_", None), "filling", None)
 
 
 def _note_columns(file: ModelFile) -> None:
@@ -32,7 +24,7 @@ def _note_columns(file: ModelFile) -> None:
     model = file.estimator
     names, domain = getattr(model, "feature_names_in_", None), getattr(getattr(model, "kernel_", None), "domain", None)
     if names is not None and domain in ("gram", "vectors") and "input" not in file.notes:
-        kind = "gram" if domain == "gram" else "table" if _filling(file) is not None else "vectors"
+        kind = "gram" if domain == "gram" else "table" if model.reader_.filling is not None else "vectors"
         file.notes["input"] = {"kind": kind, "column_names": list(names)}
 
 

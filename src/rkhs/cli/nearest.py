@@ -9,9 +9,6 @@ from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
 from rkhs.cli.inputs import new_parts, read_known, user_errors
@@ -19,9 +16,11 @@ from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import give_rows, label_columns, peeked
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.kernels import Kernel
 
 
@@ -50,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     args = changed(args, input=args.known)
     outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, SHEETS)
+    from rkhs._core.checks import check_count
 
     top = check_count(args.top, "--top")
     known = read_known(args)
@@ -95,6 +95,8 @@ def _compared(args: argparse.Namespace, known: Dataset) -> tuple[Kernel, Callabl
 
 def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:
     """Numbers (m, k) of the nearest known items, and how near they are; an item is not near itself."""
+    import numpy as np
+
     n = len(known)
     similar, self_similarity = type(kernel).__name__ in _SIMILARITIES, kernel._diag(known).cpu().numpy()
     step, found = max(1, _BLOCK // n), []

@@ -7,9 +7,6 @@ import sys
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rkhs._core.checks import check_number
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read
@@ -17,9 +14,11 @@ from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import print_result
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.estimators import KernelNovelty
 
 
@@ -50,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     args = changed(args, input=args.file)
     outputs = Outputs(("FILE", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, TABLES)
+    from rkhs._core.checks import check_number
 
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
@@ -86,6 +86,8 @@ class _Found:
 
     def add(self, data: Dataset) -> np.ndarray:
         """The p-values and scores (m, 2) of more rows."""
+        import numpy as np
+
         p, scores = self._model._judged(data.items)
         self.far += _far(self._model, scores)
         labels = row_labels(data)

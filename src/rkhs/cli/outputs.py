@@ -12,9 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
@@ -50,6 +47,8 @@ class Outputs:
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
+        from rkhs._core.checks import naming
+
         if path is None:
             return
         if extensions and not path.lower().endswith(extensions):
@@ -76,6 +75,8 @@ class Outputs:
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
+        from rkhs._core.checks import naming
+
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
         self._refuse_clashes(flag, path)
@@ -171,6 +172,8 @@ def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) ->
 
 def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:
     """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
+    import numpy as np
+
     import rkhs
 
     names, notes = data.column_names, input_notes(data, args) | notes

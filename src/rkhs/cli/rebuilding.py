@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.inputs import diag_options, read_for_model, user_errors
 from rkhs.cli.models import read_model_file
@@ -15,9 +13,11 @@ from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import print_result, table_lines
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 
@@ -32,6 +32,8 @@ how well models rebuild the rows (--model):
 
 def compare_models(args: argparse.Namespace) -> int:
     """Measure and print a table."""
+    import numpy as np
+
     outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.model))
     outputs.add("--errors", args.errors, TABLES)
     read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
@@ -98,6 +100,7 @@ def _top(args: argparse.Namespace, model: KernelEstimator, X: Any) -> dict[str, 
 
 
 def _row(path: str, model: KernelEstimator, found: Any) -> dict[str, Any]:
+    import numpy as np
 
     return {
         "model": path,

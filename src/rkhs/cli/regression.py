@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
-from rkhs.cli.robust import trim_of
+from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.estimators import OperatorKernelRegressorCV
 
@@ -39,6 +39,7 @@ class _Suspicious:
     residuals: np.ndarray
     rows: list[int]
     fitted: np.ndarray
+    robust: str | None = None  # what a fit in rounds says of them
 
 
 def fit_regressor(args: argparse.Namespace) -> int:
@@ -84,6 +85,7 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKe
 
 def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
     """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
+    import numpy as np
     import torch
     from sklearn.base import clone
 
@@ -105,12 +107,16 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
 
 def _far(residuals: np.ndarray) -> _Suspicious:
     """Rows whose residual is far from the others'."""
+    import numpy as np
+
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
     return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(residuals)))
 
 
 def _norms(rows: np.ndarray) -> np.ndarray:
     """Norms of rows without their gaps."""
+    import numpy as np
+
     return np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1)
 
 
@@ -118,6 +124,8 @@ def _fit_robustly(
     args: argparse.Namespace, data: Dataset, y: np.ndarray
 ) -> tuple[OperatorKernelRegressorCV, _Suspicious]:
     """A fit in rounds, without the rows that the others do not predict."""
+    import numpy as np
+
     from rkhs.estimators import fit_robust
 
     if args.loss == "auto":
@@ -128,7 +136,8 @@ def _fit_robustly(
     found = fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=trim_of(args))
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
-    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers))
+    sentence = wrong_rows(found, wrong, row_labels(data), named_rows(data))
+    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), sentence)
 
 
 def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
@@ -164,7 +173,7 @@ def _facts(
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
         "ends": list(_ends(model, fitted, names, found)),
-        "limit": f"{args.trim or 4.0:g} times the upper quartile" if args.robust else f"{_FAR:g} times the median",
+        "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
         "model": args.output,
@@ -173,6 +182,8 @@ def _facts(
 
 def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious) -> Iterator[str]:
     """What is to know of the ends that ``rkhs predict`` writes: none for some losses, below zero for skewed numbers."""
+    import numpy as np
+
     for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
         yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
     if not model.model_.leaves_out or model.model_.map.kept is None:
@@ -188,6 +199,8 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
 
 def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
     """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
+    import numpy as np
+
     centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
     parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
     best = parts[parts.mean(1).argmin()]
@@ -235,15 +248,14 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
 
 
 def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
-    """Rows far from what the others predict, and whether a robust fit left them out."""
-    rows, limit = facts["suspicious rows"], facts["limit"]
+    """Rows far from what the others predict, or what a robust fit says of them."""
+    rows, limit = facts["suspicious rows"], f"{_FAR:g} times the median"
+    if facts["robust"] is not None:
+        yield f"robust: {facts['robust']}"
+        return
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
     listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
     more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
     yield f"suspicious rows, held-out residual above {limit}: {listed}{more}{counted}"
-    if facts["rows left out"]:
-        yield f"the fit left out all {facts['rows left out']} of them"
-    elif "quartile" in limit:
-        yield "--robust: no row was left out; the others are predicted as well with them"

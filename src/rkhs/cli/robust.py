@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
-from rkhs.data import Dataset
-from rkhs.data.dataset import listed
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
@@ -48,12 +46,14 @@ class Fitted(NamedTuple):
 
     def sentences(self, data: Dataset) -> list[str]:
         """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
+        import numpy as np
+
         found = self.found
         if found is None:
             return []
         score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
         wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
-        sentences = [_wrong_rows(found, wrong, names, counted)]
+        sentences = [wrong_rows(found, wrong, names, counted)]
         rest = np.setdiff1d(out, wrong)
         if len(rest):
             more = "more " if len(wrong) else ""
@@ -106,11 +106,15 @@ def fit_items(args: argparse.Namespace, estimator: KernelEstimator, data: Datase
 
 def trim_of(args: argparse.Namespace) -> float:
     """How many times the upper quartile a score of 1 is."""
+    from rkhs._core.checks import check_number
+
     return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
-def _wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], counted: str) -> str:
+def wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], counted: str) -> str:
     """Which rows have a score above 1, and whether they were left out."""
+    import numpy as np
+
     score = found.outlier_score
     many = f"{len(wrong)} of {len(score)} rows"
     if not len(wrong):
@@ -126,6 +130,8 @@ def _wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], coun
 
 def _outlying_rows(found: RobustFit[Any], names: list[str]) -> tuple[int, str]:
     """How many rows of the fit stand apart, and which, above and below the others."""
+    import numpy as np
+
     score, (low, high) = found.outlier_score, found.limits
     outliers = np.where(found.inliers, found.outlier_sign, 0)
     above, below = np.flatnonzero(outliers > 0), np.flatnonzero(outliers < 0)
@@ -140,6 +146,8 @@ def _outlying_rows(found: RobustFit[Any], names: list[str]) -> tuple[int, str]:
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
     """Names of rows, least first, and how many were not named."""
+    from rkhs.data.dataset import listed
+
     return listed([names[i] for i in rows[order[rows].argsort(kind="stable")].tolist()], _SHOWN)
 
 

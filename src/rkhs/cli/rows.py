@@ -7,17 +7,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote
-from rkhs.data import Dataset
-from rkhs.data.columns import as_numbers
-from rkhs.data.dataset import LEFT_OUT, keep_rows
-from rkhs.data.series_files import AXES
 from rkhs.data.text import csv_line
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+
 
 T = TypeVar("T")
 
@@ -115,6 +114,10 @@ def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
 def transposed(data: Dataset) -> Dataset:
     """A table of numbers whose columns are the items, or arrays of series whose last axis is time."""
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
+        import numpy as np
+
+        from rkhs.data.series_files import AXES
+
         turned = [np.ascontiguousarray(one.T) for one in data.items]
         note = AXES.replace("that of channels", "time").format(*turned[0].shape)
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
@@ -128,6 +131,10 @@ def transposed(data: Dataset) -> Dataset:
 
 def windows(data: Dataset, length: int, step: int) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
+    import numpy as np
+
+    from rkhs._core.checks import check_count
+
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data)
@@ -144,6 +151,10 @@ def windows(data: Dataset, length: int, step: int) -> Dataset:
 
 def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
+    import numpy as np
+
+    from rkhs.data.columns import as_numbers
+
     names = data.column_names or tuple(map(str, range(data.X.shape[1])))
     kept = [j for j, name in enumerate(names) if name not in data.dates]
     X = as_numbers(data.X[:, kept]) if data.kind == "table" else data.X
@@ -154,6 +165,10 @@ def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
 
 def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
+    import numpy as np
+
+    from rkhs.data.dataset import LEFT_OUT, keep_rows
+
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
     wanted = [part.strip() for part in text.split(",")]

@@ -88,10 +88,8 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them.
-
-    What a signal raises in a destructor, where Python drops it, is raised once more after that.
-    """
+    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them."""
+    # What a signal raises in a destructor, where Python drops it, is raised once more after that.
     with ExitStack() as stack:
         stack.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = partial(_interrupt_later, sys.unraisablehook)

@@ -15,9 +15,9 @@ from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import peeked, with_progress, write_number_parts
-from rkhs.data import Dataset
 
 if TYPE_CHECKING:
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 OPTIONS = f"""{FILE}{ROWS}
@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _streamed(args: argparse.Namespace, model: KernelEstimator) -> Iterator[Dataset]:
     """Rows of a .npy or parquet file as they are, all columns."""
     from rkhs._core.arrays import tile_rows, tiles
+    from rkhs.data import Dataset
     from rkhs.engines import ArrayRows, as_rows
 
     rows = as_rows(args.input, "INPUT")

@@ -19,7 +19,7 @@ from rkhs.data.known_columns import read_numbers
 from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
 from rkhs.data.readers import column_titles, read_table
-from rkhs.data.text import MIXED, number_in
+from rkhs.data.text import MIXED, MixedCells, number_in
 
 _POINTS = 100  # of a grid that nobody gave
 _TIMES = ("times", "t")
@@ -238,7 +238,7 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
         return read_table(file, **options)
     try:
         return read_numbers(file, names_first=True, **options)
-    except InputError as error:
+    except MixedCells as error:
         raise InputError(str(error).replace(MIXED, _NUMBERS)) from error
 
 

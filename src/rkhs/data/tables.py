@@ -21,6 +21,7 @@ from rkhs.data.text import (
     GAPS,
     MIXED,
     WEAK,
+    MixedCells,
     are_smiles,
     grouped_advice,
     is_gap,
@@ -164,8 +165,9 @@ class Columns:
                 f"smiles_column=, or {advice}"
             )
         if values:
-            what = MIXED if are_dates(values) else grouped_advice(values[0])
-            raise InputError(
+            dated = are_dates(values)
+            what = MIXED if dated else grouped_advice(values[0])
+            raise (MixedCells if dated else InputError)(
                 f"{start} where no cell starts like a number; got {', '.join(map(quote, values[:3]))} in {label}, "
                 f"numbers with separators or a unit; {what}, take cells that stand for nothing as "
                 f"gaps with missing=[...], leave the column out with drop_columns=[...], or {advice}"
@@ -173,7 +175,7 @@ class Columns:
         if not known and len(set(texts)) < len(texts):
             repeated = Counter(texts).most_common(1)[0][0]
             molecules = "read molecules with smiles_column=, " if "smiles" in label.lower() else ""
-            raise InputError(
+            raise MixedCells(
                 f"{start}, which must differ; got {quote(repeated)} more than once in {label}; {molecules}{MIXED}, "
                 "leave it out with drop_columns=[...], or pass index_column=0 to use it nevertheless"
             )
@@ -263,7 +265,7 @@ class Columns:
         advice = f"correct them, name them with missing= to take them as gaps, {MIXED}" if nearly else MIXED
         empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
-        raise InputError(
+        raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}; {advice}, "
             "or leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for "
             "molecules, delimiter= if the cells were not split, decimal=',' for decimal commas"
@@ -282,9 +284,10 @@ class Columns:
             return
         row, j = min((int(column.argmax()), j) for column, j in zip(bad, positions, strict=True) if column.any())
         named = "name them with missing= to take them as gaps" if self.layout is not None else "write gaps for them"
-        raise InputError(
+        gap = bool(np.isnan(self.cells[j][row]))
+        raise (MixedCells if gap else InputError)(
             f"{self.source}: expected a finite number in every cell; got {self.cell(row, j)} ({count} such cells in "
-            f"all); drop these rows, fill the cells, or {MIXED if np.isnan(self.cells[j][row]) else named}"
+            f"all); drop these rows, fill the cells, or {MIXED if gap else named}"
         )
 
     def cell(self, row: int, column: int, *, brief: bool = False) -> str:

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from rkhs._core.errors import InputError
+
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "?", "<na>", "#n/a", "#na", "\\n", "nat", "-nan", "1.#qnan", "-1.#qnan"}
@@ -31,6 +33,10 @@ _ID_NAME = re.compile(
     r"|[a-z](?-i:ID|Id|Name)$"
 )
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
+
+
+class MixedCells(InputError):
+    """A table of numbers holds texts or gaps, which `read_mixed` reads."""
 
 
 def number_in(text: str, decimal: str = ".") -> float | None:

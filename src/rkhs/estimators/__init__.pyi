@@ -17,6 +17,6 @@ from rkhs.estimators.kernel_novelty import KernelNovelty as KernelNovelty
 from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
-from rkhs.estimators.reader import Reader as Reader
+from rkhs.estimators.reader import ColumnScaling as ColumnScaling, Reader as Reader
 from rkhs.estimators.robust_fit import RobustFit as RobustFit, fit_robust as fit_robust
 from rkhs.estimators.run import Plan as Plan

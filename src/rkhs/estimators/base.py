@@ -26,7 +26,7 @@ from rkhs._core.arrays import (
     tiles,
     to_tensor,
 )
-from rkhs._core.checks import check_squares, real_array
+from rkhs._core.checks import Declared, check_squares, real_array, refuse_undeclared
 from rkhs._core.errors import InputError, brief, warn
 from rkhs._core.ownership import WholeFits
 from rkhs.engines.rows import Rows
@@ -75,6 +75,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     device: str
     dtype: str
 
+    _declared: ClassVar[Declared] = {}  # what parameters may be that this class alone has
     _plans = False  # whether the next fit ends where it has said what it will take
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
@@ -149,6 +150,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""
         check_parameters(self.get_params(deep=False) | {"columns": self._columns})
+        refuse_undeclared(self)
 
     def _input_kernel(self) -> Kernel:
         """The kernel that the user asked for, not yet resolved."""

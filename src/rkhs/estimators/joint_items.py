@@ -16,9 +16,10 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from rkhs._core.arrays import ColumnScaling, as_tensor
+from rkhs._core.arrays import as_tensor
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.run import scalar_kernels
+from rkhs.estimators.given_matrices import scalar_kernels
+from rkhs.estimators.reader import ColumnScaling
 from rkhs.kernels import Kernel
 
 _LEAK = 0.05  # spreads of a squared length: a smaller difference is not seen in p-values

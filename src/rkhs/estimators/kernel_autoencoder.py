@@ -199,8 +199,8 @@ class KernelAutoencoder(BaseAutoencoder):
     announced_bytes_ : int
         Memory that the fit was expected to take, in bytes.
     reader_ : Reader
-        How ``X`` was read: ``columns`` subtracts ``reader_.means`` and divides by ``reader_.scales``; all rows of the
-        data count alike in them.
+        How ``X`` was read: ``columns`` subtracts ``reader_.scaling.mean`` and divides by ``reader_.scaling.scale``; all
+        rows of the data count alike in them.
     n_features_in_, feature_names_in_
         As in scikit-learn; not for objects.
 
@@ -429,7 +429,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
         output = settings.output_kernel
-        if self.reader_.scales is not None or self.reader_.filling is not None:
+        if self.reader_.scaling is not None or self.reader_.filling is not None:
             raise InputError(
                 f"columns={self.columns!r} scales the rows that are rebuilt; with targets= scale both before fit, and "
                 "use columns='raw'"

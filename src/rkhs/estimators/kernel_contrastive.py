@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import give_back
-from rkhs._core.checks import check_choice, check_count, check_number, check_seed
+from rkhs._core.checks import check_number, check_seed, choice, count, number
 from rkhs._core.errors import InputError
 from rkhs.estimators.contrastive.losses import fit_contrast
 from rkhs.estimators.contrastive.pairs import PairBuilder
@@ -160,6 +160,15 @@ class KernelContrastive(FittedKernel):
 
     model_: ContrastiveModel = field(init=False)
     _matrices = 5.0
+    _declared = {
+        "n_components": count(),
+        "loss": choice(choices=("simple", "spectral")),
+        "pairs": choice(choices=("neighbors", "augment", "class")),
+        "negatives": choice(choices=("pool", "permutation")),
+        "n_neighbors": count(),
+        "max_iter": count(),
+        "tol": number(at_least=0.0),
+    }
     _needs_differences = True
 
     codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
@@ -180,13 +189,6 @@ class KernelContrastive(FittedKernel):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_combination("KernelContrastive", self.get_params(deep=False))
-        check_count(self.n_components, "n_components")
-        check_choice(self.loss, "loss", ("simple", "spectral"))
-        check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))
-        check_choice(self.negatives, "negatives", ("pool", "permutation"))
-        check_count(self.n_neighbors, "n_neighbors")
-        check_count(self.max_iter, "max_iter")
-        check_number(self.tol, "tol", at_least=0.0)
         if not (isinstance(self.reg, str) and self.reg == "auto"):
             check_number(self.reg, "reg", at_least=0.0, names=("auto",))
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back
-from rkhs._core.checks import check_count, check_number
+from rkhs._core.checks import count, number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.estimators.candidates import Ranking, rank_by_codes
@@ -129,6 +129,7 @@ class KernelMap(FittedKernel):
 
     model_: NeighbourMapModel = field(init=False)
     _matrices = 5.0
+    _declared = {"n_components": count(at_most=3), "n_neighbors": count(), "weight": number(at_least=0.0)}
     _needs_differences = True
 
     codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
@@ -136,12 +137,6 @@ class KernelMap(FittedKernel):
     row_recall_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.row_recall")
     correlation_: ClassVar[Fitted[float]] = Fitted("quality.correlation")
     held_out_error_: ClassVar[Fitted[float | None]] = Fitted("quality.lost", optional=True)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_count(self.n_components, "n_components", at_most=3)
-        check_count(self.n_neighbors, "n_neighbors")
-        check_number(self.weight, "weight", at_least=0.0)
 
     def _input_kernel(self) -> Kernel:
         automatic = isinstance(self.kernel, str) and self.kernel == "auto"

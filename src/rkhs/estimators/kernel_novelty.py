@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.checks import check_number
+from rkhs._core.checks import number
 from rkhs._core.config import OutlierMixin
 from rkhs._core.errors import InputError, warn
 from rkhs._core.linalg import constant_value
@@ -118,6 +118,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     train_diag_: np.ndarray = field(init=False)
     columns_: str = field(init=False)
     _matrices = 6.0
+    _declared = {"alpha": number(above=0.0, at_most=0.5), "reg": number(above=0.0)}
     _every_fit_has = ("train_diag_", "columns_")
 
     @property
@@ -135,11 +136,6 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     def _columns(self) -> str:
         automatic = isinstance(self.columns, str) and self.columns == "auto"
         return getattr(self, "columns_", "raw") if automatic else self.columns
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number(self.alpha, "alpha", above=0.0, at_most=0.5)
-        check_number(self.reg, "reg", above=0.0)
 
     def _input_kernel(self) -> Kernel:
         return Gaussian("2*median") if self._automatic else as_kernel(self.kernel)

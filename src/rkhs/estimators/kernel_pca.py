@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number, naming
+from rkhs._core.checks import check_choice, check_count, check_number, choice, naming
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.engines import Rows
@@ -173,6 +173,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
 
     model_: ComponentsModel = field(init=False)
     _needs_differences = True
+    _declared = {"preimage": choice(choices=("ridge", "fixed_point", "nearest"))}
 
     codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
     n_components_: ClassVar[Fitted[int]] = Fitted("width")
@@ -316,7 +317,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_combination("KernelPCA", self.get_params(deep=False))
-        check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
         if isinstance(self.reg, str):
             check_choice(self.reg, "reg", ("auto",))
         else:

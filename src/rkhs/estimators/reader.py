@@ -12,7 +12,6 @@ from sklearn.utils.validation import _check_feature_names
 from torch import Tensor
 
 from rkhs._core.arrays import (
-    ColumnScaling,
     check_items,
     cut_rows,
     is_curves,
@@ -44,6 +43,37 @@ if TYPE_CHECKING:
     from rkhs.spaces.features import Storage
 
 
+@dataclass(frozen=True, eq=False)
+class ColumnScaling(Stored):
+    """``(x - mean) / scale`` for each column, and its inverse; a constant column becomes zero."""
+
+    mean: np.ndarray  # (d,): of float64; the scales are positive
+    scale: np.ndarray  # (d,)
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> ColumnScaling:
+        """Means and standard deviations of the columns of ``X`` of shape (n, d)."""
+        wide = X.astype(np.float64, copy=False)
+        mean = wide.mean(0)
+        scale = (wide - mean).std(0)
+        # Of a constant column rounding of the mean alone is left.
+        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
+        return cls(mean, np.where(scale > rounding, scale, 1.0))
+
+    @classmethod
+    def of_weights(cls, weights: np.ndarray) -> ColumnScaling:
+        """Sums over columns of squares become sums with these weights of shape (d,)."""
+        return cls(np.zeros(len(weights)), weights**-0.5)
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Scaled rows, shape (m, d), of float64 whatever the dtype of ``X``."""
+        return (X - self.mean) / self.scale
+
+    def undo(self, X: np.ndarray) -> np.ndarray:
+        """Rows in the units of the columns, shape (m, d), of the dtype of ``X``."""
+        return (X * self.scale + self.mean).astype(X.dtype, copy=False)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reader(Stored):
     """How the items of a fit were read; new items are read in the same way, with the kernel of the fitted model."""
@@ -53,8 +83,7 @@ class Reader(Stored):
     kept: np.ndarray | None = None  # those of positive weight; None: all
     grid: np.ndarray | None = None  # times of the curves, and of their targets, where these carried them
     target_grid: np.ndarray | None = None
-    means: np.ndarray | None = None  # (d,): of the columns; None: these are read as they are
-    scales: np.ndarray | None = None
+    scaling: ColumnScaling | None = None  # None: columns are read as they are
     filling: FilledTable | None = None  # how a table with texts and gaps becomes numbers
     fingerprint: dict[str, Any] | None = None  # how molecules become bits
     view_weights: np.ndarray | None = None  # of several Gram matrices
@@ -114,39 +143,29 @@ class Reader(Stored):
         at_least: int,
         storage: Storage | str | None,
     ) -> tuple[Reader, Tensor]:
-        grid, columns, filling = times_of(X), estimator._columns, None
-        scaling = _integral(X, grid, kernel) if columns == "integral" else None
+        columns, gram = estimator._columns, kernel.domain == "gram"
+        grid = times_of(X)
+        scaling = _integral(grid, kernel) if columns == "integral" else None
         X, fingerprint, view_weights = training_matrix(X, kernel)
-        if columns == "filled":
-            filling = FilledTable().fit(X)
-            X = filling.transform(X)
+        filling = FilledTable().fit(X) if columns == "filled" else None
+        X = X if filling is None else filling.transform(X)
         shape: Any = getattr(X, "shape", ())
-        gram = kernel.domain == "gram"
         known = len(shape) == 2 and isinstance(shape[0], int)
         if known and not gram:  # before the checks, which copy
             estimator._announce_dense(shape, storage)
-        array = matrix = read_checked(estimator, X, fitting=True, at_least=at_least)
+        array = read_checked(estimator, X, fitting=True, at_least=at_least)
         if filling is not None:  # the columns that users see are those of the table
             vars(estimator).update({name: value for name, value in vars(filling).items() if name.endswith("_in_")})
+        facts: dict[str, Any] = {"dtype": array.dtype, "grid": grid, "filling": filling, "fingerprint": fingerprint}
         if gram:
-            matrix = check_gram(array, "X (kernel='precomputed')")
-        elif not known:
+            matrix = to_tensor(check_gram(array, "X (kernel='precomputed')"), **estimator._options)
+            return cls(view_weights=view_weights, **facts), matrix
+        if not known:
             estimator._announce_dense(array.shape, storage)
-        if columns == "scaled":
-            scaling = ColumnScaling.of(array)
-        elif columns == "raw" and not gram:
+        if columns == "raw":
             _warn_of_columns(estimator, array, kernel)
-        reader = cls(
-            dtype=array.dtype,
-            grid=grid,
-            means=None if scaling is None else scaling.mean,
-            scales=None if scaling is None else scaling.scale,
-            filling=filling,
-            fingerprint=fingerprint,
-            view_weights=view_weights,
-        )
-        items = to_tensor(reader.scaled(matrix), **estimator._options)
-        return reader, items if gram else unshared(items, X)
+        reader = cls(scaling=ColumnScaling.of(array) if columns == "scaled" else scaling, **facts)
+        return reader, unshared(to_tensor(reader.scaled(array), **estimator._options), X)
 
     def read(self, estimator: BaseEstimator, X: Any, name: str = "X") -> Any:
         """New items in the form that the kernel reads, checked against those of the fit."""
@@ -154,12 +173,12 @@ class Reader(Stored):
         self.check_times(estimator, X, name)
         if kernel.row_width is not None:
             return kernel.read(_checked(estimator, read_sparse(estimator, X, reset=False)))
-        if (kernel.domain == "objects" or name != "X") and is_frame(X) and hasattr(estimator, "feature_names_in_"):
+        if self.filling is not None:
+            return to_tensor(self.filling.transform(X), **estimator._options)
+        if is_frame(X) and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
             return kernel.read(check_items(X, name))
-        if self.filling is not None:
-            return to_tensor(self.filling.transform(X), **estimator._options)
         gram = kernel.domain == "gram"
         X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
         if name == "X":
@@ -172,14 +191,11 @@ class Reader(Stored):
         return read[:, row_index(self.kept, read)] if gram and self.kept is not None else read
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
-        """The number of new items, and what reads some of them; items in memory are all checked at once.
-
-        Kernel values are read at once: they are as large as what is computed of them.
-        """
-        domain = estimator.kernel_.domain
-        if domain == "vectors" and is_stream(X) and self.filling is None:
+        """The number of new items, and what reads some of them; items in memory are all checked at once."""
+        # Kernel values are read at once: they are as large as what is computed of them.
+        if estimator.kernel_.domain == "vectors" and is_stream(X) and self.filling is None:
             return self._open_stream(estimator, as_rows(X))
-        n = None if domain == "gram" else row_count(X)
+        n = None if estimator.kernel_.domain == "gram" else row_count(X)
         if n is None or n <= step:
             items = self.read(estimator, X)
             return len(items), lambda tile: items if tile == slice(0, len(items)) else items[tile]
@@ -199,19 +215,13 @@ class Reader(Stored):
 
     def scaled(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the user's columns in the units that the kernel reads."""
-        scaling = self._scaling
-        return rows if scaling is None else scaling.apply(rows)
+        return rows if self.scaling is None else self.scaling.apply(rows)
 
     def rows(self, U: np.ndarray) -> np.ndarray:
         """Decoded rows in the user's columns."""
         if self.filling is not None:
             return self.filling.inverse_transform(U)
-        scaling = self._scaling
-        return U if scaling is None else scaling.undo(U)
-
-    @property
-    def _scaling(self) -> ColumnScaling | None:
-        return None if self.means is None or self.scales is None else ColumnScaling(self.means, self.scales)
+        return U if self.scaling is None else self.scaling.undo(U)
 
     def check_times(self, estimator: BaseEstimator, X: Any, name: str = "X", *, targets: bool = False) -> None:
         """Refuse curves at other times than those of the fit."""
@@ -230,8 +240,9 @@ class Reader(Stored):
         if self.filling is not None:
             check_shape("rows", getattr(self.filling, "rows_", np.empty(0)), None, expected)
             return
-        check_shape("column means", self.means, expected)
-        check_shape("column scales", self.scales, expected)
+        if self.scaling is not None:
+            check_shape("column means", self.scaling.mean, expected)
+            check_shape("column scales", self.scaling.scale, expected)
         if kernel.domain == "gram":
             check_places("kept rows", self.kept, getattr(estimator, "n_features_in_", 0))
             check_whole("number of training items", self.n_items, 1)
@@ -269,7 +280,7 @@ def _refuse_columns(asked: str, domain: str) -> None:
     raise InputError(f"columns={asked!r} is for rows {rows}; got {what}; use columns='raw'")
 
 
-def _integral(X: Any, times: np.ndarray | None, kernel: Kernel | OperatorKernel) -> ColumnScaling:
+def _integral(times: np.ndarray | None, kernel: Kernel | OperatorKernel) -> ColumnScaling:
     """Scales that make sums over the columns of curves integrals over their times."""
     if times is None:
         raise InputError(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, to_tensor
-from rkhs._core.checks import Declared
+from rkhs._core.checks import Declared, refuse_undeclared
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError, in_range
 from rkhs._core.lazy import ByName
@@ -134,8 +134,7 @@ class Kernel(Configurable):
 
     def _check(self) -> None:
         """Refuse parameters out of range, where nothing depends on data."""
-        for name, check in self._declared.items():
-            check(getattr(self, name), f"{type(self).__name__}.{name}")
+        refuse_undeclared(self, f"{type(self).__name__}.")
 
     def _with(self, **params: Any) -> Self:
         """Return the same kernel with other numbers for some parameters."""

@@ -33,10 +33,8 @@ _LEAST_NOISE = 0.1  # of the mean squared residual
 
 
 def rows_at_least(coverage: float, n: int, different: int | None = None) -> int:
-    """``floor(alpha (n + 1))``: at least as many rows must be as strange as an output that a set holds.
-
-    Of rows with copies as many as stand for so many of the rows that differ.
-    """
+    """``floor(alpha (n + 1))``: at least as many rows must be as strange as an output that a set holds."""
+    # Of rows with copies as many as stand for so many of the rows that differ.
     m = n if different is None else different
     return math.floor(round((1.0 - coverage) * (m + 1), 9)) * n // m
 
@@ -231,10 +229,8 @@ class Calibration:
         return NewItems((parts + self.mean_shares)[:, self.place], variance.clamp_min(1e-12 * self.ridge), values)
 
     def p_values(self, new: NewItems, counts: Tensor | None = None) -> np.ndarray:
-        """How like the training items a new one is: at most ``alpha`` with probability ``alpha``; shape (m,).
-
-        ``counts`` (n,) says how many items each row stands for.
-        """
+        """How like the training items a new one is: at most ``alpha`` with probability ``alpha``; shape (m,)."""
+        # counts (n,) says how many items each row stands for.
         per_row = 1.0 / self.precision
         many = torch.full_like(per_row, len(self.first) / len(per_row)) if counts is None else counts
         stranger = (new.variance[:, None] + new.shares**2 * per_row <= per_row * _TIE).double()
@@ -255,11 +251,9 @@ class Calibration:
         return np.stack(ends, 1)
 
     def unlikelihood(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
-        """Numbers (m, n + 1), one for each of the n + 1 rows, the new one last: how unlikely all others are.
-
-        That is ``c + s <e_i, y - h> + a ||y - h||^2``, which grows with minus the logarithm of the marginal likelihood
-        of the others at its best scale of the outputs.
-        """
+        """Numbers (m, n + 1), one for each of the n + 1 rows, the new one last: how unlikely all others are."""
+        # That is c + s <e_i, y - h> + a ||y - h||^2, which grows with minus the logarithm of the marginal likelihood
+        # of the others at its best scale of the outputs.
         b, d, per_row = new.shares, new.variance[:, None], self.precision
         with_new = per_row + b**2 / d
         rank = len(per_row) - (self.mean_variance > 0.0)

@@ -27,10 +27,8 @@ Setting = tuple["Calibration", "NewItems"]
 
 
 def chosen_interval(settings: Sequence[Setting], coverage: float) -> np.ndarray:
-    """Ends (m, 2) of the smallest intervals that hold the exact sets of one output; infinite where none is left out.
-
-    The choice is made at points, and an end where it changes lies a little outside.
-    """
+    """Ends (m, 2) of the smallest intervals that hold the exact sets of one output; infinite where none is left out."""
+    # The choice is made at points, and an end where it changes lies a little outside.
     values = np.stack([new.values.numpy() for _, new in settings], 1)  # (m, s, 1)
     ends = values + np.stack([machine.interval(new, coverage) for machine, new in settings], 1)
     if not np.isfinite(ends).all():
@@ -64,10 +62,8 @@ def _least(errors: np.ndarray) -> np.ndarray:
 
 
 def _hull(functions: np.ndarray, values: np.ndarray, ends: np.ndarray) -> tuple[float, float]:
-    """The least and the largest output between the ends (s, 2) of the setting that it chooses.
-
-    The error of a setting is the least of quadratic functions (s, n + 1, 3) of the distance from its value (s, 1).
-    """
+    """The least and the largest output between the ends (s, 2) of the setting that it chooses."""
+    # The error of a setting is the least of quadratic functions (s, n + 1, 3) of the distance from its value (s, 1).
 
     def chosen(y: np.ndarray) -> np.ndarray:
         t = (y.ravel() - values)[:, None]
