@@ -27,7 +27,6 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "api_pages",
-    "changes",
     "option_tables",
     "mathml",
 ]
