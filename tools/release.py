@@ -221,7 +221,7 @@ def browser() -> str:
 
 def reliability() -> str:
     """Measure the goals of the page on reliability at reduced size."""
-    return last_line(call(PYTHON, "-m", "tests.reliability"))
+    return last_line(call(PYTHON, "-m", "studies.reliability"))
 
 
 def versions() -> str:
