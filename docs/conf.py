@@ -29,6 +29,7 @@ extensions = [
     "api_pages",
     "option_tables",
     "mathml",
+    "whole_site",
 ]
 exclude_patterns = ["**/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
