@@ -27,9 +27,9 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "api_pages",
-    "changes",
     "option_tables",
     "mathml",
+    "whole_site",
 ]
 exclude_patterns = ["**/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

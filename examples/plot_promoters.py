@@ -27,7 +27,7 @@ def load(n: int) -> tuple[list[str], np.ndarray, str]:
     """Sequences, whether each is a promoter, and the name of the set."""
     root = os.environ.get("RKHS_DATA")
     if root:
-        with open(Path(root) / "promoters" / "promoters.csv", newline="") as file:
+        with open(Path(root) / "promoters" / "promoters.csv", encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         order = np.random.default_rng(0).permutation(len(rows))[:n]
         return [rows[i]["sequence"] for i in order], np.array([rows[i]["class"] == "+" for i in order]), "promoters"

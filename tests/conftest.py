@@ -21,6 +21,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / "build" / "pycache"))
 
 
+# What these modules ask of the system, Linux alone has: signals, pipes, permissions, limits of memory, /dev and /proc.
+if sys.platform != "linux":
+    collect_ignore = ["cli/test_outputs.py", "cli/test_streams.py", "cli/test_wrong_use.py", "core/test_bounded.py"]
+    collect_ignore += ["core/test_safe_writing.py", "engines/test_cluster.py", "reliability/test_memory_guard.py"]
+
 # What is collected and imported stays until the end, as trees of syntax do: the collector looks at young objects only.
 gc.set_threshold(50_000, 20, 100)
 

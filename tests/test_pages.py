@@ -28,10 +28,3 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     names: dict[str, Any] = {"__name__": "page"}
     for line, code in blocks(page):
         exec(compile("\n" * line + code, str(page), "exec"), names)  # tracebacks name the line of the page
-
-
-def test_fragments_of_the_changelog_name_pages_without_links() -> None:
-    linked = [
-        path.name for path in (ROOT / "changelog.d").iterdir() if re.search(r"\]\((?!https://)", path.read_text())
-    ]
-    assert not linked, "the site cannot follow a link of a fragment, which moves to docs/more: name the page"

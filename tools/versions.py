@@ -8,7 +8,7 @@ A leg is a Python and a resolution of the dependencies, in an environment of its
 * newest: the newest NumPy, SciPy, scikit-learn and safetensors, on the lowest Python
 * array-api: the same with ``SCIPY_ARRAY_API=1``
 * sklearn-1.7, sklearn-1.8: those versions of scikit-learn between the lowest and the newest
-* python-3.13: the newest versions on Python 3.13
+* python-3.12, python-3.13, python-3.14: the newest versions on those Pythons
 
 PyTorch is the lowest one in the leg "lowest" and elsewhere the one of ``constraints.txt``: it is by far the largest. A
 Python is looked for in ``RKHS_PYTHON313`` (``RKHS_PYTHON311``), on PATH and where pyenv keeps them; a leg without its
@@ -62,7 +62,7 @@ LEGS = (
     Leg("array-api", settings=(("SCIPY_ARRAY_API", "1"),)),
     Leg("sklearn-1.7", more=("scikit-learn==1.7.*",), tests=PART[:2]),
     Leg("sklearn-1.8", more=("scikit-learn==1.8.*",), tests=PART[:2]),
-    Leg("python-3.13", python="3.13"),
+    *(Leg(f"python-{number}", python=number) for number in ("3.12", "3.13", "3.14")),
 )
 
 
@@ -120,7 +120,7 @@ def try_leg(leg: Leg, wheel: Path, arguments: list[str]) -> tuple[bool | None, s
     with tempfile.TemporaryDirectory(prefix="rkhs-versions-") as name:
         room, start = Path(name), time.monotonic()
         made, versions = install(leg, python, wheel, room)
-        for part in ("tests", "tools"):  # without src: what is tested is the wheel
+        for part in ("tests", "tools", "studies"):  # without src: what is tested is the wheel
             shutil.copytree(ROOT / part, room / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", room)
         settings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -227,7 +227,7 @@ def child(name: str) -> None:
     model, make, n = cases()[name]
     model().fit(*make(12))  # what the first fit of a process takes anyway
     given = make(n)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak starts from here
     before, start, fitted = peak_bytes(), time.perf_counter(), model()
     fitted.fit(*given)
     taken, announced = peak_bytes() - before, getattr(fitted, "announced_bytes_", 0)
@@ -239,7 +239,7 @@ def limited_child(name: str) -> None:
     warnings.simplefilter("ignore")
     model, make, n, gib = limited()[name]
     given = make(n)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + int(gib * 2**30),) * 2)
     try:
         model().fit(*given)

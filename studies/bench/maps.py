@@ -92,7 +92,7 @@ def objects(items: list[Any], y: np.ndarray, kernel: Any) -> Set:
 
 def strings(path: Path, most: int) -> Set:
     """Sequences with their classes."""
-    lines = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    lines = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
     chosen = [lines[i] for i in np.random.default_rng(0).permutation(len(lines))[:most]]
     return objects([line[0] for line in chosen], np.array([line[1] for line in chosen]), Spectrum(4))
 

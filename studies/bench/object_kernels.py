@@ -99,7 +99,7 @@ def columns_of_images(images: np.ndarray, y: np.ndarray) -> Items:
 
 def letters(folder: Path, name: str) -> Items:
     """DNA, a channel for each letter."""
-    with open(folder / name / f"{name}.csv", newline="") as file:
+    with open(folder / name / f"{name}.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return some(
         [np.array([[at == base for base in "ACGT"] for at in row["sequence"].upper()], float) for row in rows],
@@ -114,7 +114,7 @@ def molecules(folder: Path, name: str, column: str) -> Items:
 
     RDLogger.DisableLog("rdApp.*")
     graphs, values = [], []
-    with open(folder / name / "data.csv", newline="") as file:
+    with open(folder / name / "data.csv", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             molecule = Chem.MolFromSmiles(row["smiles"])
             if molecule is not None and molecule.GetNumAtoms() > 1:

@@ -120,7 +120,7 @@ def main() -> None:
         child(int(arguments.child[0]), arguments.child[1], arguments.child[2])
         return
     place, clock = Path(arguments.output), time.perf_counter()
-    found = json.loads(place.read_text()) if place.exists() else []
+    found = json.loads(place.read_text(encoding="utf-8")) if place.exists() else []
     known = {(r["n"], r["storage"], r["estimator"]) for r in found}
     for n in SIZES:
         for kind in arguments.estimators.split(","):
@@ -132,7 +132,7 @@ def main() -> None:
                 done = run_child("studies.bench.storage_curves", str(n), storage, kind)
                 if done.returncode == 0:
                     found.append(json.loads(done.stdout))
-                    place.write_text(json.dumps(found))
+                    place.write_text(json.dumps(found), encoding="utf-8")
     print(table(found))
     if arguments.plot:
         plot(found, arguments.plot)

@@ -33,5 +33,5 @@ def peak_bytes() -> int:
     """Largest resident size of this process so far (Linux counts in KiB, macOS in bytes), without its parent's."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage of a child starts from what its parent had
-        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+        return int(status.read_text(encoding="utf-8").split("VmHWM:")[1].split()[0]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -96,7 +96,7 @@ def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray
         found = read_items(data_folder(f"graphs_{name}") / f"graphs_{name}" / "graphs.npz")
         items, y = list(found.X), np.asarray(found.classes)
     else:
-        with open(data_folder(name) / name / f"{name}.csv", newline="") as file:
+        with open(data_folder(name) / name / f"{name}.csv", encoding="utf-8", newline="") as file:
             table = list(csv.DictReader(file))
         items, y = [row["sequence"] for row in table], np.array([row["class"] for row in table])
     size = 100 if reduced else {**GRAPHS, **STRINGS}[name]

@@ -97,7 +97,7 @@ class Child:
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                with open(os.devnull, "w") as nowhere:
+                with open(os.devnull, "w", encoding="utf-8") as nowhere:
                     os.dup2(nowhere.fileno(), 1)
                 self.answer.write_text(json.dumps(work()))
             except BaseException:

@@ -49,6 +49,11 @@ def write_picture(path: Path) -> None:
     save_figure(figure, path)
 
 
+def write_table(path: Path, package: str) -> None:
+    pytest.importorskip(package, reason="needs the extra 'tables'")
+    write_codes(path, X)
+
+
 def write_onnx(path: Path) -> None:
     pytest.importorskip("onnx", reason="needs the extra 'onnx'")
     rkhs.to_onnx(rkhs.KernelPCA(2).fit(X), path)
@@ -57,8 +62,8 @@ def write_onnx(path: Path) -> None:
 WRITERS = {
     "x.npy": lambda path: write_codes(path, X[:254, :2]),  # 96 bytes too many: the last write of NumPy fails unnoticed
     "x.csv": lambda path: write_codes(path, X),
-    "x.xlsx": lambda path: write_codes(path, X),
-    "x.parquet": lambda path: write_codes(path, X),
+    "x.xlsx": lambda path: write_table(path, "openpyxl"),
+    "x.parquet": lambda path: write_table(path, "pyarrow"),
     "x.rkhs": lambda path: rkhs.save(rkhs.KernelPCA(2).fit(X), path),
     "x.html": lambda path: Report("x" * 5000, (), (), ()).save(path),
     "x.png": write_picture,
@@ -192,6 +197,8 @@ def test_memory_does_not_grow_with_the_tiles() -> None:
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "npy"])
 def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow", reason="needs the extra 'tables'")
     monkeypatch.chdir(tmp_path)
     write_codes("known.csv", X[:60], column_names=["a", "b", "c"])
     write_codes(f"new.{form}", X, column_names=None if form == "npy" else ["a", "b", "c"])

@@ -73,7 +73,7 @@ def refusing(name: str) -> Iterator[None]:
 
 def _free() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def _free() -> int | None:
 def _cgroups() -> list[int]:
     """What the control groups of this process leave, version 2 and version 1, and all that contain them."""
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
     found = []
@@ -110,10 +110,10 @@ def _cgroups() -> list[int]:
 def _left(limit: Path, usage: Path) -> int | None:
     """Limit minus what is used and cannot be dropped; None without a limit."""
     try:
-        text = limit.read_text().strip()
+        text = limit.read_text(encoding="utf-8").strip()
         if text == "max" or int(text) > 2**60:
             return None
-        used = int(usage.read_text())
+        used = int(usage.read_text(encoding="utf-8"))
         cache = [line for line in (usage.parent / "memory.stat").read_text().splitlines() if "inactive_file" in line]
         dropped = max((int(line.split()[1]) for line in cache), default=0)
         return max(int(text) - used + dropped, 0)
@@ -129,7 +129,7 @@ def _address_space() -> int | None:
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         if soft == resource.RLIM_INFINITY:
             return None
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
         return max(soft - pages * os.sysconf("SC_PAGE_SIZE"), 0)
     except (ImportError, OSError, ValueError):
         return None

@@ -59,7 +59,7 @@ class Stream:
     def _fail(self, error: Exception) -> None:
         self.error = error if isinstance(error, OSError) else OSError(str(error))
         # Python tries to write the rest again when it ends.
-        with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
+        with suppress(OSError, ValueError), open(os.devnull, "w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:

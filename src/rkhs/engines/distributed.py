@@ -158,7 +158,9 @@ class _Session:
         """Write rows to a file of our own."""
         from rkhs.engines.sources import as_rows
 
-        self._folder = self._folder or self._ending.enter_context(tempfile.TemporaryDirectory(prefix="rkhs-"))
+        if not self._folder:  # Windows removes no file that a worker still reads
+            folder = tempfile.TemporaryDirectory(prefix="rkhs-", ignore_cleanup_errors=True)
+            self._folder = self._ending.enter_context(folder)
         path = os.path.join(self._folder, f"{uuid.uuid4().hex}.npy")
         n, d = rows.shape
         table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, d))

@@ -27,7 +27,6 @@ from rkhs.problems.encoders import MOST
 from rkhs.spaces.rounding import refuse_equal
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike
 
     from rkhs._core.arrays import Items

@@ -251,7 +251,7 @@ def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
         case.agree("chunks together are the table", np.concatenate([part.X for part in parts.value]), whole.X)
     if path.suffix != ".csv":
         return
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     other = path.with_name("other.csv")
     quoted = "\n".join(",".join(f'"{cell}"' for cell in line.split(",")) for line in text.split("\n") if line)
     for label, changed in {

@@ -12,7 +12,7 @@ from studies.bench.usefulness.sets import DataSet
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Numbers, and the class in the last column."""
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[1:]
     return np.array([row[:-1] for row in rows], dtype=float), np.array([row[-1] for row in rows])
 
