@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +187,38 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert Path("codes.csv").read_text().splitlines()[2].startswith("5-12,")
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
     assert "must leave two windows; got 120 rows" in capsys.readouterr().err
+
+
+def test_numbers_of_a_ts_file_are_predicted_and_colour_a_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    speeds = np.random.default_rng(0).uniform(1.0, 3.0, 30)
+    lines = [",".join(f"{v:.3f}" for v in np.sin(s * np.arange(20) / 4)) + f":{s:.3f}" for s in speeds]
+    lines[3] = lines[3].rpartition(":")[0] + ":?"
+    Path("w.ts").write_text("@timeStamps false\n@targetlabel true\n@data\n" + "\n".join(lines) + "\n")
+    assert main(["fit", "w.ts", "--predict", "target", "-o", "w.rkhs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["predicts"], found["rows without a value"]) == (["target"], 1)
+    assert found["R^2"] > 0.5
+    assert main(["map", "w.ts", "--color", "target", "-o", "w.html"]) == 0
+    assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs"]) == 2
+    assert "write target" in capsys.readouterr().err
+    Path("w.ts").write_text("@targetlabel true\n@data\n" + "\n".join([*lines[:5], "1,2,3:fast"]) + "\n")
+    assert main(["fit", "w.ts", "--predict", "target", "-o", "w.rkhs"]) == 2
+    assert "ends in a number; got texts" in capsys.readouterr().err
+
+
+def test_classes_of_a_file_of_series_stand_next_to_those_predicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waves = [",".join(f"{v:.3f}" for v in np.sin((1 + i % 2) * np.arange(12) / 2 + i / 9)) for i in range(20)]
+    lines = "\n".join(f"{wave}:{'fast' if i % 2 else 'slow'}" for i, wave in enumerate(waves))
+    Path("w.ts").write_text(f"@timeStamps false\n@classLabel true slow fast\n@data\n{lines}\n")
+    assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["predict", "w.rkhs", "w.ts"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][1:3] == ["class", "in_file"]
+    assert [row[2] for row in rows[1:]] == ["slow", "fast"] * 10
