@@ -172,7 +172,7 @@ def _facts(
         "groups": args.groups,
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
-        "ends": list(_ends(model, fitted, names, found)),
+        "ends": [*_ends(model, fitted, names, found), *_of_deviations(model)],
         "limit": f"{args.trim or 4.0:g} times the upper quartile" if args.robust else f"{_FAR:g} times the median",
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
@@ -195,6 +195,22 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
                 f"all values of {names[0]} are positive and few are large: low ends fall below zero for about "
                 f"{below:.0%} of rows; predict its logarithm, as a column of its own, to avoid that"
             )
+
+
+def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
+    """How far the deviations that ``rkhs predict`` writes say which rows are wrong by more, each row left out."""
+    from scipy.stats import spearmanr
+
+    machine = model.model_
+    if not machine.leaves_out or machine.map.kept is None:
+        return
+    left = machine.calibrated()
+    variances, errors = 1.0 / left.precision - left.ridges[left.place], _norms(machine.in_units(left.residuals))
+    if variances.max() > variances.min() and errors.max() > errors.min():
+        yield (
+            f"_sd, which rkhs predict writes, and the size of the error: rank correlation "
+            f"{spearmanr(variances.numpy(), errors)[0]:.2f} (1: it orders rows by their errors, 0: it says nothing of single rows)"
+        )
 
 
 def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
