@@ -222,3 +222,32 @@ def test_classes_of_a_file_of_series_stand_next_to_those_predicted(
     rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
     assert rows[0][1:3] == ["class", "in_file"]
     assert [row[2] for row in rows[1:]] == ["slow", "fast"] * 10
+
+
+def test_a_table_of_another_country_is_read_with_its_units_and_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A title with a comma, semicolons, decimal commas, points between thousands, units in cells, another encoding."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    areas = rng.uniform(30.0, 160.0, 60)
+    rows = [f"{a:.1f} m²;{rng.integers(1900, 2020)}".replace(".", ",") for a in areas]
+    prices = [f"{1e4 * a:,.0f}".replace(",", ".") for a in areas]
+    title = "Wohnungen in München, Stand 2024\n\nObjekt;Fläche;Baujahr"
+    Path("a.csv").write_text(
+        f"{title};Preis\n" + "\n".join(f"W{i};{row};{p}" for i, (row, p) in enumerate(zip(rows, prices, strict=True))),
+        encoding="cp1252",
+    )
+    Path("new.csv").write_text(f"{title}\nW77;{rows[0]}\nW78;{rows[1]}\n", encoding="cp1252")
+    fit = ["fit", "a.csv", "--predict", "Preis", "-o", "m.rkhs", "--encoding", "cp1252"]
+    assert main(fit) == 2
+    assert "pass --thousands ., " in capsys.readouterr().err
+    assert main([*fit, "--thousands", ".", "--mixed"]) == 0
+    out, error = capsys.readouterr()
+    assert "read as numbers in 'm²'" in error
+    assert "R^2 0.99" in out or "R^2 1.0" in out
+    assert "e+0" not in out.partition("columns:")[0].partition("held-out")[2]
+    assert main(["predict", "m.rkhs", "new.csv"]) == 0
+    table = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in table] == ["Objekt", "W77", "W78"]
+    np.testing.assert_allclose([float(row[1]) for row in table[1:]], 1e4 * areas[:2], rtol=0.05)

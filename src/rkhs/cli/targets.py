@@ -149,6 +149,7 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input or of ``--labels``: numbers with NaN for gaps, or texts with None for them."""
     from rkhs.data.known_columns import read_column
+    from rkhs.data.text import MIXED
 
     if getattr(args, "labels", None) is not None:
         return _read_labels(args, name, flag)
@@ -164,7 +165,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except InputError as error:
-        raise InputError(str(error).replace("`target`", flag)) from error
+        raise InputError(str(error).replace("`target`", flag).replace(f", {MIXED}", "")) from error
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
