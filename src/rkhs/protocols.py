@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -30,6 +30,7 @@ __all__ = [
     "Solution",
 ]
 
+_PATIENCE = 10.0  # seconds of a fit that shows nothing with verbose="auto"
 _RECENT = 20  # iterations whose least measure says how far a solver is
 
 
@@ -303,6 +304,14 @@ class HasResolvent(HasDualityGap, Protocol):
         """The inverse at one shift a problem, shape (B,); nothing is divided by less than ``floor``."""
 
 
+def is_due(verbose: float | Literal["auto"], started: float) -> bool:
+    """Whether progress is shown: always above 0, with "auto" after ten seconds where a terminal or notebook looks."""
+    if verbose != "auto":
+        return bool(verbose)
+    looked_at = sys.stderr.isatty() or "ipykernel" in sys.modules
+    return looked_at and time.perf_counter() - started > _PATIENCE
+
+
 def show(text: str, seconds: float, share: float) -> None:
     """Rewrite the line of progress on standard error; from the second second on with the time that is left."""
     left = f", about {seconds / share - seconds:.0f} s left" if seconds > 1.0 and share > 0.0 else ""
@@ -329,7 +338,7 @@ class Monitor:
     [0.5, 0.05]
     """
 
-    verbose: int = 0  # 0 is silent; above, a line of progress is rewritten on standard error
+    verbose: int | Literal["auto"] = 0  # 0 is silent; 1 rewrites a line of progress on standard error; see `is_due`
     time_limit: float | None = None  # seconds after which :meth:`row` asks the solver to stop
     label: str = "solve"  # what is being solved, for the progress line
     callback: Callable[[dict[str, Any]], bool | None] | None = None
@@ -343,7 +352,7 @@ class Monitor:
         seconds = time.perf_counter() - self.started
         row = {"iteration": iteration, "value": value, "measure": measure, "seconds": seconds, **extra}
         self.rows.append(row)
-        if self.verbose:
+        if is_due(self.verbose, self.started):
             show(f"{self.label}: iteration {iteration}, objective {value:.6g}", seconds, self._share(iteration))
         asked = bool(self.callback(row)) if self.callback is not None else False
         return asked or (self.time_limit is not None and seconds > self.time_limit)
@@ -359,7 +368,7 @@ class Monitor:
 
     def finish(self) -> tuple[dict[str, Any], ...]:
         """End the progress line and return the history."""
-        if self.verbose and self.rows:
+        if self.rows and is_due(self.verbose, self.started):
             sys.stderr.write("\n")
         return tuple(self.rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +187,67 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert Path("codes.csv").read_text().splitlines()[2].startswith("5-12,")
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
     assert "must leave two windows; got 120 rows" in capsys.readouterr().err
+
+
+def test_numbers_of_a_ts_file_are_predicted_and_colour_a_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    speeds = np.random.default_rng(0).uniform(1.0, 3.0, 30)
+    lines = [",".join(f"{v:.3f}" for v in np.sin(s * np.arange(20) / 4)) + f":{s:.3f}" for s in speeds]
+    lines[3] = lines[3].rpartition(":")[0] + ":?"
+    Path("w.ts").write_text("@timeStamps false\n@targetlabel true\n@data\n" + "\n".join(lines) + "\n")
+    assert main(["fit", "w.ts", "--predict", "target", "-o", "w.rkhs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["predicts"], found["rows without a value"]) == (["target"], 1)
+    assert found["R^2"] > 0.5
+    assert main(["map", "w.ts", "--color", "target", "-o", "w.html"]) == 0
+    assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs"]) == 2
+    assert "write target" in capsys.readouterr().err
+    Path("w.ts").write_text("@targetlabel true\n@data\n" + "\n".join([*lines[:5], "1,2,3:fast"]) + "\n")
+    assert main(["fit", "w.ts", "--predict", "target", "-o", "w.rkhs"]) == 2
+    assert "ends in a number; got texts" in capsys.readouterr().err
+
+
+def test_classes_of_a_file_of_series_stand_next_to_those_predicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waves = [",".join(f"{v:.3f}" for v in np.sin((1 + i % 2) * np.arange(12) / 2 + i / 9)) for i in range(20)]
+    lines = "\n".join(f"{wave}:{'fast' if i % 2 else 'slow'}" for i, wave in enumerate(waves))
+    Path("w.ts").write_text(f"@timeStamps false\n@classLabel true slow fast\n@data\n{lines}\n")
+    assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["predict", "w.rkhs", "w.ts"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][1:3] == ["class", "in_file"]
+    assert [row[2] for row in rows[1:]] == ["slow", "fast"] * 10
+
+
+def test_a_table_of_another_country_is_read_with_its_units_and_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A title with a comma, semicolons, decimal commas, points between thousands, units in cells, another encoding."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    areas = rng.uniform(30.0, 160.0, 60)
+    rows = [f"{a:.1f} m²;{rng.integers(1900, 2020)}".replace(".", ",") for a in areas]
+    prices = [f"{1e4 * a:,.0f}".replace(",", ".") for a in areas]
+    title = "Wohnungen in München, Stand 2024\n\nObjekt;Fläche;Baujahr"
+    Path("a.csv").write_text(
+        f"{title};Preis\n" + "\n".join(f"W{i};{row};{p}" for i, (row, p) in enumerate(zip(rows, prices, strict=True))),
+        encoding="cp1252",
+    )
+    Path("new.csv").write_text(f"{title}\nW77;{rows[0]}\nW78;{rows[1]}\n", encoding="cp1252")
+    fit = ["fit", "a.csv", "--predict", "Preis", "-o", "m.rkhs", "--encoding", "cp1252"]
+    assert main(fit) == 2
+    assert "pass --thousands ., " in capsys.readouterr().err
+    assert main([*fit, "--thousands", ".", "--mixed"]) == 0
+    out, error = capsys.readouterr()
+    assert "read as numbers in 'm²'" in error
+    assert "R^2 0.99" in out or "R^2 1.0" in out
+    assert "e+0" not in out.partition("columns:")[0].partition("held-out")[2]
+    assert main(["predict", "m.rkhs", "new.csv"]) == 0
+    table = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in table] == ["Objekt", "W77", "W78"]
+    np.testing.assert_allclose([float(row[1]) for row in table[1:]], 1e4 * areas[:2], rtol=0.05)

@@ -211,7 +211,11 @@ def test_numbers_far_from_all_others_are_named() -> None:
     x = RNG.normal(size=ROWS)
     gaps = np.where(np.arange(ROWS) % 9 == 0, -99.0, x)
     assert "-99 in a is far from all other values" in remark(gaps)
-    assert "-999 in a is far" in remark(np.append(x**2 * 1e5, -999.0))  # no other is negative
+    assert "-999 in a is the only value below zero" in remark(np.append(x**2 * 1e5, -999.0))
+    both = remark(np.where(np.arange(ROWS) == 5, -999.0, gaps))
+    assert "-99 in a is far" in both
+    assert "-999 in a is far" in both
+    assert "-99" not in remark(np.append(np.arange(-118.0, -80.0), -99.0))  # among others like it
     assert remark(np.append(np.linspace(0.0, 98.0, ROWS - 1), 99.0)) == ""  # a share in percent
     assert "a holds one value far from all others, 1e+06" in remark(np.append(x, 1e6))
     assert remark(np.append(x, 20.0)) == ""

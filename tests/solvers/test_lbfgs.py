@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 
 import numpy as np
 import pytest
 import torch
 
+from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.protocols import Monitor, Reason
 from rkhs.solvers import LBFGS
@@ -154,3 +156,27 @@ def test_progress_says_the_time_left_from_the_second_second_on(capsys: pytest.Ca
 def test_a_problem_that_lacks_the_protocol_is_refused() -> None:
     with pytest.raises(InputError, match="LBFGS needs a problem that meets HasValueAndGrad; int does not"):
         LBFGS().solve(3, torch.zeros(1))
+
+
+@pytest.mark.parametrize(("terminal", "seconds", "shown"), [(True, 60.0, True), (True, 0.0, False), (False, 60.0, 0)])
+def test_long_fits_show_progress_where_somebody_looks(
+    terminal: bool, seconds: float, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    started = time.perf_counter() - seconds
+    monitor = Monitor(verbose="auto", label="fit", started=started)
+    monitor.row(1, 1.0, 1.0)
+    monitor.finish()
+    assert ("fit: iteration 1" in capsys.readouterr().err) == shown
+
+
+def test_estimators_show_progress_by_themselves_and_print_no_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("rkhs.protocols._PATIENCE", 0.0)
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    assert KernelAutoencoder(2).fit(X).verbose == "auto"
+    assert capsys.readouterr().err.startswith("\rKernelAutoencoder")
+    KernelAutoencoder(2, verbose=0).fit(X)
+    assert capsys.readouterr().err == ""

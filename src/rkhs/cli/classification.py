@@ -35,7 +35,7 @@ def names_classes(args: argparse.Namespace) -> bool:
         return False
     classes = item_classes(args)
     if classes is not None or not (args.labels or has_columns(args.input)):
-        return classes is not None
+        return classes is not None and classes.dtype.kind != "f"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
         return read_column_of(args, named[0], "--predict").dtype == object

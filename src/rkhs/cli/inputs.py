@@ -418,7 +418,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         given |= _remembered(args, known, ("thousands",))
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")
-    given["index_column"] = _index_column(args, path, known.get("index_column"))
+    given["index_column"] = _index_column(changed(args, **given), path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"
     if kind in (*OBJECTS, "curves", "vectors"):

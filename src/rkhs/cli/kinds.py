@@ -73,7 +73,7 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
             f"--choose-kernel compares kernels of graphs or series; got {data.kind}; leave it out, or name the kernel "
             "with --kernel"
         )
-    if data.classes is None:
+    if data.classes is None or data.classes.dtype.kind == "f":
         raise InputError(
             f"--choose-kernel needs the class of each item; {args.input} has none; write series as .tsv with the class "
             "first or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"

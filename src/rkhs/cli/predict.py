@@ -123,6 +123,8 @@ def _classes(
         codes = file.estimator.transform(data.items)
         found, shares = head.predict(codes), head.predict_proba(codes)
         known = None if column is None else [column[row - 1] for row in data.row_numbers]
+        if data.classes is not None and name == "class":
+            known = data.classes.tolist()
         in_file = [] if known is None else [known]
         table = np.column_stack([np.array(part, dtype=object) for part in (found, *in_file, *shares.T)])
         probabilities = dict(zip(labels, shares.T, strict=True))

@@ -172,7 +172,7 @@ def _facts(
         "groups": args.groups,
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
-        "ends": list(_ends(model, fitted, names, found)),
+        "ends": [*_ends(model, fitted, names, found), *_of_deviations(model)],
         "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
@@ -195,6 +195,23 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
                 f"all values of {names[0]} are positive and few are large: low ends fall below zero for about "
                 f"{below:.0%} of rows; predict its logarithm, as a column of its own, to avoid that"
             )
+
+
+def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
+    """How far the deviations that ``rkhs predict`` writes say which rows are wrong by more, each row left out."""
+    from scipy.stats import spearmanr
+
+    machine = model.model_
+    if not machine.leaves_out or machine.map.kept is None:
+        return
+    left = machine.calibrated()
+    variances, errors = 1.0 / left.precision - left.ridges[left.place], _norms(machine.in_units(left.residuals))
+    if variances.max() > variances.min() and errors.max() > errors.min():
+        yield (
+            "_sd, which rkhs predict writes, and the size of the error: rank correlation "
+            f"{spearmanr(variances.numpy(), errors)[0]:.2f} (1: it orders rows by their errors, 0: it says nothing of "
+            "single rows)"
+        )
 
 
 def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
@@ -221,6 +238,8 @@ def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
 
 
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:
+    from rkhs.reports.wording import written
+
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
@@ -232,8 +251,9 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
-        f"held-out error: {facts['held-out error']:.4g} +- {facts['standard error']:.2g} ({facts['measure']}, {folds})"
-        f"{explained}; the mean in place of a model: {facts['error of the mean']:.4g}",
+        f"held-out error: {written(facts['held-out error'])} +- {written(facts['standard error'], 2)} "
+        f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "
+        f"{written(facts['error of the mean'])}",
     ]
     lines += facts["ends"]
     if facts["groups"] is not None:
@@ -248,7 +268,9 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
 
 
 def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
-    """Rows far from what the others predict, or what a robust fit says of them."""
+    """Rows far from what the others predict, or the sentence of a robust fit."""
+    from rkhs.reports.wording import written
+
     rows, limit = facts["suspicious rows"], f"{_FAR:g} times the median"
     if facts["robust"] is not None:
         yield f"robust: {facts['robust']}"
@@ -256,6 +278,6 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
-    listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
+    listed = ", ".join(f"{row['row']} ({written(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
     more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
     yield f"suspicious rows, held-out residual above {limit}: {listed}{more}{counted}"

@@ -64,7 +64,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     from rkhs.data.known_columns import read_numbers
     from rkhs.data.text import MIXED
 
-    if wanted and args.labels is not None:
+    if wanted and (args.labels is not None or args.input.lower().endswith(".ts")):
         return _numbers_of_labels(args, wanted)
     source = args.targets or args.input
     _refuse_without_columns(args, source)
@@ -94,7 +94,7 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
 
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
-    """Columns of ``--labels`` for each row of the input."""
+    """Columns of ``--labels``, or of a file of series, for each row of the input."""
     import numpy as np
 
     from rkhs.data import Dataset
@@ -103,7 +103,7 @@ def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dat
     texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
     if texts:
         raise InputError(f"--predict takes one column of classes, or numbers; got texts in {texts[0]}; name others")
-    return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels)
+    return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels or args.input)
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
@@ -149,13 +149,15 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input or of ``--labels``: numbers with NaN for gaps, or texts with None for them."""
     from rkhs.data.known_columns import read_column
+    from rkhs.data.text import MIXED
 
     if getattr(args, "labels", None) is not None:
         return _read_labels(args, name, flag)
     if (classes := item_classes(args)) is not None:
-        if name != "class":
-            raise InputError(f"{flag}: {args.input} has one column next to its items, class; got {name}; write class")
-        return classes.astype(object)
+        only, kind = ("target", float) if classes.dtype.kind == "f" else ("class", object)
+        if name != only:
+            raise InputError(f"{flag}: {args.input} has one column next to its items, {only}; got {name}; write {only}")
+        return classes.astype(kind)
     flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
     if flags or not has_columns(args.input):
         what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
@@ -163,7 +165,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except InputError as error:
-        raise InputError(str(error).replace("`target`", flag)) from error
+        raise InputError(str(error).replace("`target`", flag).replace(f", {MIXED}", "")) from error
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -187,7 +189,7 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
 
 
 def item_classes(args: argparse.Namespace) -> np.ndarray | None:
-    """Classes that a file of series or graphs holds, of all its rows; None of other files."""
+    """Classes, or numbers, that a file of series or graphs holds, of all its rows; None of other files."""
     if (
         args.gram
         or getattr(args, "labels", None)

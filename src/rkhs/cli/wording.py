@@ -89,8 +89,8 @@ def _option(name: str, value: str) -> str:
     """An argument and its value, as an option."""
     if name in FLAGS:
         flag, placeholder = FLAGS[name]
-        quoted = shlex.quote(value) if " " in value else value
-        return f"{flag} {quoted if value.strip('.') else placeholder}".strip()
+        quoted = shlex.quote(value)
+        return f"{flag} {quoted if value.strip('.') or value == '.' else placeholder}".strip()
     return f"--set {name}={value}" if value and "(" not in value else f"--set '{name}={value or '...'}'"
 
 

@@ -24,7 +24,7 @@ _CLASSES = 20
 _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _APART = 50.0  # times as far from the median as any other value
-_STAND_INS = frozenset(sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0))
+_STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
@@ -237,29 +237,37 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
 
 def _far_out(columns: list[Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
-    stand_ins: dict[float, list[str]] = {}
+    stand_ins: dict[tuple[float, str], list[str]] = {}
     for column in columns:
-        if column.is_text or column.kind in ("identifier", "date", "days"):
+        if column.is_text or column.kind in ("identifier", "date", "days") or len(column.known) < _FEW:
             continue
-        for end in (column.known.min(), column.known.max()) if len(column.known) >= _FEW else ():
-            others = column.known[column.known != end]
-            if _stands_for_a_gap(float(end), others):
-                stand_ins.setdefault(float(end), []).append(column.title)
-            elif len(others) == len(column.known) - 1:
-                middle = np.median(column.known)
-                if np.abs(end - middle) > _APART * np.abs(others - middle).max() > 0.0:
-                    text = f"{column.title} holds one value far from all others, {end:g}: is it a mistake of typing?"
-                    yield Remark(text)
-    for value, found in stand_ins.items():
-        text = f"{value:g} in {listed(found)} is far from all other values. If it stands for an empty cell, write an"
-        yield Remark(f"{text} empty cell: the model reads it as a number.")
+        known, others = column.known, column.known[~np.isin(column.known, _STAND_INS)]
+        for value in np.intersect1d(known, _STAND_INS).tolist():
+            if place := _place_of_stand_in(value, others):
+                stand_ins.setdefault((value, place), []).append(column.title)
+                known = known[known != value]
+        yield from _alone(column.title, known)
+    for (value, place), found in stand_ins.items():
+        text = f"{value:g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
+        yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
 
 
-def _stands_for_a_gap(end: float, others: np.ndarray) -> bool:
-    """Whether a number of nines is far from all others, which vary, or the only one below zero."""
-    if end not in _STAND_INS or not len(others) or not np.ptp(others) > 0.0:
-        return False
-    return bool(np.abs(others - end).min() > 0.5 * np.ptp(others) or end < 0.0 <= others.min())
+def _alone(title: str, known: np.ndarray) -> Iterator[Remark]:
+    """A single value far from all others."""
+    for end in (known.min(), known.max()):
+        others, middle = known[known != end], np.median(known)
+        far = np.abs(end - middle) > _APART * np.abs(others - middle).max(initial=0.0) > 0.0
+        if far and len(others) == len(known) - 1:
+            yield Remark(f"{title} holds one value far from all others, {end:g}: is it a mistake of typing?")
+
+
+def _place_of_stand_in(value: float, others: np.ndarray) -> str:
+    """Where a number of nines stands, if it is alone there: far from all others, which vary, or below zero."""
+    if not len(others) or not np.ptp(others) > 0.0:
+        return ""
+    if np.abs(others - value).min() > 0.5 * np.ptp(others):
+        return "far from all other values"
+    return "the only value below zero" if value < 0.0 <= others.min() else ""
 
 
 def _long_format(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:

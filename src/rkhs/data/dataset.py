@@ -114,7 +114,8 @@ class Dataset:
     row_title : str or None, default=None
         Name of the column that holds `row_names`, if it has one.
     classes : ndarray of shape (n,) or None, default=None
-        Class of each item of kinds "graphs" and "series" as text, if the file has them.
+        Class of each item of kinds "graphs" and "series" as text, if the file has them; numbers, NaN for gaps, of a
+        ``.ts`` file with ``@targetlabel true``.
     filled : int, default=0
         Empty cells of curves that straight lines between their neighbours filled.
     guessed : tuple of str, default=()

@@ -366,7 +366,7 @@ def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     if layout.delimiter == " " and share < 0.5:
         return -math.inf, False
     short = above == 0 or len(rows[above - 1]) == len(rows[-1]) - 1  # R leaves out the name of the first column
-    return share - (0.0 if short else 0.5), above == 0
+    return share if short else max(share - 0.5, 1e-3 * share), above == 0
 
 
 def _splits_too_much(layout: Layout, rows: list[Row], lines: list[str]) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import choose_array, load_arrays
 from rkhs.data.dataset import Dataset, read_text
+from rkhs.data.tables import typed
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
@@ -34,7 +35,7 @@ def read_series(file: Path, key: str | None = None, delimiter: str | None = None
         series, targets = _from_rows(lines, mark, extension == ".tsv", str(file))
     if not series:
         raise InputError(f"{file}: expected a row of numbers a series; got none; check that it was written to the end")
-    return _dataset(file, series, None, None if targets is None else np.array(targets))
+    return _dataset(file, series, None, targets)
 
 
 def _dataset(file: Path, series: list[np.ndarray], names: Any, classes: np.ndarray | None = None) -> Dataset:
@@ -57,7 +58,7 @@ def _check_options(file: Path, extension: str, key: str | None, delimiter: str |
 
 def _from_rows(
     lines: Iterator[tuple[int, str]], mark: str, classes: bool, source: str
-) -> tuple[list[np.ndarray], list[str] | None]:
+) -> tuple[list[np.ndarray], np.ndarray | None]:
     series, targets = [], []
     for number, line in lines:
         cells = [cell.strip() for cell in line.split(mark)]
@@ -71,7 +72,7 @@ def _from_rows(
                 )
             targets.append(str(int(target)))
         series.append(_channel(cells[1:] if classes else cells, where)[:, None])
-    return series, targets if classes else None
+    return series, np.array(targets) if classes else None
 
 
 def _channel(cells: Sequence[str], where: str) -> np.ndarray:
@@ -96,11 +97,12 @@ def _without_padding(values: np.ndarray, where: str, cells: Sequence[str] | None
     return values
 
 
-def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.ndarray], list[str] | None]:
+def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.ndarray], np.ndarray | None]:
     head = _ts_head(lines, source)
     if head.get("@timestamps") == "true":
         raise InputError(f"{source}: series with time stamps are not read; write them at equal steps, without stamps")
-    classes = "true" in (head.get("@classlabel"), head.get("@targetlabel"))
+    numbers = head.get("@targetlabel") == "true"
+    classes = numbers or head.get("@classlabel") == "true"
     series, targets = [], []
     for number, line in lines:
         where, parts = f"{source}: line {number}", line.split(":")
@@ -112,7 +114,9 @@ def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.nda
                 f"{where}: expected channels of one length; got {[len(one) for one in channels]}; resample them"
             )
         series.append(np.stack(channels, axis=1))
-    return series, targets if classes else None
+    if numbers and (values := typed(targets)).dtype == object:
+        raise InputError(f"{source}: @targetlabel true says that each line ends in a number; got texts; correct them")
+    return series, values if numbers else np.array(targets) if classes else None
 
 
 def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ from rkhs.data.text import (
     are_smiles,
     grouped_advice,
     is_gap,
+    is_grouped_number,
     is_id_name,
     is_measurement,
     number_in,
@@ -33,6 +34,7 @@ from rkhs.data.text import (
     with_unit,
 )
 
+_MOST_LISTED = 20  # odd texts that a message names, ready to copy
 _RELATION = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator)$")
 _BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
@@ -262,7 +264,13 @@ class Columns:
             named.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
         if not named:
             return
-        advice = f"correct them, name them with missing= to take them as gaps, {MIXED}" if nearly else MIXED
+        odd_texts = list(dict.fromkeys(self.cells[j][i] for j in nearly for i in self.odd_cells(j)))
+        listed_texts = odd_texts if len(odd_texts) <= _MOST_LISTED else ""
+        advice = (
+            f"correct them, name them with missing={listed_texts} to take them as gaps, {MIXED}" if nearly else MIXED
+        )
+        if grouped := next(filter(is_grouped_number, odd_texts), None):
+            advice = f"{grouped_advice(grouped)}, {advice}"
         empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise MixedCells(

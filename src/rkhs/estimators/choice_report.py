@@ -99,7 +99,7 @@ def compare_kinds(unbounded: np.ndarray, bounded: np.ndarray, run: Run) -> dict[
         gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * bounded.mean())
     better = -d.mean() > gain
     found = {UNBOUNDED: float(unbounded.mean()), BOUNDED: float(bounded.mean())}
-    if run.verbose:
+    if run.verbose not in (0, "auto"):
         message = ", ".join(f"{error:.4g} with {kind} kernels" for kind, error in found.items())
         sys.stderr.write(f"{run.name}: heavy tails, held-out error {message}: {UNBOUNDED if better else BOUNDED}\n")
     return found if better else dict(reversed(found.items()))

@@ -79,7 +79,7 @@ class InputOutputKernelRegressor(KernelMachine):
         These as in :class:`OperatorKernelRegressor`.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-    verbose : int, default=0
+    verbose : int or "auto", default="auto"
 
     Attributes
     ----------

@@ -99,8 +99,8 @@ class KernelAutoencoder(BaseAutoencoder):
         and codes that are not refined.
     random_state : int, RandomState or None, default=None
         Seed of the random starts.
-    verbose : int, default=0
-        Above 0: show progress on standard error.
+    verbose : int or "auto", default="auto"
+        Above 0: show progress on standard error; "auto": after ten seconds, in a terminal or notebook.
     linear_part : {"auto", "kernel", "free"}, default="auto"
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; dense storage needs the squared loss and no constraint for it. ``"kernel"``:

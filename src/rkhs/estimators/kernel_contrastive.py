@@ -78,8 +78,8 @@ class KernelContrastive(FittedKernel):
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Results have the dtype of the training data.
-    verbose : int, default=0
-        Above 0, show progress on standard error.
+    verbose : int or "auto", default="auto"
+        Above 0, show progress on standard error; "auto": after ten seconds, in a terminal or notebook.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class KernelContrastive(FittedKernel):
     random_state: Seed = None
     device: Device = "cpu"
     dtype: Dtype = "float64"
-    verbose: int = 0
+    verbose: int | Literal["auto"] = "auto"
 
     model_: ContrastiveModel = field(init=False)
     _matrices = 5.0

@@ -75,8 +75,8 @@ class OperatorKernelRegressor(DualRegressor):
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Predictions have the dtype of the training inputs.
-    verbose : int, default=0
-        Above 0, show progress on standard error.
+    verbose : int or "auto", default="auto"
+        Above 0, show progress on standard error; "auto": after ten seconds, in a terminal or notebook.
 
     Attributes
     ----------

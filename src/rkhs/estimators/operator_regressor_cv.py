@@ -89,7 +89,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     max_iter : int, default=None
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-    verbose : int, default=0
+    verbose : int or "auto", default="auto"
         These as in :class:`OperatorKernelRegressor`.
 
     Attributes

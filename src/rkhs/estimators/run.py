@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -76,7 +76,7 @@ class Run:
 
     name: str  # of the estimator, for messages
     options: Options  # ``dtype`` and ``device``, as torch takes them
-    verbose: int
+    verbose: int | Literal["auto"]
     engine: Engine | None = None  # none unless one was asked for
     announced_bytes: int = 0  # memory that the fit said it would take
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, by their names, for messages
@@ -90,7 +90,7 @@ class Run:
         """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is."""
         self.announced_bytes = int(estimate.n_bytes)
         check_memory(estimate, advice)
-        if self.verbose:
+        if self.verbose not in (0, "auto"):
             if self.plans:
                 raise Planned(estimate)
             sys.stderr.write(f"{estimate}\n")
@@ -139,7 +139,7 @@ def _check_operators(given: Any) -> None:
 
 
 def _check_verbose(given: Any) -> None:
-    if not isinstance(given, (bool, np.bool_)):
+    if not isinstance(given, (bool, np.bool_)) and given != "auto":
         check_count(given, "verbose", at_least=0)
 
 
@@ -193,7 +193,7 @@ def check_dense(
 def open_run(name: str, parameters: Mapping[str, Any], plans: bool = False) -> Iterator[Run]:
     """Run a fit with the precision, engine and threads that an estimator's parameters ask for."""
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
-    run = Run(name, options, int(plans or parameters.get("verbose", 0)), parameters=parameters, plans=plans)
+    run = Run(name, options, 1 if plans else parameters.get("verbose", 0), parameters=parameters, plans=plans)
     with ExitStack() as stack:
         if "engine" in parameters:
             run.engine = _open_engine(parameters, stack)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
-def written(value: float) -> str:
+def written(value: float, digits: int = 4) -> str:
     """A number of four digits or a whole one, with commas from 10,000 on and without an exponent."""
     if not np.isfinite(value):
         return "missing"
     if value == round(value) and abs(value) < 1e6:
         return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.0f}"
-    short = float(f"{value:.4g}")
+    short = float(f"{value:.{digits}g}")
     return f"{short:,.0f}" if abs(short) >= 1e4 else np.format_float_positional(short, trim="-")
 
 

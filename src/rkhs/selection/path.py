@@ -14,14 +14,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_count, check_number, real_array
 from rkhs._core.errors import InputError
-from rkhs.protocols import hide, show
+from rkhs.protocols import hide, is_due, show
 
 FEWEST = 15
 """Fewest rows for which settings can be compared on held-out parts."""
@@ -79,15 +79,17 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MAX_HELD_OUT)]))]
 
 
-def progress_reporter(name: str, verbose: int, parts: int = 1) -> Callable[..., None]:
+def progress_reporter(name: str, verbose: int | Literal["auto"], parts: int = 1) -> Callable[..., None]:
     """Callback that shows progress along a path; the final fit counts as one more."""
     begun = time.perf_counter()
 
     def progress(done: int, count: int, part: int = 0) -> None:
         done, count = part * count + done, parts * count
-        if verbose and done == count:
+        if not is_due(verbose, begun):
+            return
+        if done == count:
             hide()
-        elif verbose:
+        else:
             show(f"{name}: setting {done + 1} of at most {count}", time.perf_counter() - begun, done / (count + 1))
 
     return progress

@@ -55,7 +55,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     refine: bool = True
     storage: StorageLike | Literal["auto"] = "auto"
     random_state: Seed = None
-    verbose: int = 0
+    verbose: int | Literal["auto"] = "auto"
     linear_part: Literal["auto", "kernel", "free"] = "auto"
     operators: Sequence[ArrayLike | None] | None = None
     center: bool = True

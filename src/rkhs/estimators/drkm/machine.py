@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.optimize
@@ -58,7 +58,7 @@ class Settings:
     init: str | np.ndarray  # an array: codes of all layers, (n, S)
     random_state: int | np.random.RandomState | None
     storage: Storage | str
-    verbose: int
+    verbose: int | Literal["auto"]
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:

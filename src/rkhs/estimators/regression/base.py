@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,7 +91,7 @@ class KernelMachine(KernelEstimator):
     storage: Any = field(init=False)
     device: Device = "cpu"
     dtype: Dtype = "float64"
-    verbose: int = 0
+    verbose: int | Literal["auto"] = "auto"
 
     model_: MachineModel = field(init=False)
     _reads_gaps = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -85,7 +85,7 @@ class MachineOptions:
     solver: str | GapSolver
     tol: float  # relative gap
     max_iter: int | None  # largest number of iterations; None: the solver's own
-    verbose: int = 0
+    verbose: int | Literal["auto"] = "auto"
 
     def grid(
         self, regs: Sequence[float] | np.ndarray | None, losses: Sequence[Loss] | None
