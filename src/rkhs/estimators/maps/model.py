@@ -54,7 +54,8 @@ def fit_map(
     if solution.reason is Reason.MAX_ITER:  # as many steps as were planned
         solution = replace(solution, reason=Reason.SCHEDULE)
     Z = solution.point.double().contiguous()
-    back, checked = _decoder(items, left_out(neighbours, Z))
+    placing = left_out(neighbours, Z, items.mass)
+    back, checked = _decoder(items, placing)
     quality = MapQuality(
         recall=new_recall(neighbours, Z, checked.rows, checked.places),
         row_recall=row_recall(neighbours, Z)[items.kind],
@@ -76,6 +77,7 @@ def fit_map(
         features=None if items.landmarks is None else items.table.numpy(),
         misfit=checked.misfit,
     )
+    vars(model)["sums"] = placing.sums  # the same bits, which would take as long as some steps
     return model, solution
 
 
