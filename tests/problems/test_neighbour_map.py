@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs.kernels import Matern
 from rkhs.models import Layer
-from rkhs.problems.cauchy_grid import CauchyGrid
+from rkhs.problems.cauchy_grid import CauchyGrid, ExactSums
 from rkhs.problems.neighbour_map import (
     AllPairs,
     Correlation,
@@ -104,13 +104,16 @@ def test_the_grid_is_all_pairs(p: int) -> None:
     assert errors[1] < 0.03
 
 
-def test_sums_of_the_grid_at_other_places() -> None:
+def test_sums_at_other_places() -> None:
     Z, new, mass = 4.0 * normal(100, 2), 3.0 * normal(20, 2, seed=5), torch.full((100,), 0.01).double()
     phi, F = CauchyGrid(0.1, 1.0).of(Z, mass).at(new)
     D = new[:, None] - Z
     w = 1.0 / (1.0 + (D * D).sum(2))
     torch.testing.assert_close(phi, w @ mass, rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(F, ((w * w * mass)[..., None] * D).sum(1), rtol=1e-2, atol=1e-4)
+    exact = ExactSums(Z, mass).at(new)
+    torch.testing.assert_close(exact, (w @ mass, ((w * w * mass)[..., None] * D).sum(1)), rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(ExactSums(Z, mass).at(new[3:4])[1], exact[1][3:4], rtol=0.0, atol=0.0)
 
 
 def test_shares_have_the_perplexity() -> None:

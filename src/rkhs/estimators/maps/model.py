@@ -11,12 +11,13 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy
 from rkhs._core.memory import Estimate
 from rkhs.estimators.maps.decoder import Checked, fit_decoder
-from rkhs.estimators.maps.fit import EXACT, MapRows, fit_codes
+from rkhs.estimators.maps.fit import MapRows, fit_codes
 from rkhs.estimators.maps.quality import left_out, new_recall, placed_rows, row_recall
 from rkhs.estimators.maps.rows import DistinctItems
 from rkhs.kernels.base import Kernel
 from rkhs.models import CodeRegression, MapQuality, NeighbourMapModel
 from rkhs.outputs import Euclidean
+from rkhs.problems.cauchy_grid import EXACT
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces.features import WholeMap
 from rkhs.spaces.source import Options
