@@ -155,7 +155,11 @@ def table(cells: list[dict[str, Any]]) -> None:
         parts = []
         for model, found in models.items():
             spread = np.ptp([cell["error"] for cell in found]) / 2
-            others = {k: float(np.mean([c[k] for c in found])) for k in ("held out", "fit", "code", "MB", "jump") if k in found[0]}
+            others = {
+                k: float(np.mean([c[k] for c in found]))
+                for k in ("held out", "fit", "code", "MB", "jump")
+                if k in found[0]
+            }
             text = ", ".join(f"{k} {v:.3g}" for k, v in others.items())
             parts.append(f"{model} {means[model]:.4f} +- {spread:.4f} of {len(found)} ({text})")
         if {"leaves", "network"} <= set(means):

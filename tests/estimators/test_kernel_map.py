@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 from sklearn.datasets import load_digits, load_iris
 
 import rkhs
-from rkhs import KernelMap, KernelPCA
+from rkhs import KernelMap, KernelNovelty, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Spectrum
+from rkhs.models.neighbour_map import fixed_sums
 
 DIGITS = np.random.default_rng(0).permutation(load_digits().data / 16.0)
 IRIS = load_iris().data
@@ -36,6 +38,9 @@ def test_rows_in_another_order_have_the_same_map(n: int) -> None:
     model, other = KernelMap(n_neighbors=10).fit(X), KernelMap(n_neighbors=10).fit(X[order])
     np.testing.assert_array_equal(other.codes_, model.codes_[order])
     np.testing.assert_array_equal(other.row_recall_, model.row_recall_[order])
+    at, sums = torch.as_tensor(model.codes_), model.model_.sums  # those of the fit
+    computed = fixed_sums(torch.as_tensor(model.model_.places), torch.as_tensor(model.model_.mass))
+    assert torch.equal(sums.at(at)[1], computed.at(at)[1])
 
 
 def test_columns_in_another_order_have_the_same_map() -> None:
@@ -73,6 +78,18 @@ def test_new_rows_keep_their_neighbours_and_are_decoded(digits: KernelMap) -> No
     lost = ((digits.inverse_transform(places) - new) ** 2).sum() / ((new - DIGITS[:400].mean(0)) ** 2).sum()
     assert lost == pytest.approx(digits.held_out_error_, abs=0.1)
     assert 0.4 < digits.correlation_ < 1.0
+
+
+def test_two_fits_have_the_same_bits(digits: KernelMap) -> None:
+    np.testing.assert_array_equal(KernelMap().fit(DIGITS[:400]).codes_, digits.codes_)
+
+
+def test_rows_far_from_all_others_are_novel_wherever_the_map_places_them(digits: KernelMap) -> None:
+    rows, drawn = DIGITS[:400], np.random.default_rng(0).normal(size=(20, 64))
+    size = np.linalg.norm(rows - rows.mean(0), axis=1).mean()
+    far = rows.mean(0) + 2.0 * size * drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    assert np.isfinite(digits.transform(far)).all()
+    assert KernelNovelty().fit(rows).p_values(far).max() <= 0.05
 
 
 def test_row_recall_is_the_share_of_neighbours_that_the_map_keeps(digits: KernelMap) -> None:

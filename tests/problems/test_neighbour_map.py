@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs.kernels import Matern
 from rkhs.models import Layer
-from rkhs.problems.cauchy_grid import CauchyGrid
+from rkhs.problems.cauchy_grid import CauchyGrid, ExactSums
 from rkhs.problems.neighbour_map import (
     AllPairs,
     Correlation,
@@ -24,6 +24,7 @@ from rkhs.problems.neighbour_map import (
     SpectralUnits,
 )
 from rkhs.problems.neighbours import _cells, nearest, shares
+from rkhs.problems.pairs import Links, Pairs
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -103,13 +104,16 @@ def test_the_grid_is_all_pairs(p: int) -> None:
     assert errors[1] < 0.03
 
 
-def test_sums_of_the_grid_at_other_places() -> None:
+def test_sums_at_other_places() -> None:
     Z, new, mass = 4.0 * normal(100, 2), 3.0 * normal(20, 2, seed=5), torch.full((100,), 0.01).double()
     phi, F = CauchyGrid(0.1, 1.0).of(Z, mass).at(new)
     D = new[:, None] - Z
     w = 1.0 / (1.0 + (D * D).sum(2))
     torch.testing.assert_close(phi, w @ mass, rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(F, ((w * w * mass)[..., None] * D).sum(1), rtol=1e-2, atol=1e-4)
+    exact = ExactSums(Z, mass).at(new)
+    torch.testing.assert_close(exact, (w @ mass, ((w * w * mass)[..., None] * D).sum(1)), rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(ExactSums(Z, mass).at(new[3:4])[1], exact[1][3:4], rtol=0.0, atol=0.0)
 
 
 def test_shares_have_the_perplexity() -> None:
@@ -144,3 +148,31 @@ def test_the_term_of_a_new_row_has_its_gradient() -> None:
     torch.testing.assert_close(grads, slopes, rtol=2e-3, atol=2e-3)
     part = problem.rows(torch.tensor([3, 1]))
     torch.testing.assert_close(part.values_and_grads(z[[3, 1]])[0], values[[3, 1]])
+
+
+def ring(n: int) -> Neighbours:
+    """Items on a ring, each with its two neighbours."""
+    every = torch.arange(n)
+    columns = torch.stack([(every + 1) % n, (every - 1) % n], 1)
+    return Neighbours(columns, torch.full((n, 2), 0.5).double(), torch.ones(n).double() / n)
+
+
+def test_for_small_codes_the_loss_is_twice_the_simple_contrastive_one() -> None:
+    n, Z, near = 12, normal(12, 2), ring(12)
+    others = torch.stack([torch.cat([torch.arange(i), torch.arange(i + 1, n)]) for i in range(n)])
+    pairs = Pairs(torch.arange(n), Links(near.columns, n), Links(others, n), near.mass)
+    simple = float((Z * pairs.differences(Z)).sum() / n)
+    loss, step = NeighbourMap(near, (AllPairs(near.mass),)), 1e-3
+    small, least = (loss.value_and_grad(scale * Z)[0] for scale in (step, 0.0))
+    assert (small - least) / step**2 == pytest.approx(2.0 * simple, rel=1e-4)
+
+
+def test_the_loss_is_a_divergence_of_the_shares_of_neighbours_from_those_of_the_map() -> None:
+    Z, near = normal(12, 2), ring(12)
+    P = torch.diag(near.laplacian.diagonal()) - near.laplacian
+    W = (1.0 / (1.0 + torch.cdist(Z, Z) ** 2)).fill_diagonal_(0.0)
+    some = P > 0.0
+    divergence = float((P[some] * (P[some] / (W / W.sum())[some]).log()).sum())
+    ratio = float((P[some] * (P[some] * 12.0**2).log()).sum())
+    value = NeighbourMap(near, (AllPairs(near.mass),)).value_and_grad(Z)[0]
+    assert value == pytest.approx(divergence - ratio, rel=1e-12)

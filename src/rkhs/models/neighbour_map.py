@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape, check_types, check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import CodeRegression, Layer
-from rkhs.problems.cauchy_grid import CauchyGrid, Sums
+from rkhs.problems.cauchy_grid import EXACT, CauchyGrid, ExactSums, Sums
 from rkhs.problems.neighbour_map import Placing
 from rkhs.problems.neighbours import shares
 from rkhs.solvers.row_newton import descend
@@ -32,8 +32,13 @@ def perplexity(n_neighbors: int, n: int) -> float:
     return max(1.0, min(float(n_neighbors), (n - 1) / 3.0))
 
 
-def fixed_sums(Z: Tensor, mass: Tensor) -> Sums:
+def fixed_sums(Z: Tensor, mass: Tensor) -> Sums | ExactSums:
     """The repulsion of a map that stays as it is."""
+    return ExactSums(Z, mass) if len(Z) <= EXACT else grid_sums(Z, mass)
+
+
+def grid_sums(Z: Tensor, mass: Tensor) -> Sums:
+    """The same on a grid, for many new rows."""
     return CauchyGrid(_SPACING, _BORDER).of(Z, mass)
 
 
@@ -103,7 +108,7 @@ class NeighbourMapModel(Stored):
         return self.places[self.kind]
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> Sums | ExactSums:
         """The repulsion at any place."""
         return fixed_sums(*self._tensors[:2])
 

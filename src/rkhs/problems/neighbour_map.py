@@ -26,7 +26,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from rkhs.problems.cauchy_grid import CauchyGrid, Sums
+from rkhs.problems.cauchy_grid import CauchyGrid, ExactSums, Sums
 
 _SHIFT = 0.1  # of the least diagonal entry, which makes the curvature of the attraction positive definite
 
@@ -187,7 +187,7 @@ class Placing:
     """Where new rows go in a fixed map, each by itself: a problem of :func:`rkhs.solvers.row_newton.descend`."""
 
     codes: Tensor  # (n, p): of the map
-    sums: Sums
+    sums: Sums | ExactSums
     columns: Tensor  # (m, k): the neighbours of each new row
     shares: Tensor  # (m, k)
     left_out: tuple[Tensor, Tensor] | None = None  # places (m, p) and masses (m,) of rows that the new rows do not see

@@ -22,7 +22,7 @@ _ANCHORS, _COMPARED = 2000, 1500  # codes that a decoder is spread over, and tha
 _FOLDS, _LEFT_OUT = 4, 200  # parts of the rows, and rows of a part that are left out at most
 _WIDTHS_AND_REGS = ((1.0, 1e-3), (0.5, 1e-4), (0.25, 1e-5), (0.12, 1e-5))  # in units of the spread of the codes
 _NEARLY = 1.02  # a smoother decoder is taken that loses so many times as much: it draws rows less from neighbours
-_LEAST = 0.01  # share of the variance: the more exact a decoder, the more counts what it misses
+_LEAST, _POWER = 0.01, -0.25  # of the share of the variance: the more exact a decoder, the more its misses count
 
 
 class Checked(NamedTuple):
@@ -41,7 +41,7 @@ def fit_decoder(placing: Placing, targets: Tensor, mass: Tensor, output: Euclide
     tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width, reg in _WIDTHS_AND_REGS]
     best, chosen = tried[0], _check(*tried[0], placing, targets, mass, output)
     for each in tried[1:]:  # from smooth to rough, until more is lost
-        placing = replace(placing, misfit=max(chosen.lost or 0.0, _LEAST) ** -0.5)
+        placing = replace(placing, misfit=max(chosen.lost or 0.0, _LEAST) ** _POWER)
         found = _check(*each, placing, targets, mass, output)
         if (found.lost or 0.0) < (chosen.lost or 0.0) / _NEARLY:
             best, chosen = each, found

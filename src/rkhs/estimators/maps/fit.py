@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from rkhs.models.neighbour_map import fixed_sums, perplexity, placed
-from rkhs.problems.cauchy_grid import CauchyGrid
+from rkhs.models.neighbour_map import grid_sums, perplexity, placed
+from rkhs.problems.cauchy_grid import EXACT, CauchyGrid
 from rkhs.problems.initial_codes import kernel_pca_scores
 from rkhs.problems.neighbour_map import (
     AllPairs,
@@ -26,7 +26,6 @@ from rkhs.protocols import Solution
 from rkhs.solvers import LBFGS
 from rkhs.solvers.momentum import momentum
 
-EXACT = 1000  # rows over which all pairs are summed
 _LANDMARKS = 50
 _SPACING = 0.7  # of the nodes of a grid while rows move
 _SIZE = 1e-2  # penalty of the mean squared code a row: the map of rows without structure would grow without end
@@ -132,7 +131,7 @@ def _from_some(rows: MapRows) -> Tensor:
     part = rows.some(few)
     Z = fit_codes(part, part.neighbours()).point
     left = torch.ones(n, dtype=torch.bool).index_fill_(0, few, False).nonzero()[:, 0]
-    codes, sums = Z.new_zeros(n, Z.shape[1]), fixed_sums(Z, part.mass)
+    codes, sums = Z.new_zeros(n, Z.shape[1]), grid_sums(Z, part.mass)
     codes[few] = Z
     for tile in left.split(_TILE):
         D, columns = rows.distances(tile, few).topk(part.count, 1, largest=False)

@@ -11,12 +11,13 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy
 from rkhs._core.memory import Estimate
 from rkhs.estimators.maps.decoder import Checked, fit_decoder
-from rkhs.estimators.maps.fit import EXACT, MapRows, fit_codes
+from rkhs.estimators.maps.fit import MapRows, fit_codes
 from rkhs.estimators.maps.quality import left_out, new_recall, placed_rows, row_recall
 from rkhs.estimators.maps.rows import DistinctItems
 from rkhs.kernels.base import Kernel
 from rkhs.models import CodeRegression, MapQuality, NeighbourMapModel
 from rkhs.outputs import Euclidean
+from rkhs.problems.cauchy_grid import EXACT
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces.features import WholeMap
 from rkhs.spaces.source import Options
@@ -54,7 +55,8 @@ def fit_map(
     if solution.reason is Reason.MAX_ITER:  # as many steps as were planned
         solution = replace(solution, reason=Reason.SCHEDULE)
     Z = solution.point.double().contiguous()
-    back, checked = _decoder(items, left_out(neighbours, Z))
+    placing = left_out(neighbours, Z, items.mass)
+    back, checked = _decoder(items, placing)
     quality = MapQuality(
         recall=new_recall(neighbours, Z, checked.rows, checked.places),
         row_recall=row_recall(neighbours, Z)[items.kind],
@@ -76,6 +78,7 @@ def fit_map(
         features=None if items.landmarks is None else items.table.numpy(),
         misfit=checked.misfit,
     )
+    vars(model)["sums"] = placing.sums  # the same bits, which would take as long as some steps
     return model, solution
 
 

@@ -18,9 +18,8 @@ def row_recall(neighbours: Neighbours, Z: Tensor) -> np.ndarray:
     return _recall(neighbours, Z, torch.arange(len(Z)), Z)
 
 
-def left_out(neighbours: Neighbours, Z: Tensor) -> Placing:
+def left_out(neighbours: Neighbours, Z: Tensor, mass: Tensor) -> Placing:
     """The problem of placing all rows of a map as if they were new."""
-    mass = neighbours.mass.double()
     return Placing(Z, fixed_sums(Z, mass), neighbours.columns, neighbours.shares.double(), (Z, mass))
 
 
