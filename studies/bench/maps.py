@@ -10,6 +10,8 @@ For each set and method, means over the splits, of new rows: share of their ten 
 (recall), trustworthiness and continuity with ten neighbours, accuracy of five neighbours, rank correlation of all
 distances to training rows; recall of the rows of the fit; share of the variance of new rows that the way back loses;
 seconds of the processor. Then all sets together. ``--speed`` times fit and 500 new rows of a drawn set in its place.
+``--development`` takes other sets, on which constants are chosen; ``--power`` is that of the loss of the decoder in the
+weight of what it loses of a new row.
 
 Run: RKHS_DATA=... ./dev bench maps [--rows 1500] [--splits 3] [--only wine,digits] [--speed 1000,3000,10000]
 """
@@ -22,15 +24,17 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs import KernelAutoencoder, KernelMap
 from rkhs.data import read_items
+from rkhs.estimators.maps import decoder
 from rkhs.kernels import Spectrum, WeisfeilerLehman
 from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
@@ -121,6 +125,26 @@ def sets(folder: Path) -> dict[str, Set]:
         "bbbp": Set(bits.astype(float), np.array([line[-1] for line in lines]), "bits", None, "tanimoto"),
         "splice": strings(folder / "splice" / "splice.csv", 1500),
         "mutag": graphs(folder / "graphs_mutag" / "graphs.npz"),
+    }
+
+
+def development(folder: Path) -> dict[str, Set]:
+    """Sets on which constants are chosen, and which score nothing."""
+    found, (iris, diabetes) = {}, (load_iris(), load_diabetes())
+    for name in ("Stamps", "Pima", "vowels", "cardio", "Waveform", "Hepatitis", "WBC", "yeast"):
+        stored = np.load(folder / "adbench" / f"{name}.npz")
+        X, first = np.unique(stored["X"].astype(float), axis=0, return_index=True)
+        found[name] = Set(X, stored["y"][first], "table")
+    phoneme = np.load(folder / "fda_phoneme" / "phoneme.npz")
+    sounds = phoneme["X_train"].astype(float)
+    music = np.load(folder / "ml_emotions" / "emotions.npz")["X"].astype(float)
+    return {
+        "iris": Set(iris.data, iris.target, "table"),
+        "diabetes": Set(diabetes.data, np.zeros(len(diabetes.data)), "table"),
+        "sonar": read_labelled(folder / "uci_small" / "sonar.csv", 60),
+        "phoneme": Set(sounds / sounds.std(), phoneme["y_train"], "curves"),
+        "emotions": Set(music, np.zeros(len(music)), "table"),
+        **found,
     }
 
 
@@ -289,6 +313,8 @@ def main() -> None:
         splits={"type": int, "default": 3, "help": "of each set (3)"},
         only={"default": "", "help": "sets, separated by commas (all)"},
         methods={"default": "", "help": "methods, separated by commas (those installed)"},
+        development=False,
+        power=decoder._POWER,
         speed={"default": "", "help": "numbers of rows to time, separated by commas"},
     )
     warnings.simplefilter("ignore")
@@ -297,9 +323,10 @@ def main() -> None:
         run(*(Set(rng.normal(size=(count, 3)), np.zeros(count), "images") for count in (60, 5)))
     if args.speed:
         return speed([int(size) for size in args.speed.split(",")], methods)
-    everything = sets(data_folder())
+    everything = (development if args.development else sets)(data_folder())
     chosen = {name: everything[name] for name in args.only.split(",") if name} or everything
-    return compare(chosen, methods, args.splits, args.rows)
+    with mock.patch.object(decoder, "_POWER", args.power):
+        return compare(chosen, methods, args.splits, args.rows)
 
 
 if __name__ == "__main__":

@@ -176,8 +176,16 @@ class KernelMap(FittedKernel):
         return self
 
     def _map(self, kernel: Kernel, training: Training, init: Tensor | None, stay: Tensor | None = None) -> None:
-        options = {name: getattr(self, name) for name in ("n_components", "n_neighbors", "weight")}
-        self.model_, solution = fit_map(kernel, training, self._options, **options, init=init, stay=stay)
+        self.model_, solution = fit_map(
+            kernel,
+            training,
+            self._options,
+            n_components=self.n_components,
+            n_neighbors=self.n_neighbors,
+            weight=self.weight,
+            init=init,
+            stay=stay,
+        )
         self._record(solution)
 
     @available_if(lambda self: not reads_gram(self.kernel))
@@ -203,11 +211,10 @@ class KernelMap(FittedKernel):
         mass = model.mass[model.kind] / np.bincount(model.kind)[model.kind]
         weights = torch.as_tensor(np.concatenate([mass, np.full(len(new), mass.mean())]))
         init = torch.cat([torch.as_tensor(model.codes), model.encode(new)])
-        stay = torch.cat([torch.ones(len(before)), torch.zeros(len(new))])
         n = len(items)
         training = Training(items, items, True, weights / weights.sum(), float(n), None, n)
         self.reader_ = replace(self.reader_, kept=None, n_items=n)
-        self._map(model.kernel, training, init, stay)
+        self._map(model.kernel, training, init, (torch.arange(n) < len(before)).float())
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Any:

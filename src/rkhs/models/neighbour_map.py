@@ -32,14 +32,9 @@ def perplexity(n_neighbors: int, n: int) -> float:
     return max(1.0, min(float(n_neighbors), (n - 1) / 3.0))
 
 
-def fixed_sums(Z: Tensor, mass: Tensor) -> Sums | ExactSums:
-    """The repulsion of a map that stays as it is."""
-    return ExactSums(Z, mass) if len(Z) <= EXACT else grid_sums(Z, mass)
-
-
-def grid_sums(Z: Tensor, mass: Tensor) -> Sums:
-    """The same on a grid, for many new rows."""
-    return CauchyGrid(_SPACING, _BORDER).of(Z, mass)
+def fixed_sums(Z: Tensor, mass: Tensor, exact: int = EXACT) -> Sums | ExactSums:
+    """The repulsion of a map that stays as it is; of more than ``exact`` rows on a grid."""
+    return ExactSums(Z, mass) if len(Z) <= exact else CauchyGrid(_SPACING, _BORDER).of(Z, mass)
 
 
 def placed(problem: Placing) -> Tensor:

@@ -66,11 +66,9 @@ class ExactSums:
 
     def at(self, Z: Tensor) -> tuple[Tensor, Tensor]:
         """``phi`` and ``F`` at places (m, p)."""
-        apart = [z[:, None] - places for z, places in zip(Z.mT, self.places.mT, strict=True)]
-        w = 1.0 / sum((d * d for d in apart), start=torch.ones(()).to(Z))
-        drawn = self.mass * w
-        phi, drawn = drawn.sum(1), drawn * w
-        return phi, torch.stack([(drawn * d).sum(1) for d in apart], 1)
+        offsets = [z[:, None] - places for z, places in zip(Z.mT, self.places.mT, strict=True)]
+        w = 1.0 / sum((d * d for d in offsets), start=torch.ones(()).to(Z))
+        return (self.mass * w).sum(1), torch.stack([(self.mass * w * w * d).sum(1) for d in offsets], 1)
 
 
 @dataclass(eq=False)
@@ -105,6 +103,6 @@ class Sums:
         return phi, found[1:].mT
 
     def _nodes(self, like: Tensor) -> Tensor:
-        """``w`` between the nodes around one place, shape (4^p, 4^p): what a row adds to the sum at its place."""
+        # ``w`` between the nodes around one place, shape (4^p, 4^p): what a row adds to the sum at its place.
         axes = torch.cartesian_prod(*[torch.arange(4.0) * self.spacing] * len(self.sizes)).view(-1, len(self.sizes))
         return (1.0 / (1.0 + torch.cdist(axes.double(), axes.double()) ** 2)).to(like)

@@ -52,7 +52,7 @@ class Neighbours:
 
     @cached_property
     def _pairs(self) -> tuple[Tensor, np.ndarray, np.ndarray]:
-        """``m_i p_j|i`` of all pairs, and where they stand in a sparse matrix of compressed rows."""
+        # ``m_i p_j|i`` of all pairs, and where they stand in a sparse matrix of compressed rows.
         n, k = self.columns.shape
         kind = np.int32 if n * k < 2**31 else np.int64
         places = self.columns.numpy().ravel().astype(kind), np.arange(0, n * k + 1, k, dtype=kind)

@@ -47,16 +47,13 @@ def fit_decoder(placing: Placing, targets: Tensor, mass: Tensor, output: Euclide
             best, chosen = each, found
         elif (found.lost or 0.0) > (chosen.lost or 0.0):
             break
-    every = torch.arange(len(Z))
-    return _regression(*best, Z, targets, mass, output, every, _ANCHORS), chosen
+    return _regression(*best, Z, targets, mass, output, torch.arange(len(Z)), _ANCHORS), chosen
 
 
 def _check(kernel: Matern, reg: float, placing: Placing, targets: Tensor, mass: Tensor, output: Euclidean) -> Checked:
     """Place rows of each of some parts with the decoder of the others."""
     Z, n = placing.codes, len(placing.codes)
-    rows: list[Tensor] = []
-    places: list[Tensor] = []
-    lost = 0.0
+    parts: list[tuple[Tensor, Tensor, Tensor]] = []
     for part in range(min(_FOLDS, max(1, 1000 // n))):
         left_out = torch.arange(part, n, _FOLDS)
         left_out = left_out[torch.linspace(0, len(left_out) - 1, min(len(left_out), _LEFT_OUT)).long()]
@@ -64,10 +61,9 @@ def _check(kernel: Matern, reg: float, placing: Placing, targets: Tensor, mass: 
         back = _regression(kernel, reg, Z, targets, mass, output, others, _COMPARED)
         decoder, directions = leading_targets(back)
         found = placed(replace(placing.rows(left_out), decoder=decoder, targets=targets[left_out] @ directions))
-        errors = (back.of(found) - targets[left_out]).square().sum(1)
-        rows, places, lost = [*rows, left_out], [*places, found], lost + float(mass[left_out] @ errors)
-    chosen = torch.cat(rows)
-    return Checked(chosen, torch.cat(places), lost / float(mass[chosen].sum()), placing.misfit)
+        parts.append((left_out, found, (back.of(found) - targets[left_out]).square().sum(1)))
+    rows, places, errors = (torch.cat(each) for each in zip(*parts, strict=True))
+    return Checked(rows, places, float(mass[rows] @ errors / mass[rows].sum()), placing.misfit)
 
 
 def _regression(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from rkhs.models.neighbour_map import grid_sums, perplexity, placed
+from rkhs.models.neighbour_map import fixed_sums, perplexity, placed
 from rkhs.problems.cauchy_grid import EXACT, CauchyGrid
 from rkhs.problems.initial_codes import kernel_pca_scores
 from rkhs.problems.neighbour_map import (
@@ -126,12 +126,11 @@ def _on_grid(problem: NeighbourMap, Z: Tensor, schedule: Schedule) -> Solution:
 
 def _from_some(rows: MapRows) -> Tensor:
     """A map of some rows, in which the others are placed."""
-    n = len(rows.mass)
-    few = torch.linspace(0, n - 1, EXACT).long()
+    n, few = len(rows.mass), torch.linspace(0, len(rows.mass) - 1, EXACT).long()
     part = rows.some(few)
     Z = fit_codes(part, part.neighbours()).point
     left = torch.ones(n, dtype=torch.bool).index_fill_(0, few, False).nonzero()[:, 0]
-    codes, sums = Z.new_zeros(n, Z.shape[1]), grid_sums(Z, part.mass)
+    codes, sums = Z.new_zeros(n, Z.shape[1]), fixed_sums(Z, part.mass, exact=0)
     codes[few] = Z
     for tile in left.split(_TILE):
         D, columns = rows.distances(tile, few).topk(part.count, 1, largest=False)

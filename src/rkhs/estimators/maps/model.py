@@ -14,7 +14,6 @@ from rkhs.estimators.maps.decoder import Checked, fit_decoder
 from rkhs.estimators.maps.fit import MapRows, fit_codes
 from rkhs.estimators.maps.quality import left_out, new_recall, placed_rows, row_recall
 from rkhs.estimators.maps.rows import DistinctItems
-from rkhs.kernels.base import Kernel
 from rkhs.models import CodeRegression, MapQuality, NeighbourMapModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.cauchy_grid import EXACT
@@ -24,14 +23,18 @@ from rkhs.spaces.source import Options
 
 if TYPE_CHECKING:
     from rkhs.estimators.training import Training
+    from rkhs.kernels.base import Kernel
     from rkhs.problems.neighbour_map import Placing
 
 
 def map_memory(n: int, columns: int) -> Estimate:
     """Memory of a fit, as measured from 1,000 rows of 4 columns to 4,000 of 300."""
-    dense = 56 * min(n, 1500) ** 2
-    rows = n * (44 * columns + 10_000) + (2**27 if n > 1500 else 0)
-    return Estimate(f"KernelMap on n={n} rows", 2**25 + dense + rows, "a map of some rows, neighbours of all")
+    some = 2**25 + 56 * min(n, 1500) ** 2 + (2**27 if n > 1500 else 0)
+    return Estimate(
+        f"KernelMap on n={n} rows",
+        some + n * (44 * columns + 10_000),
+        "a map of some rows, neighbours of all",
+    )
 
 
 def fit_map(

@@ -25,8 +25,7 @@ def left_out(neighbours: Neighbours, Z: Tensor, mass: Tensor) -> Placing:
 
 def placed_rows(problem: Placing) -> tuple[Tensor, Tensor]:
     """Some rows, and where they go by their neighbours alone."""
-    n = len(problem.codes)
-    some = torch.linspace(0, n - 1, min(n, _CHECKED)).long()
+    some = torch.linspace(0, len(problem.codes) - 1, min(len(problem.codes), _CHECKED)).long()
     return some, placed(problem.rows(some))
 
 
