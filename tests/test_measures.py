@@ -10,7 +10,7 @@ CEILINGS = {
     "statements of the library": 22_091,
     "statements of the tools": 8_180,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_645,
+    "docstring lines behind no door": 2_650,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 80,
     "import circles": 0,

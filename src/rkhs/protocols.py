@@ -306,10 +306,8 @@ class HasResolvent(HasDualityGap, Protocol):
 
 def is_due(verbose: float | Literal["auto"], started: float) -> bool:
     """Whether progress is shown: always above 0, with "auto" after ten seconds where a terminal or notebook looks."""
-    if verbose != "auto":
-        return bool(verbose)
-    looked_at = sys.stderr.isatty() or "ipykernel" in sys.modules
-    return looked_at and time.perf_counter() - started > _PATIENCE
+    late = verbose == "auto" and time.perf_counter() - started > _PATIENCE
+    return late and (sys.stderr.isatty() or "ipykernel" in sys.modules) if verbose == "auto" else bool(verbose)
 
 
 def show(text: str, seconds: float, share: float) -> None:

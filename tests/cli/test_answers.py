@@ -233,7 +233,7 @@ def test_a_table_of_another_country_is_read_with_its_units_and_names(
     areas = rng.uniform(30.0, 160.0, 60)
     rows = [f"{a:.1f} m²;{rng.integers(1900, 2020)}".replace(".", ",") for a in areas]
     prices = [f"{1e4 * a:,.0f}".replace(",", ".") for a in areas]
-    title = "Wohnungen in München, Stand 2024\n\nObjekt;Fläche;Baujahr"
+    title = "Wohnungen in München, Stand 2024\n\nWohnung;Fläche;Baujahr"
     Path("a.csv").write_text(
         f"{title};Preis\n" + "\n".join(f"W{i};{row};{p}" for i, (row, p) in enumerate(zip(rows, prices, strict=True))),
         encoding="cp1252",
@@ -249,5 +249,5 @@ def test_a_table_of_another_country_is_read_with_its_units_and_names(
     assert "e+0" not in out.partition("columns:")[0].partition("held-out")[2]
     assert main(["predict", "m.rkhs", "new.csv"]) == 0
     table = [line.split(",") for line in capsys.readouterr().out.splitlines()]
-    assert [row[0] for row in table] == ["Objekt", "W77", "W78"]
+    assert [row[0] for row in table] == ["Wohnung", "W77", "W78"]
     np.testing.assert_allclose([float(row[1]) for row in table[1:]], 1e4 * areas[:2], rtol=0.05)

@@ -89,9 +89,7 @@ def read_mixed(
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
     if raw:  # a column of texts may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
-    found.drop_units(
-        [j for j, kind in zip(positions, known, strict=True) if kind != "text" and _spaced(found.cells[j])]
-    )
+    _drop_units(found, positions, known)
     X = np.column_stack([column_values(found, j, kind, stray=stray) for j, kind in zip(positions, known, strict=True)])
     titles, (names, title) = found.titles(positions), found.row_names(index)
     facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "dates": _dated(found, positions, X, titles)}
@@ -99,9 +97,12 @@ def read_mixed(
     return keep_rows(Dataset(X, "table", names, titles, str(file), **facts), known_rows, NOTHING_KNOWN)
 
 
-def _spaced(cells: np.ndarray) -> bool:
-    """Whether texts hold blanks or decimal marks, as numbers with units do, and 5a and 6a do not."""
-    return cells.dtype == object and any(isinstance(cell, str) and re.search(r"[\s.,]", cell) for cell in cells)
+def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
+    """Read numbers with a unit as numbers, where blanks or decimal marks say that they are none of 5a and 6a."""
+    for j, kind in zip(positions, kinds, strict=True):
+        texts = filter(None, found.cells[j].tolist()) if found.cells[j].dtype == object and kind != "text" else ()
+        if any(re.search(r"[\s.,]", text) for text in texts):
+            found.drop_units([j])
 
 
 def _dated(found: Columns, positions: list[int], X: np.ndarray, titles: Sequence[str] | None) -> tuple[str, ...]:

@@ -114,9 +114,14 @@ def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.nda
                 f"{where}: expected channels of one length; got {[len(one) for one in channels]}; resample them"
             )
         series.append(np.stack(channels, axis=1))
-    if numbers and (values := typed(targets)).dtype == object:
+    return series, _targets(targets, numbers, source) if classes else None
+
+
+def _targets(cells: list[str], numbers: bool, source: str) -> np.ndarray:
+    """Classes of series, or numbers with NaN for gaps."""
+    if numbers and (values := typed(cells)).dtype == object:
         raise InputError(f"{source}: @targetlabel true says that each line ends in a number; got texts; correct them")
-    return series, values if numbers else np.array(targets) if classes else None
+    return values if numbers else np.array(cells)
 
 
 def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:

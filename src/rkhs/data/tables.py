@@ -264,13 +264,7 @@ class Columns:
             named.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
         if not named:
             return
-        odd_texts = list(dict.fromkeys(self.cells[j][i] for j in nearly for i in self.odd_cells(j)))
-        listed_texts = odd_texts if len(odd_texts) <= _MOST_LISTED else ""
-        advice = (
-            f"correct them, name them with missing={listed_texts} to take them as gaps, {MIXED}" if nearly else MIXED
-        )
-        if grouped := next(filter(is_grouped_number, odd_texts), None):
-            advice = f"{grouped_advice(grouped)}, {advice}"
+        advice = f"{self._of_odd_cells(nearly)}, {MIXED}" if nearly else MIXED
         empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         raise MixedCells(
@@ -278,6 +272,13 @@ class Columns:
             "or leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for "
             "molecules, delimiter= if the cells were not split, decimal=',' for decimal commas"
         )
+
+    def _of_odd_cells(self, positions: Sequence[int]) -> str:
+        """What to do with the few cells of columns of numbers that are none."""
+        texts = list(dict.fromkeys(self.cells[j][i] for j in positions for i in self.odd_cells(j)))
+        listed_texts = texts if len(texts) <= _MOST_LISTED else ""
+        grouped = [f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1]
+        return f"{''.join(grouped)}correct them, name them with missing={listed_texts} to take them as gaps"
 
     def _counted_gaps(self, positions: Sequence[int]) -> list[tuple[int, int]]:
         """Columns of numbers with gaps, and how many each has."""

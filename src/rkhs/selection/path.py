@@ -85,11 +85,9 @@ def progress_reporter(name: str, verbose: int | Literal["auto"], parts: int = 1)
 
     def progress(done: int, count: int, part: int = 0) -> None:
         done, count = part * count + done, parts * count
-        if not is_due(verbose, begun):
-            return
-        if done == count:
+        if done == count and is_due(verbose, begun):
             hide()
-        else:
+        elif is_due(verbose, begun):
             show(f"{name}: setting {done + 1} of at most {count}", time.perf_counter() - begun, done / (count + 1))
 
     return progress

@@ -223,9 +223,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             and list(map(str, X.columns)) != list(self.feature_names_in_)
         ):
             names = list(map(str, X.columns))
+            lacking = [name for name in self.feature_names_in_ if name not in names]
+            advice = f"add {lacking}" if lacking else "choose them by their names: X[model.feature_names_in_]"
             raise InputError(
-                f"X must have the columns of fit, in their order, {list(self.feature_names_in_)}; got {names}; choose "
-                "them by their names: X[model.feature_names_in_]"
+                f"X must have the columns of fit, in their order, {list(self.feature_names_in_)}; got {names}; {advice}"
             )
         if len(cells[0]) != len(self.columns_):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
