@@ -29,7 +29,7 @@ def main(n: int = 500) -> dict[str, float]:
     crosses = [kernels[name](V[n:], V[:n]) for name, V in views.items()]
     model = KernelPCA(10, kernel="precomputed").fit(grams)
     traces = [np.trace(K) / n - K.mean() for K in grams]
-    shares = model.view_weights_ * traces
+    shares = model.reader_.view_weights * traces
 
     def found(fitted: KernelPCA, new: object) -> float:
         machine = KNeighborsClassifier(5).fit(fitted.codes_, digit[:n])

@@ -21,7 +21,7 @@ def wrong_targets(name: str, targets: Callable[[], Any], match: str, **params: A
     refused(f"autoencoder: {name}", lambda: ae(**params).fit(X, targets=targets()), match)
 
 
-wrong_targets("targets with fewer rows", lambda: X[:5], r"targets must have one row a row of X, 14; got 5")
+wrong_targets("targets with fewer rows", lambda: X[:5], r"targets must have one row for each row of X, 14; got 5")
 wrong_targets(
     "targets with NaN", lambda: changed(np.nan), r"targets must be a finite array of shape \(n, q\).*NaN or infinity"
 )
@@ -54,12 +54,12 @@ refused(
 refused(
     "autoencoder: errors with fewer targets",
     lambda: ae().fit(X).reconstruction_error(X, targets=X[:5]),
-    r"targets must have one row a row of X, 14; got 5",
+    r"targets must have one row for each row of X, 14; got 5",
 )
 refused(
     "autoencoder: one target for many",
     lambda: ae().fit(X).reconstruction_error(X, targets=X[:1]),
-    r"targets must have one row a row of X, 14; got 1",
+    r"targets must have one row for each row of X, 14; got 1",
 )
 refused(
     "autoencoder: decode without stored targets",

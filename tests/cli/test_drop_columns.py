@@ -89,7 +89,7 @@ def test_texts_and_gaps_name_the_flag_that_keeps_them(
     printed = capsys.readouterr().err
     assert said in printed
     assert "fit with --mixed, which keeps texts and gaps" in printed
-    assert ("name them with --missing A,B,... to take them as gaps" in printed) == ("'size'" in said)
+    assert ("name them with --missing '12 m' to take them as gaps" in printed) == ("'size'" in said)
 
 
 def test_a_report_leaves_out_columns_and_the_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

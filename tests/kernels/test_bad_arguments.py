@@ -123,8 +123,8 @@ CASES: list[tuple[Any, Any, str]] = [
     (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
     (Gaussian() + FromFunction(max, inputs=np.ones(2)), X, "FromFunction.inputs must be one of 'objects', 'vectors'; got array([1., 1.])"),
     (FromFunction(max), "abc", "X must be a list of objects, one an item; got a str. Wrap one object in a list"),
-    (Centered(Linear(), means=np.ones(2)), X, "Centered.means must have one number for each of the 3 training items; got 2. Leave support and means out: resolve writes them down"),
-    (Centered(Precomputed(), means=np.ones(2)), np.eye(3), "Centered.means must have one number for each of the 3 training items; got 2. Leave support and means out: resolve writes them down"),
+    (Centered(Linear(), means=np.ones(2)), X, "Centered.means must have one number for each of the 3 training items; got 2. Do not pass support and means: resolve(X) computes them"),
+    (Centered(Precomputed(), means=np.ones(2)), np.eye(3), "Centered.means must have one number for each of the 3 training items; got 2. Do not pass support and means: resolve(X) computes them"),
     (FromFunction(max, differentiable=np.ones(2)), X, "FromFunction.differentiable must be True or False; got array([1., 1.])"),
     (FromFunction(lambda x, y: math.nan), ["a"], FUNCTION + "return finite numbers; got nan for items 0 and 0"),
     (FromFunction(lambda x, y: "a"), ["a"], FUNCTION + "return a number for two items; got 'a' for items 0 and 0. Use vectorized=True for a function of two lists"),
@@ -160,7 +160,7 @@ def test_unresolved_kernels_do_not_compute() -> None:
     for kernel in (Gaussian(), Linear("mean_norm"), Polynomial(), GaussianOf(Linear())):
         with pytest.raises(InputError, match=r"call resolve\(X\) first"):
             kernel._gram(T)
-    with pytest.raises(InputError, match="no centre yet"):
+    with pytest.raises(InputError, match="Centered is not resolved"):
         Centered(Linear())._gram(T, T)
 
 

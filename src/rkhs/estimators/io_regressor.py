@@ -505,6 +505,7 @@ class InputOutputKernelRegressor(KernelMachine):
         diag : float or array of shape (m,), optional
             As in :meth:`scores`.
         """
+        check_is_fitted(self)
         self.reader_.check_times(self, y, "candidates", targets=True)
         m, y = self._count_new(X), as_numpy(y, "y")
         if row_count(y) is not None:

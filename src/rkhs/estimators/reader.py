@@ -45,7 +45,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaling(Stored):
-    """``(x - mean) / scale`` for each column, and its inverse; a constant column becomes zero."""
+    """``(x - mean) / scale`` for each column, and its inverse; a constant column becomes zero.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+    scale : ndarray of shape (d,)
+        Positive; standard deviations for ``columns="scaled"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.estimators import ColumnScaling
+    >>> scaling = ColumnScaling.of(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> scaling.apply(np.array([[3.0, 5.0]]))
+    array([[1., 0.]])
+    """
 
     mean: np.ndarray  # (d,): of float64; the scales are positive
     scale: np.ndarray  # (d,)
@@ -76,7 +91,17 @@ class ColumnScaling(Stored):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reader(Stored):
-    """How the items of a fit were read; new items are read in the same way, with the kernel of the fitted model."""
+    """How the items of a fit were read; new items are read in the same way, with the kernel of the fitted model.
+
+    The attribute ``reader_`` of a fitted estimator. Users read it; they never make one.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> model = KernelPCA(1, columns="scaled").fit([[1.0, 40.0], [2.0, 10.0], [3.0, 70.0]])
+    >>> model.reader_.n_items, model.reader_.scaling.mean
+    (3, array([ 2., 40.]))
+    """
 
     dtype: np.dtype  # of the results
     n_items: int = 0  # how many were given

@@ -29,6 +29,8 @@ LEFT_OUT = {
     **dict.fromkeys(RESULTS.split(), "what another name returns, and checks nothing"),
     **dict.fromkeys(WITH_ANOTHER.split(), "called by the walk of another subject"),
     "BestCandidates": "decode_chunks is its only caller",
+    "Reader": "made by fits, from data that their subjects give",
+    "ColumnScaling": "made by readers",
     "compare_codes": "takes seconds, most of them in forests and other libraries",
     "load_molecules": "takes no argument",
 }
