@@ -24,8 +24,8 @@ import pytest
 import rkhs
 from rkhs._core import containers
 from rkhs._core.codec import Encoder
-from rkhs._core.containers import Container, pack, read_container
 from rkhs._core.errors import InputError, ModelFileError
+from rkhs._core.model_container import Container, pack, read_container
 from rkhs.cli.main import main
 from rkhs.persistence import FORMAT, read_model
 

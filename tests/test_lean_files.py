@@ -12,9 +12,9 @@ from torch import Tensor
 
 import rkhs
 from rkhs import KernelAutoencoder
-from rkhs._core.containers import FORMAT, Container, read_container, write_container
 from rkhs._core.errors import ModelFileError
 from rkhs._core.linalg import Factor, factorize
+from rkhs._core.model_container import FORMAT, Container, read_container, write_container
 from rkhs.losses import Huber
 from rkhs.models import completion
 from rkhs.outputs import rkhs as features_as_targets

@@ -13,8 +13,8 @@ import torch
 
 import rkhs
 from rkhs import DeepRKM, KernelAutoencoder, KernelPCA, OperatorKernelRegressor
-from rkhs._core.containers import FORMAT, Container, read_container, write_container
 from rkhs._core.errors import ModelFileError
+from rkhs._core.model_container import FORMAT, Container, read_container, write_container
 from rkhs.features import Nystroem
 from rkhs.losses import Huber
 from rkhs.models import completion

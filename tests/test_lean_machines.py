@@ -11,8 +11,8 @@ import pytest
 
 import rkhs
 from rkhs import InputOutputKernelRegressor
-from rkhs._core.containers import FORMAT, read_container, write_container
 from rkhs._core.errors import ModelFileError
+from rkhs._core.model_container import FORMAT, read_container, write_container
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

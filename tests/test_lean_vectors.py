@@ -12,8 +12,8 @@ import torch
 
 import rkhs
 from rkhs import KernelAutoencoder, KernelPCA
-from rkhs._core.containers import FORMAT, read_container, write_container
 from rkhs._core.errors import ModelFileError
+from rkhs._core.model_container import FORMAT, read_container, write_container
 from rkhs.losses import Huber
 
 RNG = np.random.default_rng(0)

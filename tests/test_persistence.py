@@ -18,8 +18,8 @@ from sklearn.exceptions import NotFittedError
 import rkhs
 from rkhs import estimators, kernels
 from rkhs._core.config import Configurable, is_concrete
-from rkhs._core.containers import pack, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError
+from rkhs._core.model_container import pack, read_container, write_container
 from rkhs.augment import GaussianNoise
 from rkhs.engines import Threads
 from rkhs.features import WholeMap

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.codec import Decoder, Encoder, SizeError
 from rkhs._core.config import is_concrete
-from rkhs._core.containers import FORMAT, LARGEST, Container, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.memory import readable
+from rkhs._core.model_container import FORMAT, LARGEST, Container, read_container, write_container
 from rkhs._core.stored import Stored
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]

@@ -54,7 +54,7 @@ MISTAKES = (
     ),
     Mistake(
         "a check switched off: names twice in the header of a model file",
-        "_core/containers.py",
+        "_core/model_container.py",
         "if len(table) != len(pairs):",
         "if len(table) > len(pairs):",
         ("core/test_containers.py",),
@@ -126,7 +126,7 @@ MISTAKES = (
     # ---------------------------------------------------------------- losses and constraints
     Mistake(
         "a dropped 1/2: the linear part of a loss does not meet its square",
-        "losses/canonical.py",
+        "losses/standard.py",
         "linear = cap * t - 0.5 * c * cap * cap",
         "linear = cap * t - c * cap * cap",
         ("contracts/test_losses.py",),
@@ -140,7 +140,7 @@ MISTAKES = (
     ),
     Mistake(
         "a forgotten divisor in the derivative of a projection",
-        "constraints/sphere.py",
+        "constraints/code_sets.py",
         "return (G - (G * H).sum(1, keepdim=True) * H) / norms",
         "return G - (G * H).sum(1, keepdim=True) * H",
         ("contracts/test_constraints.py",),
@@ -444,7 +444,7 @@ MISTAKES = (
     # ---------------------------------------------------------------- many rows
     Mistake(
         "a loss that lies above the squared loss that should be above it",
-        "losses/canonical.py",
+        "losses/standard.py",
         "cap / t.clamp_min(c * cap)",
         "cap / t.clamp_min(2.0 * c * cap)",
         ("contracts/test_losses.py", "problems/test_encoders.py"),

@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from rkhs._core.containers import Container, pack, unpack
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
+from rkhs._core.model_container import Container, pack, unpack
 from rkhs._core.stored import hints_of
 from rkhs.data import molecular_fingerprints
 from rkhs.persistence import FORMAT, load, registry, save

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rkhs
-from rkhs._core.containers import FORMAT, read_container, write_container
+from rkhs._core.model_container import FORMAT, read_container, write_container
 from rkhs.cli.main import main
 from rkhs.cli.summaries import print_json
 from rkhs.data import write_codes

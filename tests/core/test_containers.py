@@ -11,8 +11,8 @@ import pytest
 import safetensors.numpy
 
 from rkhs._core import containers
-from rkhs._core.containers import pack, read_container, unpack, write_container
 from rkhs._core.errors import InputError, ModelFileError
+from rkhs._core.model_container import pack, read_container, unpack, write_container
 
 CONTENT = {"class": "x", "number": 0.1, "list": [1, 2]}
 ARRAYS = {"a": np.arange(12.0).reshape(3, 4), "b": np.array([True, False]), "empty": np.zeros((0, 2))}

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rkhs._core.containers import read_container, write_container
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
+from rkhs._core.model_container import read_container, write_container
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -54,7 +54,7 @@ def test_what_killed_writers_left_is_swept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.slow)])
 def test_kill_while_writing_never_leaves_half_a_file(tmp_path: Path, kills: int) -> None:
     code = (
-        "import sys, numpy as np; from rkhs._core.containers import write_container\n"
+        "import sys, numpy as np; from rkhs._core.model_container import write_container\n"
         "i = 0\n"
         "while True:\n"
         "    write_container(sys.argv[1], {'i': i % 2}, {'a': np.full(400_000, i % 2)}, (1, 0))\n"

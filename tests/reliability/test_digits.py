@@ -21,7 +21,7 @@ from rkhs import (
     OperatorKernelRegressorCV,
 )
 from rkhs._core.errors import InputError, RoundingWarning
-from rkhs.estimators.candidates import rank
+from rkhs.estimators.ranked_candidates import rank
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear, Polynomial, Precomputed
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 import rkhs
 from rkhs import persistence
 from rkhs._core import containers
-from rkhs._core.containers import Container, pack, read_container
 from rkhs._core.errors import ModelFileError
+from rkhs._core.model_container import Container, pack, read_container
 from rkhs.features import Nystroem
 from rkhs.models import AutoencoderModel
 from rkhs.persistence import FORMAT

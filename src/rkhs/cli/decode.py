@@ -139,7 +139,7 @@ def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Name
 def _read_codes(path: str, model: KernelEstimator) -> Dataset:
     """Codes; in a table with the columns that ``rkhs transform`` writes the one next to them holds names of rows."""
     from rkhs.data import read_table
-    from rkhs.data.readers import column_titles
+    from rkhs.data.table_reader import column_titles
 
     titles = column_titles(path)
     width = model.codes_.shape[1] if hasattr(model, "codes_") else 0
@@ -155,7 +155,7 @@ def _cells(
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
     from rkhs.data import formats
     from rkhs.data.layout import find_layout
-    from rkhs.data.readers import Options
+    from rkhs.data.table_reader import Options
 
     tabular = args.candidates is not None and formats.is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):

@@ -13,7 +13,7 @@ from rkhs.cli.summaries import print_json
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
-    from rkhs._core.containers import Container
+    from rkhs._core.model_container import Container
     from rkhs.estimators.base import KernelEstimator
 
 
@@ -25,7 +25,7 @@ _ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
 
 def run(args: argparse.Namespace) -> int:
     """Print what is known of a model."""
-    from rkhs._core.containers import FORMAT, file_sha256, read_container
+    from rkhs._core.model_container import FORMAT, file_sha256, read_container
 
     container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
     try:

@@ -445,7 +445,7 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
-    from rkhs.data.readers import column_titles
+    from rkhs.data.table_reader import column_titles
 
     options = reading_options(args)
     return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})

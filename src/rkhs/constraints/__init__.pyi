@@ -1,5 +1,5 @@
 from rkhs.constraints.base import Constraint as Constraint, Unconstrained as Unconstrained
-from rkhs.constraints.sphere import (
+from rkhs.constraints.code_sets import (
     Ball as Ball,
     CodeSet as CodeSet,
     SoftSphere as SoftSphere,

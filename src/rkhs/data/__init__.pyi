@@ -8,5 +8,5 @@ from rkhs.data.fingerprints import (
 )
 from rkhs.data.items import read_items as read_items
 from rkhs.data.mixed import read_mixed as read_mixed
-from rkhs.data.readers import read_table as read_table
+from rkhs.data.table_reader import read_table as read_table
 from rkhs.data.writers import write_codes as write_codes

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs.data.dataset import Dataset, as_numbers
 from rkhs.data.formats import is_text_table
-from rkhs.data.readers import Options, checked_options, read_parts, read_table
+from rkhs.data.table_reader import Options, checked_options, read_parts, read_table
 
 
 def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: Any) -> Iterator[Dataset]:

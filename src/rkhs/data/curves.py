@@ -18,7 +18,7 @@ from rkhs.data.formats import is_text_table, open_lines
 from rkhs.data.known_columns import read_numbers
 from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
-from rkhs.data.readers import column_titles, read_table
+from rkhs.data.table_reader import column_titles, read_table
 from rkhs.data.text import MIXED, MixedCells, number_in
 
 _POINTS = 100  # of a grid that nobody gave

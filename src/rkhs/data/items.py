@@ -14,10 +14,10 @@ from rkhs.data.dataset import Dataset, existing
 from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
-from rkhs.data.readers import EXTENSIONS, read_table
 from rkhs.data.series_files import read_series
 from rkhs.data.spectra_files import read_spectra
 from rkhs.data.strings import read_strings
+from rkhs.data.table_reader import EXTENSIONS, read_table
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
 _OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")

@@ -15,7 +15,7 @@ from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
 from rkhs.data.formats import has_columns
 from rkhs.data.molecule_files import smi_parts
-from rkhs.data.readers import (
+from rkhs.data.table_reader import (
     Options,
     check_layout,
     check_path,

@@ -1,4 +1,4 @@
-"""How a text table is laid out: encoding, character between the cells, what stands above the rows, names of columns."""
+"""Format of a text table: encoding, delimiter, lines above the table, names of columns."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
 from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
 
-_LOOKED_AT = 200  # rows that say how the file is laid out
-_CHARACTERS = 2**16
-_PART = 2**20  # bytes
-_SPOKEN = {" ": "white space", "\t": "tabulators"}
-_MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
+_SAMPLE_ROWS = 200  # rows that the format is detected from
+_SAMPLE_CHARACTERS = 2**16
+_CHUNK_BYTES = 2**20  # bytes
+_DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
+_MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
-"""Options of `read_table` that say how a text table is laid out, None where the file is to say it."""
+"""Options of `read_table` for the format of a text table; None: detected from the file."""
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
 
@@ -42,9 +42,9 @@ class Layout:
 
     path: Path
     encoding: str
-    delimiter: str  # a blank: any white space
+    delimiter: str  # a space: any white space
     comment: str | None
-    missing: frozenset[str]  # cells that stand for nothing, besides the usual ones
+    missing: frozenset[str]  # cells that count as gaps, besides the usual ones
     decimal: str = "."
     thousands: str | None = None
     skip: int = 0  # lines, or quoted rows of several lines, above the first row
@@ -53,7 +53,7 @@ class Layout:
     blank: frozenset[int] = frozenset()  # columns without name and cells
     numbers: frozenset[int] = frozenset()  # columns known to hold numbers
     words: frozenset[int] = frozenset()  # columns with texts among their first cells
-    guessed: tuple[str, ...] = ()  # what was not said by the user, in sentences
+    guessed: tuple[str, ...] = ()  # what was detected, in sentences
     sheet: str | None = None  # of a workbook; None: the first
 
     @contextmanager
@@ -128,13 +128,13 @@ def _without_comment(line: str, mark: str) -> str:
 
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
-    """Look at the first rows of a file; an error says which argument leads on."""
+    """Detect the format from the first rows of a file; errors name the argument to pass."""
     guessed: list[str] = []
     layout, rows = _first_rows(path, options, guessed)
     above = _rows_above(rows, options.skip_rows, guessed)
     if not any(rows[above:]):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    names, body = _split_names(layout, rows[above:], rows[above - 1] if above else [], options.header, guessed)
+    names, body = _split_header(layout, rows[above:], rows[above - 1] if above else [], options.header, guessed)
     if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
@@ -147,7 +147,7 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
-    guessed += _codes_with_zeros(names, body, width)
+    guessed += _leading_zero_notes(names, body, width)
     if names is not None:
         check_unique_names([name for j, name in enumerate(names) if j not in blank], str(path))
     return replace(
@@ -161,19 +161,19 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     )
 
 
-def _codes_with_zeros(names: Sequence[str] | None, body: list[Row], width: int) -> list[str]:
-    """Say which columns look like codes with leading zeros, which numbers do not keep; the first may name the rows."""
-    declared = []
+def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> list[str]:
+    """Notes on columns that look like codes with leading zeros, which numbers do not keep."""
+    notes = []
     for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):
             label = column_label(names, j)
-            declared.append(
+            notes.append(
                 f"{label} looks like codes with leading zeros, such as {quote(code)}, and is read as numbers; leave it "
                 "out, or put a letter before each code to read it as texts"
             )
-    return declared
+    return notes
 
 
 def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row]]:
@@ -186,16 +186,18 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     formats.refuse_sparse_lines(path, head)
     declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
     given = options.delimiter or (declared[1] if declared else None)
-    layout = replace(layout, delimiter=_mark(layout, given, head[options.skip_rows or 0 :], guessed))
+    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
         rows[0] = []
-    return _with_points(layout, rows, options.decimal, guessed)
+    return _with_decimal_points(layout, rows, options.decimal, guessed)
 
 
-def _with_points(layout: Layout, rows: list[Row], decimal: str | None, guessed: list[str]) -> tuple[Layout, list[Row]]:
-    """The layout with its decimal mark, and rows whose numbers have points: what follows looks at these."""
+def _with_decimal_points(
+    layout: Layout, rows: list[Row], decimal: str | None, guessed: list[str]
+) -> tuple[Layout, list[Row]]:
+    """The layout with its decimal mark, and the rows with decimal points in place of it."""
     mark = decimal or _decimal(layout, rows)
     if mark == ".":
         return layout, rows
@@ -205,7 +207,7 @@ def _with_points(layout: Layout, rows: list[Row], decimal: str | None, guessed: 
     return replace(layout, decimal=mark), pointed
 
 
-def _mark(layout: Layout, given: str | None, head: list[str], guessed: list[str]) -> str:
+def _delimiter_of(layout: Layout, given: str | None, head: list[str], guessed: list[str]) -> str:
     """The character between the cells: a comma in a workbook, the one that is given, or what the first lines show."""
     if extension_of(layout.path) == ".xlsx":
         _, name, others = formats.sheet_of(layout.path, layout.path.stat().st_mtime_ns, layout.sheet)
@@ -214,16 +216,16 @@ def _mark(layout: Layout, given: str | None, head: list[str], guessed: list[str]
         return layout.delimiter
     mark = given or _delimiter(layout, head)
     if not given and mark != layout.delimiter:
-        guessed.append(f"cells are split at {_SPOKEN.get(mark, mark)}")
+        guessed.append(f"cells are split at {_DELIMITER_NAMES.get(mark, mark)}")
     return mark
 
 
-def _split_names(
+def _split_header(
     layout: Layout, rows: list[Row], over: Row, header: bool | None, guessed: list[str]
 ) -> tuple[tuple[str, ...] | None, list[Row]]:
     (first, *body), asked, width = rows, header, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
     if header is None:
-        behind = _names_behind_mark(over, first, width)
+        behind = _names_in_comment(over, first, width)
         if behind is not None:
             guessed.append("the last line that begins with # names the columns")
             return tuple(behind), _without_units(rows, guessed)
@@ -232,11 +234,11 @@ def _split_names(
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
     if len(names) == width - 1 and _widths(body) == {width}:
-        names = _with_another(layout, names, first, [row for row in body if row], asked, guessed)
+        names = _with_missing_name(layout, names, first, [row for row in body if row], asked, guessed)
     return names, _without_units(body, guessed)
 
 
-def _with_another(
+def _with_missing_name(
     layout: Layout, names: tuple[str, ...], first: Row, body: list[Row], asked: bool | None, guessed: list[str]
 ) -> tuple[str, ...]:
     """Names one short of the rows: the first column has none, as R writes it, or every row ends with a delimiter."""
@@ -244,13 +246,13 @@ def _with_another(
         guessed.append("every row ends with a delimiter")
         return (*names, "")
     if asked is None:
-        _refuse_titles(layout, first, body)
+        _check_short_header(layout, first, body)
     guessed.append("the first column, without a name, names the rows")
     return ("", *names)
 
 
-def _refuse_titles(layout: Layout, names: Row, body: list[Row]) -> None:
-    """Refuse what is no column of names of rows, below one name less than there are columns, and names below names."""
+def _check_short_header(layout: Layout, names: Row, body: list[Row]) -> None:
+    """Refuse a header one cell short above a column that does not name rows, and a second header."""
     column, below = [row[0] for row in body], set(_kinds(body[0])) == {_TEXT} != set(_kinds(body[-1]))
     numbers = all(number_in(cell) is not None for cell in column)
     whole = len(set(column)) == len(column) and all(cell.strip().isdecimal() for cell in column)
@@ -271,15 +273,15 @@ def _widths(rows: Sequence[Row]) -> set[int]:
 def _first_lines(handle: TextIO) -> Iterator[str]:
     """Enough lines to see the layout, few of a wide table."""
     seen = 0
-    for i, line in enumerate(islice(handle, _LOOKED_AT)):
+    for i, line in enumerate(islice(handle, _SAMPLE_ROWS)):
         yield line
         seen += len(line)
-        if seen > _CHARACTERS and i >= 8:
+        if seen > _SAMPLE_CHARACTERS and i >= 8:
             return
 
 
 def _encoding(path: Path, asked: str) -> str:
-    """The encoding, of a byte order mark first."""
+    """The encoding; a byte order mark takes precedence over the argument."""
     encoding = text_encoding(asked)
     if extension_of(path) == ".xlsx":
         return "utf-8"
@@ -290,19 +292,19 @@ def _encoding(path: Path, asked: str) -> str:
         if encoding.startswith(("utf-16", "utf-32")) or not start:
             return encoding
         handle.seek(0)
-        place = _place_of_nul(handle)
+        place = _nul_offset(handle)
     if place is not None:
         raise InputError(
             f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
-            "text is stored so, or check that this is a text file"
+            "file is UTF-16, or check that this is a text file"
         )
     return encoding
 
 
-def _place_of_nul(handle: BinaryIO) -> int | None:
+def _nul_offset(handle: BinaryIO) -> int | None:
     """Find where the first NUL character of a file stands."""
     done = 0
-    while part := handle.read(_PART):
+    while part := handle.read(_CHUNK_BYTES):
         if (place := part.find(b"\0")) >= 0:
             return done + place
         done += len(part)
@@ -354,7 +356,7 @@ def _share_of_numbers(cells: list[str]) -> float:
 
 
 def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
-    """Share of numbers among cells of lines split alike, half less under a title; and whether none stands above."""
+    """Score of a delimiter: the share of numeric cells, less a half below a title; and whether no row precedes it."""
     try:
         rows = [cells for _, cells in layout.split(lines)]
     except InputError:
@@ -387,18 +389,18 @@ def _ragged_rows(rows: list[Row]) -> int | None:
     return above
 
 
-def _rows_above(rows: Sequence[Row], asked: int | None, guessed: list[str]) -> int:
+def _rows_above(rows: Sequence[Row], skip_rows: int | None, guessed: list[str]) -> int:
     """How many rows stand above the table: blank ones, comments behind # and titles alone in their row."""
-    filled = [i for i in range(asked or 0, len(rows)) if any(rows[i])]
+    filled = [i for i in range(skip_rows or 0, len(rows)) if any(rows[i])]
     found: Counter[str] = Counter()
-    while asked is None and filled[1:] and (what := _stands_above(rows[filled[0]], [rows[i] for i in filled[1:]])):
+    while skip_rows is None and filled[1:] and (what := _preamble_kind(rows[filled[0]], [rows[i] for i in filled[1:]])):
         found[what] += 1
         filled = filled[1:]
     guessed.extend(f"{what} left out: {count}" for what, count in found.items())
     return filled[0] if filled else len(rows)
 
 
-def _stands_above(row: Row, later: Sequence[Row]) -> str:
+def _preamble_kind(row: Row, later: Sequence[Row]) -> str:
     """What a row above a table is, for a sentence; nothing for a row of the table."""
     if _is_comment(row, later[0]):
         return "lines that begin with #"
@@ -407,13 +409,13 @@ def _stands_above(row: Row, later: Sequence[Row]) -> str:
 
 def _is_comment(row: Row, below: Row) -> bool:
     """Whether a row begins with # and is no row of names or numbers with the width of the next."""
-    if not _is_marked(row):
+    if not _starts_with_hash(row):
         return False
     numbers = set(_kinds(below)) != {_TEXT}
-    return len(row) != len(below) or _is_marked(below) or (numbers and number_in(row[0].lstrip("# ")) is None)
+    return len(row) != len(below) or _starts_with_hash(below) or (numbers and number_in(row[0].lstrip("# ")) is None)
 
 
-def _is_marked(row: Row) -> bool:
+def _starts_with_hash(row: Row) -> bool:
     """Whether a row begins with #, and not with an error of Excel."""
     return row[0].lstrip().startswith("#") and not is_gap(row[0])
 
@@ -426,7 +428,7 @@ def _is_title(row: Row, later: Sequence[Row]) -> bool:
     return _is_title(later[0], later[1:]) or (len(below) > 1 and set(below) == {_TEXT})
 
 
-def _names_behind_mark(row: Row, first: Row, width: int) -> list[str] | None:
+def _names_in_comment(row: Row, first: Row, width: int) -> list[str] | None:
     """Names of columns in the line behind # right above a table of numbers, as NumPy writes them."""
     if not row or not row[0].lstrip().startswith("#") or set(_kinds(first)) == {_TEXT}:
         return None
@@ -465,7 +467,7 @@ def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]
 
 
 def _decimal(start: Layout, body: Sequence[Row]) -> str:
-    """A comma where cells of a table that no comma splits are numbers with one, which can be no thousands."""
+    """A comma where cells of a table without comma delimiters are numbers with one that cannot separate thousands."""
     if start.delimiter == "," or start.thousands is not None:
         return "," if start.thousands == "." else "."
     cells = [cell.strip() for row in body for cell in row]
@@ -510,7 +512,7 @@ def is_grid(values: Sequence[float | None] | np.ndarray) -> bool:
         return bool(np.array_equal(grid, (grid[0] if len(grid) > 1 else 0.0) + np.arange(len(grid))))
     with np.errstate(invalid="ignore", over="ignore"):  # of two infinities in a row, and of roundings of large numbers
         steps = np.diff(grid)
-        many = len(grid) >= _MANY
+        many = len(grid) >= _MIN_GRID
         steps = -steps if many and steps[0] < 0.0 else steps
         mean = float(steps.mean())
         unit = _last_digit(grid)

@@ -17,7 +17,7 @@ from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
 from rkhs.data.known_columns import column_values
 from rkhs.data.layout import LAYOUT
-from rkhs.data.readers import checked_options, open_columns
+from rkhs.data.table_reader import checked_options, open_columns
 from rkhs.data.tables import Columns
 
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})

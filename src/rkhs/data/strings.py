@@ -12,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.dataset import Dataset, RowNames, listed, read_text
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import TABLES, extension_of, is_table, refuse_sparse_lines
-from rkhs.data.readers import Options, column_list, open_columns, texts_of
+from rkhs.data.table_reader import Options, column_list, open_columns, texts_of
 from rkhs.data.text import number_in
 
 

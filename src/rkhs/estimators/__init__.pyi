@@ -1,9 +1,4 @@
 from rkhs.estimators.base import KernelEstimator as KernelEstimator
-from rkhs.estimators.candidates import (
-    BestCandidates as BestCandidates,
-    Ranking as Ranking,
-    decode_chunks as decode_chunks,
-)
 from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
 from rkhs.estimators.diagnostics import Diagnostics as Diagnostics, diagnose as diagnose
 from rkhs.estimators.encode_files import encode_to_parquet as encode_to_parquet
@@ -17,6 +12,11 @@ from rkhs.estimators.kernel_novelty import KernelNovelty as KernelNovelty
 from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
+from rkhs.estimators.ranked_candidates import (
+    BestCandidates as BestCandidates,
+    Ranking as Ranking,
+    decode_chunks as decode_chunks,
+)
 from rkhs.estimators.reader import ColumnScaling as ColumnScaling, Reader as Reader
 from rkhs.estimators.robust_fit import RobustFit as RobustFit, fit_robust as fit_robust
 from rkhs.estimators.run import Plan as Plan

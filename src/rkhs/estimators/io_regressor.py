@@ -16,8 +16,8 @@ from rkhs._core.checks import check_choice, check_gram, check_spread, check_squa
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, quote, some_rows
 from rkhs._core.ownership import private_copy
-from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.ranked_candidates import Ranking, rank
 from rkhs.estimators.regression.base import KernelMachine
 from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.sets import LeftOutMachine, read_coverage

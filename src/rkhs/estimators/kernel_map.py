@@ -15,10 +15,10 @@ from rkhs._core.arrays import give_back
 from rkhs._core.checks import count, number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
-from rkhs.estimators.candidates import Ranking, rank_by_codes
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import on_rows_of
 from rkhs.estimators.maps.model import fit_map, map_memory
+from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, Linear, as_kernel
 from rkhs.kernels.registry import reads_gram

@@ -11,7 +11,7 @@ from rkhs.kernels.combined.scaled_inputs import ScaledInputs as ScaledInputs
 from rkhs.kernels.combined.sparse_rows import SparseRows as SparseRows
 from rkhs.kernels.combined.sums_and_products import Product as Product, Scaled as Scaled, Sum as Sum
 from rkhs.kernels.combined.views import OnColumns as OnColumns, Views as Views
-from rkhs.kernels.objects.by_kind import kernels_for as kernels_for
+from rkhs.kernels.objects.defaults import kernels_for as kernels_for
 from rkhs.kernels.objects.graphs import (
     ShortestPath as ShortestPath,
     WeisfeilerLehman as WeisfeilerLehman,

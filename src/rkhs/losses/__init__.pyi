@@ -1,5 +1,8 @@
 from rkhs.losses.base import Loss as Loss
-from rkhs.losses.canonical import (
+from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
+from rkhs.losses.maximum_margin import MaximumMargin as MaximumMargin
+from rkhs.losses.radial import Power as Power, Radial as Radial
+from rkhs.losses.standard import (
     Ball as Ball,
     Canonical as Canonical,
     EpsilonInsensitive as EpsilonInsensitive,
@@ -9,6 +12,3 @@ from rkhs.losses.canonical import (
     SquaredEpsilonInsensitive as SquaredEpsilonInsensitive,
     as_loss as as_loss,
 )
-from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
-from rkhs.losses.margin import MaximumMargin as MaximumMargin
-from rkhs.losses.radial import Power as Power, Radial as Radial

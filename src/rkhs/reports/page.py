@@ -33,7 +33,7 @@ _ROWS = 6  # of each list of items
 _NAMED = 30  # items to look at
 _CHANGES = 3  # columns named in a row
 _COLUMNS = 10  # that matter most
-_MUCH = 0.3  # share of the variance; a loss beyond it is explained
+_LARGE_LOSS = 0.3  # share of the variance; a loss beyond it is explained
 _LABELS = 200  # items whose names are tried first
 _HEADS = {
     "structure": ("structure", "SMILES"),
@@ -46,11 +46,11 @@ _HEADS = {
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Everything that a page says."""
+    """Content of a page."""
 
     model: KernelEstimator
     items: Items  # those on the page
-    total: int  # how many there are
+    total: int  # number of all items
     audit: tuple[str, ...]
     columns: list[list[str]]  # cells of the table of columns
     codes: np.ndarray  # (n, p)
@@ -59,8 +59,8 @@ class Content:
     target: tuple[str, np.ndarray] | None  # (n,)
     title: str
     model_file: str | None
-    commands: Sequence[tuple[str, str]]  # what they do, and the lines
-    whole: bool  # or the map alone
+    commands: Sequence[tuple[str, str]]  # description and command
+    whole: bool  # the whole report, or only the map
     prediction: Prediction | str | None = None  # or why there is none
     rebuilt: Rebuilt | str = ""  # or why there is none
     diagnosis: tuple[Sequence[str], float | None] = ((), None)  # see :func:`~rkhs.reports.findings.diagnosis`
@@ -137,7 +137,7 @@ def summary(content: Content) -> list[str]:
     sentences = [found if isinstance(found, str) else found.sentences[0]] if found else []
     if n < content.total:
         sentences.append(
-            f"The page shows {n} of {content.total} items, evenly spaced. The list of what is in the file is of all."
+            f"The page shows {n} of {content.total} items, chosen at even intervals. The table of the file is of all."
         )
     if not isinstance(content.drawn.model, type(content.model)):
         sentences.append(_loss(content))
@@ -161,7 +161,7 @@ def _loss(content: Content) -> str:
         where = "" if content.rebuilt.space == "input" else " of the features"
         lost = 1.0 - content.rebuilt.share
         sentences += f" These items lose {percent(lost)} of the variance{where} when they are rebuilt from codes."
-    if lost is not None and lost > _MUCH:
+    if lost is not None and lost > _LARGE_LOSS:
         sentences += " Codes of more components usually lose less."
     return sentences
 
@@ -180,7 +180,7 @@ def _columns_that_matter(found: Prediction) -> str:
         return ""
     widest = found.columns[0][1] or 1.0
     unit = "the share of a class" if found.classes else found.name
-    note = f"How far predictions move when a column is mixed up between rows: root mean square, in units of {unit}."
+    note = f"How far predictions move when a column is permuted: root mean square, in units of {unit}."
     rows = [
         [escape(name), written(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
         for name, move in found.columns[:_COLUMNS]
@@ -204,14 +204,14 @@ def _confusion(found: Prediction) -> str:
     k = len(found.classes)
     counts = np.bincount((found.true * k + found.predicted).astype(int), minlength=k * k).reshape(k, k)
     rows = [[escape(name), *map(str, row)] for name, row in zip(found.classes, counts.tolist(), strict=True)]
-    return _paragraph("Rows of the file by their class; across the class that the others predict.") + _table(
+    return _paragraph("Rows: classes in the file. Columns: classes predicted from the other rows.") + _table(
         ["", *found.classes], rows
     )
 
 
 def _wrong(items: Items, found: Prediction) -> str:
     if not found.wrong:
-        return _paragraph("No row looks wrong: none is far from what the others predict.")
+        return _paragraph("No row looks wrong: every value is close to its prediction from the other rows.")
     rows = found.rows[found.wrong]
     table = _table(
         ["item", f"{found.name}, in the file", "predicted from the others"],
@@ -239,7 +239,7 @@ def _map(content: Content) -> str:
 
 
 def _items(content: Content) -> str:
-    return _rebuilt(content) + _strange(content) + _copies(content)
+    return _rebuilt(content) + _novel(content) + _copies(content)
 
 
 def _rebuilt(content: Content) -> str:
@@ -266,24 +266,24 @@ def _rebuilt(content: Content) -> str:
     return f"<h3>Worst rebuilt</h3>{sentences}" + _table(["item", "error", *_HEADS[look]], rows)
 
 
-def _strange(content: Content) -> str:
+def _novel(content: Content) -> str:
     found, items = content.likeness, content.items
     order = np.argsort(-found.strange, kind="stable")[: min(_ROWS, len(items) // 2)]
     rows = [
         [_pick(items, i), f"{found.gaps[i]:.1f} times the usual", _pick(items, found.near[i, 0])]
         for i in order.tolist()
     ]
-    note = "Of these items the least like the others, which say the least of them. Usual is the median of all."
+    note = "The items least like the others. 'Usual' is the median distance of an item to its nearest."
     return f"<h3>Novel</h3>{_paragraph(note)}" + _table(["item", "distance to its nearest", "nearest"], rows)
 
 
 def _copies(content: Content) -> str:
     groups, items = content.likeness.copies, content.items
     if not groups:
-        return "<h3>Copies</h3>" + _paragraph("No item is a copy of another, as the model sees them.")
+        return "<h3>Copies</h3>" + _paragraph("No item is a copy of another, according to the kernel of the model.")
     sentences = [f"{listed([items.names[i] for i in group], _ROWS)}" for group in groups[:_ROWS]]
     more = [f"and {len(groups) - _ROWS} groups more"] if len(groups) > _ROWS else []
-    note = "Items that the model cannot tell apart. A copy on both sides of a split makes errors look too small."
+    note = "Items that the kernel cannot distinguish. A copy on both sides of a split makes errors look too small."
     return f"<h3>Copies</h3>{_paragraph(note)}{_listed(sentences + more)}"
 
 

@@ -1,22 +1,23 @@
-"""``reg="auto"``: a few regularisers compared on rows that were left out, each fit started where the last one ended.
+"""Choose regularisers (``reg="auto"``) on rows that were left out, each fit warm-started from the previous one.
 
-Of few vectors every row is left out in turn, in closed form, with its code refined as that of a new row: one fit a
-candidate, to all rows, and the fit to come goes on from the one that was chosen. Such errors tell settings apart but
-are too small, so that of the choice is measured once on a part. Rows with weights, copies of rows, features of kernels
-and more rows are held out, and most of the others are fitted, for weak regularisers pay with many rows only. The path
-and its end are those of :mod:`rkhs.selection.path`.
+Of few vectors every row is left out in turn, in closed form, with its code refined as that of a new row. Each
+candidate needs one fit to all rows, and the final fit is warm-started from the chosen one. Leave-one-out errors rank
+the candidates but are biased low, so the error of the chosen one is estimated once on held-out rows. With sample
+weights, copies of rows, features of kernels or more rows a held-out part is used instead; most of the remaining rows
+are fitted, because weak regularisation helps only with many rows. :mod:`rkhs.selection.path` has the path and its end.
 
 Of the candidates about as good as the best the strongest is taken. With free linear parts it is close to principal
-components, and where every row is measured, beyond two components, about as good is one standard error
-(Breiman et al., 1984). With two components that loses more than it saves.
+components; with more than two components, and if the error of every row is known, "about as good" is within one
+standard error (Breiman et al., 1984). With two components this rule increased the error.
 
-**Depth.** First all is chosen for one hidden layer. The others are the identity there; regularisers at which they are
-not are compared on held-out rows, from strong to weak, and taken if they are better by a standard error.
+**Depth.** All parameters are first chosen for one hidden layer, with the other layers fixed to the identity. Finite
+regularisers of those layers are then compared on held-out rows, from strong to weak, and one is used if it reduces
+the error by more than one standard error.
 
-**Kind of kernel.** Radial kernels are zero far from the training rows, so that rows far out are left to the linear
-part. Where the data have heavy tails, kernels that grow with the size of a row are compared too, on one held-out part,
+**Kind of kernel.** A radial kernel vanishes far from the training rows, where only the linear part predicts. Where the
+data have heavy tails, kernels that grow with the norm of a row (arc-cosine) are compared too, on one held-out part,
 at the regulariser of the radial ones and its neighbours, and taken if they are clearly better. Below 200 rows the
-held-out part is too small to tell. What all this gains: ``docs/results/defaults.md``.
+held-out part is too small to tell. Measurements: ``docs/results/defaults.md``.
 """
 
 from __future__ import annotations
