@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import rkhs
-from rkhs._core import containers
+from rkhs._core import model_container
 from rkhs._core.codec import Encoder
 from rkhs._core.errors import InputError, ModelFileError
 from rkhs._core.model_container import Container, pack, read_container
@@ -266,13 +266,13 @@ def test_expected_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m"
     rkhs.save(rkhs.KernelPCA(2).fit(X), path)
-    real = containers._array
+    real = model_container._array
 
     def late(handle: Any, place: Any) -> np.ndarray:
         os.utime(path)
         return real(handle, place)
 
-    monkeypatch.setattr(containers, "_array", late)
+    monkeypatch.setattr(model_container, "_array", late)
     refused(path, "changed while it was read")
 
 
@@ -324,7 +324,7 @@ def test_a_model_is_that_of_the_checksums_though_the_file_is_rewritten_between_r
             break
     kept.write_bytes(path.read_bytes())
     right, stamp = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat()
-    header, array = containers._header, containers._array
+    header, array = model_container._header, model_container._array
 
     def rewrite() -> None:
         path.write_bytes(other.read_bytes())
@@ -337,7 +337,7 @@ def test_a_model_is_that_of_the_checksums_though_the_file_is_rewritten_between_r
         path.write_bytes(kept.read_bytes())
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         with monkeypatch.context() as patch:
-            patch.setattr(containers, name, rewritten_before(function))
+            patch.setattr(model_container, name, rewritten_before(function))
             refused(path, "changed while it was read", expected_sha256=right)
             if name == "_array":  # what was read as the file of the header is noticed without a hash, too
                 path.write_bytes(kept.read_bytes())

@@ -10,7 +10,7 @@ import pytest
 
 import rkhs
 from rkhs import persistence
-from rkhs._core import containers
+from rkhs._core import model_container
 from rkhs.cli.main import whole_parser
 from rkhs.reports import findings
 
@@ -22,7 +22,9 @@ PAGES = {name: (ROOT / name).read_text() for name in ("SECURITY.md", "docs/user/
 def test_limits_are_those_of_the_code(name: str) -> None:
     text = " ".join(PAGES[name].split())
     small, times = persistence._SMALL / 2**20, persistence._TIMES
-    assert f"{containers.LARGEST / 2**30:g} GiB, and at most {small:g} MiB more than {times} times the file" in text
+    assert (
+        f"{model_container.LARGEST / 2**30:g} GiB, and at most {small:g} MiB more than {times} times the file" in text
+    )
     assert len(re.findall(r"MiB more than", text)) == 1
     if "at most 5,000 items" in text:
         assert findings.MOST_DIAGNOSED == 5_000

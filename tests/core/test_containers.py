@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from rkhs._core import containers
+from rkhs._core import model_container
 from rkhs._core.errors import InputError, ModelFileError
 from rkhs._core.model_container import pack, read_container, unpack, write_container
 
@@ -73,7 +73,7 @@ def test_a_header_is_read_as_utf_8_whatever_its_zeros_say() -> None:
 
 def test_truth_values_are_zero_or_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(containers, "unpack", lambda *_: None)  # pack reads back what it wrote
+        patch.setattr(model_container, "unpack", lambda *_: None)  # pack reads back what it wrote
         data = pack({}, {"b": np.array([0, 2], dtype=np.uint8).view(np.bool_)}, (1, 0))
     with pytest.raises(ModelFileError, match="neither 0 nor 1"):
         unpack(data, "x", (1, 0))

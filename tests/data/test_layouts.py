@@ -93,7 +93,7 @@ LAYOUTS: dict[str, tuple[str | bytes, str]] = {
     "R, commas": ('"a","b"\n"u",1.5,2\n"v",3,4.25\n"w",5,6\n', "names the rows"),
     "white space": ("  a   b\n1.5 2\n  3   4.25\n 5\t6\n", "cells are split at white space"),
     "a column of texts": ("who,a,b\nu,1.5,2\nv,3,4.25\nw,5,6\n", "column 'who' names the rows"),
-    "UTF-16": (b"\xff\xfe" + f"a\tb\n{ROWS}".replace(",", "\t").encode("utf-16-le"), "cells are split at tabulators"),
+    "UTF-16": (b"\xff\xfe" + f"a\tb\n{ROWS}".replace(",", "\t").encode("utf-16-le"), "cells are split at tabs"),
     "byte order mark": (f"\ufeffa,b\n{ROWS}", ""),
     "decimal commas": ("a;b\n1,5;2\n3;4,25\n5;6\n", "numbers are read with decimal commas"),
 }

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 import rkhs
 from rkhs import persistence
-from rkhs._core import containers
+from rkhs._core import model_container
 from rkhs._core.errors import ModelFileError
 from rkhs._core.model_container import Container, pack, read_container
 from rkhs.features import Nystroem
@@ -209,7 +209,7 @@ def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tm
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(containers, "_digest", lambda *_: Always())
+        patch.setattr(model_container, "_digest", lambda *_: Always())
         patch.setattr(Always, "__eq__", lambda self, other: True)
         assert try_model(path, tmp_path, 60, 0, 0).wrong
     with monkeypatch.context() as patch:

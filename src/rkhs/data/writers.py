@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -161,9 +162,16 @@ def _write_sheet(handle: BinaryIO, rows: list[list[object]]) -> None:
         raise InputError(f"a sheet of .xlsx has {_SHEET[0]} rows and {_SHEET[1]} columns at most; write .csv")
     book = optional("openpyxl").Workbook(write_only=True)
     sheet = book.create_sheet()
-    for row in rows:
-        sheet.append(row)
-    book.save(handle)
+    try:
+        for row in rows:
+            sheet.append(row)
+        book.save(handle)
+    except Exception as error:
+        if type(error).__name__ != "SerialisationError":  # lxml's of a full disk is no OSError
+            raise
+        with suppress(Exception):
+            sheet._writer.xf.close()
+        raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({error})") from error
 
 
 def _in_sheet(cell: object) -> object:
