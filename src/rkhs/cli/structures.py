@@ -163,7 +163,7 @@ def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, A
 
 
 def _notes(facts: dict[str, Any]) -> Iterator[str]:
-    """What the sets promise, and what is known of the ranks."""
+    """Coverage of the sets and accuracy of the ranks."""
     yield (
         f"in_set: the true structure is in the set of an item with probability {facts['guarantee']} "
         f"{facts['coverage']:g}, if it is in the list at all; {facts['mean size of sets']:.1f} candidates a set"

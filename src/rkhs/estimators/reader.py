@@ -71,13 +71,13 @@ class ColumnScaling(Stored):
         wide = X.astype(np.float64, copy=False)
         mean = wide.mean(0)
         scale = (wide - mean).std(0)
-        # Of a constant column rounding of the mean alone is left.
+        # Of a constant column the rounding error of the mean remains.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
         return cls(mean, np.where(scale > rounding, scale, 1.0))
 
     @classmethod
     def of_weights(cls, weights: np.ndarray) -> ColumnScaling:
-        """Sums over columns of squares become sums with these weights of shape (d,)."""
+        """Scaling after which a sum of squares over columns is the sum with these weights of shape (d,)."""
         return cls(np.zeros(len(weights)), weights**-0.5)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ class ColumnScaling(Stored):
 class Reader(Stored):
     """How the items of a fit were read; new items are read in the same way, with the kernel of the fitted model.
 
-    The attribute ``reader_`` of a fitted estimator. Users read it; they never make one.
+    The attribute ``reader_`` of a fitted estimator. Set by ``fit``; users do not make one.
 
     Examples
     --------
@@ -105,8 +105,8 @@ class Reader(Stored):
 
     dtype: np.dtype  # of the results
     n_items: int = 0  # how many were given
-    kept: np.ndarray | None = None  # those of positive weight; None: all
-    grid: np.ndarray | None = None  # times of the curves, and of their targets, where these carried them
+    kept: np.ndarray | None = None  # indices of the items of positive weight; None: all
+    grid: np.ndarray | None = None  # sampling times of the curves, and of their targets; None if the data had none
     target_grid: np.ndarray | None = None
     scaling: ColumnScaling | None = None  # None: columns are read as they are
     filling: FilledTable | None = None  # how a table with texts and gaps becomes numbers
@@ -114,7 +114,7 @@ class Reader(Stored):
     view_weights: np.ndarray | None = None  # of several Gram matrices
 
     def check_stored(self) -> None:
-        """Refuse a recipe of fingerprints that no fit writes."""
+        """Refuse an invalid description of fingerprints."""
         recipe = self.fingerprint
         if recipe is not None and (
             recipe.get("name") not in ("counts", *FINGERPRINTS)

@@ -1,4 +1,4 @@
-"""What a machine of the squared loss says without each of its rows: sets with a guarantee, variances, p-values.
+"""Leave-one-out calibration of kernel ridge regression: conformal sets, predictive variances, p-values.
 
 All of it comes from one matrix. ``A`` is the inverse of the Gram matrix with the ridge ``r = n reg`` on its diagonal,
 with constants projected out where the machine has a mean; ``e_i = (A U)_i / A_ii`` is the left-out residual of row i,
@@ -229,7 +229,7 @@ class Calibration:
         return NewItems((parts + self.mean_shares)[:, self.place], variance.clamp_min(1e-12 * self.ridge), values)
 
     def p_values(self, new: NewItems, counts: Tensor | None = None) -> np.ndarray:
-        """How like the training items a new one is: at most ``alpha`` with probability ``alpha``; shape (m,)."""
+        """Conformal p-values of new items: at most ``alpha`` with probability at most ``alpha``; shape (m,)."""
         # counts (n,) says how many items each row stands for.
         per_row = 1.0 / self.precision
         many = torch.full_like(per_row, len(self.first) / len(per_row)) if counts is None else counts

@@ -1,4 +1,4 @@
-"""What an output space is: isometric coordinates of the targets, and their inverse."""
+"""Output spaces: isometric coordinates of the targets, and the inverse map."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OutputSpace(Configurable):
     """
 
     factor: float
-    """What the targets were divided by; 1.0 without scaling."""
+    """Scale by which the centred targets were divided; 1.0 without scaling."""
 
     @property
     @abstractmethod

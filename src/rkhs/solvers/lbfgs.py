@@ -17,7 +17,7 @@ from rkhs.solvers.base import ARMIJO, Solver, rounding
 PAIRS = 20  # of steps and changes of the gradient that are kept; with 5 or 50 a fit takes up to a tenth longer
 _CURVATURE = 0.9
 _MAX_TRIALS = 25
-_PROMISED, _FARTHEST = 0.02, 16.0
+_FIRST_DECREASE, _MAX_FIRST_STEP = 0.02, 16.0
 
 
 class LBFGS(Solver):
@@ -96,8 +96,8 @@ class LBFGS(Solver):
 
 def _first_step(value: float, measure: float) -> float:
     """Length of a first trial along the gradient: a whole step, or one that lowers the objective by a fiftieth."""
-    promising = _PROMISED * abs(value) / max(measure * measure, 1e-300)
-    return max(min(1.0, 1.0 / max(measure, 1e-300)), min(promising, _FARTHEST))
+    promising = _FIRST_DECREASE * abs(value) / max(measure * measure, 1e-300)
+    return max(min(1.0, 1.0 / max(measure, 1e-300)), min(promising, _MAX_FIRST_STEP))
 
 
 class _Pairs:
@@ -116,7 +116,7 @@ class _Pairs:
         self._places.clear()
 
     def learn(self, s: Tensor, y: Tensor) -> None:
-        """Keep a pair along which the gradient grows."""
+        """Append a pair if its curvature is positive."""
         if float((s * y).sum()) > 1e-14 * float(s.norm()) * float(y.norm()):
             self.append(s, y)
 
@@ -144,7 +144,7 @@ class _Pairs:
         )
 
     def direction(self, grad: Tensor) -> Tensor:
-        """Minus the inverse Hessian guess times the gradient."""
+        """Quasi-Newton direction: minus the approximate inverse Hessian times the gradient."""
         k = len(self)
         if k == 0:
             return -grad

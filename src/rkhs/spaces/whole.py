@@ -29,7 +29,7 @@ def training_gram(kernel: Kernel, items: Any, options: Options) -> Tensor:
     if 0.0 < largest < 1e-150 * (1.0 if K.dtype == torch.float64 else 1e130):  # its inverse would overflow
         raise InputError(
             f"the kernel {kernel!r} gives values of at most {largest:.1e} on these data, too small to work with; "
-            "multiply it by a number"
+            "multiply it by a large number"
         )
     check_digits(kernel, K, items)
     return K if kernel.known_psd else positive_part(K, name="the Gram matrix of the kernel")

@@ -1,8 +1,9 @@
-"""The fit of an autoencoder: read the items, choose what is left to the library, go through the stages.
+"""The fit of an autoencoder: read the items, choose the settings that were left open, solve the stages.
 
-There is one choice for all storages. A criterion gives errors of rows that no fit has seen: in memory of rows that are
-left out (:mod:`rkhs.estimators.autoencoder.choice`), on landmarks of rows that later stages add
-(:mod:`rkhs.estimators.autoencoder.rows`). Of the candidates about as good as the best the strongest is taken. Then
+Settings are chosen in the same way for every storage. A criterion measures held-out errors: in memory of rows that are
+left out (:mod:`rkhs.estimators.autoencoder.choice`), on landmarks of rows that only later stages use
+(:mod:`rkhs.estimators.autoencoder.rows`). Among the candidates whose error is close to the least, the one with the
+strongest regularisation is chosen. Then
 hidden layers that are the identity are compared with others, which are taken if they are better by a standard error.
 """
 
@@ -47,7 +48,7 @@ def fit(settings: Settings, training: Training, run: Run, previous: AutoencoderM
 
 
 def _criterion(opened: Opened, settings: Settings, run: Run) -> Criterion:
-    """What candidates are compared by in a storage."""
+    """Criterion that compares the candidates in a storage."""
     if isinstance(opened, OpenedRows):
         return RowsCriterion(opened, settings, run)
     return ItemsCriterion.of(opened, settings, run)

@@ -40,18 +40,18 @@ class Choice:
     """What was chosen for a fit."""
 
     settings: Settings  # with one regulariser a layer
-    start: Any = None  # a fit with them to go on from: a model of the same items, or a stage of the same rows
+    start: Any = None  # warm start with these settings: a model of the same items, or a stage of the same rows
     compared: Compared = field(default_factory=Compared)
     final: bool = True  # whether the fit is none of those that are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a fit of an autoencoder ends with."""
+    """Result of fitting an autoencoder."""
 
     model: AutoencoderModel
     solution: Solution  # of the solver, with the objective of the model
-    codes: Tensor  # (n, p): of the first hidden layer
+    codes: Tensor  # (n, p): codes in the first hidden layer
     largest: float  # of ``k(x, x)``
     warnings: tuple[Warning, ...] = ()  # what users must know
 
@@ -71,13 +71,15 @@ class Stage(Start):
     point: Tensor  # (dim, p_1): parameters of the encoder
     solution: Solution
     reg: tuple[float, ...]
-    linear_columns: int  # principal coordinates that the encoder reads: their slopes are the first rows of the point
+    linear_columns: (
+        int  # principal components in the linear part of the encoder; its coefficients are the first rows of the point
+    )
     layer: Any = None  # solved last layer, where further rows are coded with it
     problem: Any = None  # where the last layer is solved at its end
 
     @property
     def codes(self) -> Tensor:
-        """That the decoder reads, shape (size, p)."""
+        """Codes that are the input of the decoder, shape (size, p)."""
         return self.layers[-1]
 
 
@@ -90,7 +92,7 @@ class SolvedLast(NamedTuple):
     support: Tensor  # (a,): numbers of the rows that it is spread over
     saturated: Tensor  # (s,): numbers of the rows where the loss is linear
     gap: float | None  # duality gap; None: unknown
-    reg: float | None = None  # where it is another than that of the descent
+    reg: float | None = None  # of the last layer, if it differs from that of the descent
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,16 +150,16 @@ class Stages(ABC):
 
     @abstractmethod
     def penalty(self, stage: Stage) -> CodePenalty:
-        """What a change of a code costs."""
+        """Penalty on the deviation of a code from the output of the encoder."""
 
     @abstractmethod
     def residual_size(self, stage: Stage) -> float:
-        """Typical size of a residual of a row that a layer has not seen."""
+        """Typical size of a held-out residual."""
 
     @property
     @abstractmethod
     def weights(self) -> Tensor | None:
-        """Of the rows as they were given; they sum to one, None: equal."""
+        """Weights of the rows in the given order, summing to one; None: equal weights."""
 
     def in_order(self, values: Tensor) -> Tensor:
         """Values of the rows in the order in which these were given."""
@@ -200,7 +202,7 @@ class Stages(ABC):
         for number, point in enumerate(points, 1):
             monitor = Monitor(verbose=self.run.verbose, label=f"{name}, start {number}")
             found = self.solver(steps).solve(problem, point, monitor)
-            # A later start must win by more than what a solver leaves undone.
+            # A later start is preferred only if it is better by more than the tolerance of the solver.
             if best is None or found.value < best.value - self.settings.tol * abs(best.value):
                 best = found
         assert best is not None
@@ -250,7 +252,7 @@ def fit_opened(opened: Any, choice: Choice, run: Run, previous: AutoencoderModel
 
 
 def with_loss(stages: Stages, plain: Stage) -> Settings:
-    """Settings with numbers for the parameters of a loss, from the layers of the squared loss."""
+    """Settings whose parameters of the loss are set from the residuals of a fit with the squared loss."""
     settings = stages.settings
     return replace(settings, loss=settings.loss.resolve(stages.residual_size(plain)))
 
@@ -287,7 +289,7 @@ def _model(
 
 
 def as_array(values: Tensor) -> np.ndarray:
-    """An array in the order in which a file gives it back."""
+    """C-contiguous array, as it is read from a file."""
     return values.contiguous().cpu().numpy()
 
 
@@ -375,7 +377,7 @@ def recomputed_codes(settings: Settings, run: Run, model: AutoencoderModel, item
 
 
 def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> tuple[Warning, ...]:
-    """One if the objective is that of predicting the mean, ``trivial``, or above it, as constraints can make it."""
+    """A warning if the objective is not below ``trivial``, that of the mean; constraints can push it above."""
     if not (trivial > 0.0 and value > 0.999 * trivial):
         return ()
     if value > 1.001 * trivial:

@@ -20,7 +20,7 @@ from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_
 _FORMS = (
     "a networkx graph, or a pair (edges, labels): pairs of node numbers, and one label a node or the number of nodes"
 )
-_PAIRS = 2**19  # of nodes whose paths are held at one time
+_PAIRS = 2**19  # pairs of nodes whose distances are in memory at once
 _SALT = np.uint64(0x632BE59BD9B4E019)  # keeps numbers of another kind apart from labels
 
 
@@ -58,7 +58,7 @@ def _of_networkx(item: Any, node_label: str, where: str) -> tuple[list[tuple[int
 
 
 def _warn_of_attributes(names: set[str]) -> None:
-    """Say that kernels of graphs do not use what edges have besides their two nodes."""
+    """Warn that kernels of graphs do not use what edges have besides their two nodes."""
     if names:
         listed = ", ".join(map(repr, sorted(map(str, names))))
         warn(f"edges have {listed}, which kernels of graphs do not use: they compare nodes, and which have an edge")
