@@ -126,7 +126,7 @@ MISTAKES = (
     # ---------------------------------------------------------------- losses and constraints
     Mistake(
         "a dropped 1/2: the linear part of a loss does not meet its square",
-        "losses/standard.py",
+        "losses/epsilon_and_huber.py",
         "linear = cap * t - 0.5 * c * cap * cap",
         "linear = cap * t - c * cap * cap",
         ("contracts/test_losses.py",),
@@ -444,7 +444,7 @@ MISTAKES = (
     # ---------------------------------------------------------------- many rows
     Mistake(
         "a loss that lies above the squared loss that should be above it",
-        "losses/standard.py",
+        "losses/epsilon_and_huber.py",
         "cap / t.clamp_min(c * cap)",
         "cap / t.clamp_min(2.0 * c * cap)",
         ("contracts/test_losses.py", "problems/test_encoders.py"),

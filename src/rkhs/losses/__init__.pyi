@@ -1,8 +1,6 @@
 from rkhs.losses.base import Loss as Loss
 from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
-from rkhs.losses.maximum_margin import MaximumMargin as MaximumMargin
-from rkhs.losses.radial import Power as Power, Radial as Radial
-from rkhs.losses.standard import (
+from rkhs.losses.epsilon_and_huber import (
     Ball as Ball,
     Canonical as Canonical,
     EpsilonInsensitive as EpsilonInsensitive,
@@ -12,3 +10,5 @@ from rkhs.losses.standard import (
     SquaredEpsilonInsensitive as SquaredEpsilonInsensitive,
     as_loss as as_loss,
 )
+from rkhs.losses.maximum_margin import MaximumMargin as MaximumMargin
+from rkhs.losses.radial import Power as Power, Radial as Radial

@@ -1,4 +1,4 @@
-"""Output spaces in isometric coordinates: what problems and solvers see of the targets."""
+"""Output spaces: centring, scaling and isometric coordinates of the targets, and the way back."""
 
 from rkhs._core.lazy import names_in_stub
 

@@ -1,9 +1,9 @@
-"""Encoders: codes of the rows, what they cost, and how a gradient in them comes back.
+"""Encoders: codes of the rows, their penalty, and the chain rule; :func:`encoder_of` picks the one of a model.
 
 Each stands on :class:`~rkhs.problems.coordinates.Coordinates`, whatever the storage. :class:`FreeCodes` are codes as
 they are, or drawn to a sphere. :class:`CodesOnASet` are kept on a sphere, in a ball or white: the image of free ones,
-at the least price of such codes. With coordinates of ``K + delta I`` that is Esser et al. (2024), theorem 5, divided by
-2n at ``reg = lambda / n``, with no inverse of ``K_Z`` left of the printed expression. :class:`DeepCodes` have hidden
+at the least penalty of such codes. With coordinates of ``K + delta I`` that is Esser et al. (2024), theorem 5, divided
+by 2n at ``reg = lambda / n``, with no inverse of ``K_Z`` left of the printed expression. :class:`DeepCodes` have hidden
 layers. Their coefficients keep the plain gradient, which favours smooth directions: whitening them too measured worse
 from smooth starts (digits, widths (10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain). With a shortcut a layer
 adds to the codes below it: at zero coefficients it is the identity, and the deep model the one without it.
@@ -169,7 +169,7 @@ class CodesOnASet:
     image: CodeSet | SmoothBall  # the set
 
     def forward(self, point: Tensor) -> Coded:
-        """Codes on the set at the least price of such codes."""
+        """Codes on the set at the least penalty of such codes."""
         factor = self.factor
         Y = factor.codes(point)
         Z = self.image.project(Y)

@@ -1,10 +1,10 @@
 """The fit of an autoencoder: read the items, choose the settings that were left open, solve the stages.
 
 Settings are chosen in the same way for every storage. A criterion measures held-out errors: in memory of rows that are
-left out (:mod:`rkhs.estimators.autoencoder.choice`), on landmarks of rows that only later stages use
-(:mod:`rkhs.estimators.autoencoder.rows`). Among the candidates whose error is close to the least, the one with the
-strongest regularisation is chosen. Then
-hidden layers that are the identity are compared with others, which are taken if they are better by a standard error.
+left out (:mod:`rkhs.estimators.autoencoder.choice_in_memory`), on landmarks of rows that only later stages use
+(:mod:`rkhs.estimators.autoencoder.choice_on_landmarks`). Among the candidates whose error is close to the least, the
+one with the strongest regularisation is chosen. Then hidden layers that are the identity are compared with others,
+which are taken if they are better by a standard error.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.estimators.autoencoder.choice import ItemsCriterion
+from rkhs.estimators.autoencoder.choice_in_memory import ItemsCriterion
+from rkhs.estimators.autoencoder.choice_on_landmarks import OpenedRows, RowsCriterion, one_thread
 from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
-from rkhs.estimators.autoencoder.rows import OpenedRows, RowsCriterion, one_thread
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_opened
 from rkhs.estimators.autoencoder.streams import open_any_rows

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
 from rkhs.engines import Block, Rows, row_blocks
-from rkhs.estimators.autoencoder.rows import OpenedRows, open_rows
+from rkhs.estimators.autoencoder.choice_on_landmarks import OpenedRows, open_rows
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.stages import Choice, Fit
 from rkhs.estimators.run import Run

@@ -108,7 +108,7 @@ class Canonical(Radial):
         return c * s + epsilon
 
     def shrink(self, a: Tensor, step: float | Tensor) -> Tensor:
-        """``min((a - step epsilon)_+ / (1 + step c), cap)``, any shape."""
+        """Prox of the conjugate of norms ``a``: ``min((a - step epsilon)_+ / (1 + step c), cap)``, any shape."""
         c, epsilon, cap = self.dual_parameters
         return ((a - step * epsilon).clamp_min(0.0) / (1.0 + step * c)).clamp(max=cap)
 
