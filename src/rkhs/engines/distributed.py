@@ -159,8 +159,9 @@ class _Session:
         from rkhs.engines.sources import as_rows
 
         if not self._folder:  # Windows removes no file that a worker still reads
-            folder = tempfile.TemporaryDirectory(prefix="rkhs-", ignore_cleanup_errors=True)
-            self._folder = self._ending.enter_context(folder)
+            self._folder = self._ending.enter_context(
+                tempfile.TemporaryDirectory(prefix="rkhs-", ignore_cleanup_errors=True)
+            )
         path = os.path.join(self._folder, f"{uuid.uuid4().hex}.npy")
         n, d = rows.shape
         table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, d))
