@@ -10,7 +10,8 @@ For each set and method, means over the splits, of new rows: share of their ten 
 (recall), trustworthiness and continuity with ten neighbours, accuracy of five neighbours, rank correlation of all
 distances to training rows; recall of the rows of the fit; share of the variance of new rows that the way back loses;
 seconds of the processor. Then all sets together. ``--speed`` times fit and 500 new rows of a drawn set in its place.
-``--development`` takes other sets, on which constants are chosen; ``--power`` is that of the loss of the decoder in the
+``--development`` takes other sets, on which constants are chosen; ``--confirmation`` nine tables that chose nothing;
+``--power`` is that of the loss of the decoder in the
 weight of what it loses of a new row.
 
 Run: RKHS_DATA=... ./dev bench maps [--rows 1500] [--splits 3] [--only wine,digits] [--speed 1000,3000,10000]
@@ -128,13 +129,27 @@ def sets(folder: Path) -> dict[str, Set]:
     }
 
 
-def development(folder: Path) -> dict[str, Set]:
-    """Sets on which constants are chosen, and which score nothing."""
-    found, (iris, diabetes) = {}, (load_iris(), load_diabetes())
-    for name in ("Stamps", "Pima", "vowels", "cardio", "Waveform", "Hepatitis", "WBC", "yeast"):
+def tables(folder: Path, names: tuple[str, ...]) -> dict[str, Set]:
+    """Tables of ADBench, without repeated rows."""
+    found = {}
+    for name in names:
         stored = np.load(folder / "adbench" / f"{name}.npz")
         X, first = np.unique(stored["X"].astype(float), axis=0, return_index=True)
         found[name] = Set(X, stored["y"][first], "table")
+    return found
+
+
+def confirmation(folder: Path) -> dict[str, Set]:
+    """Sets on which no constant was chosen; each is named once."""
+    names = ("fault", "PageBlocks", "SpamBase", "Ionosphere", "vertebral", "letter", "WPBC", "Wilt")
+    scene = np.load(folder / "ml_scene" / "scene.npz")["X"].astype(float)
+    return {"scene": Set(scene, np.zeros(len(scene)), "table"), **tables(folder, names)}
+
+
+def development(folder: Path) -> dict[str, Set]:
+    """Sets on which constants are chosen, and which score nothing."""
+    iris, diabetes = load_iris(), load_diabetes()
+    found = tables(folder, ("Stamps", "Pima", "vowels", "cardio", "Waveform", "Hepatitis", "WBC", "yeast"))
     phoneme = np.load(folder / "fda_phoneme" / "phoneme.npz")
     sounds = phoneme["X_train"].astype(float)
     music = np.load(folder / "ml_emotions" / "emotions.npz")["X"].astype(float)
@@ -314,6 +329,7 @@ def main() -> None:
         only={"default": "", "help": "sets, separated by commas (all)"},
         methods={"default": "", "help": "methods, separated by commas (those installed)"},
         development=False,
+        confirmation=False,
         power=decoder._POWER,
         speed={"default": "", "help": "numbers of rows to time, separated by commas"},
     )
@@ -323,7 +339,8 @@ def main() -> None:
         run(*(Set(rng.normal(size=(count, 3)), np.zeros(count), "images") for count in (60, 5)))
     if args.speed:
         return speed([int(size) for size in args.speed.split(",")], methods)
-    everything = (development if args.development else sets)(data_folder())
+    source = development if args.development else confirmation if args.confirmation else sets
+    everything = source(data_folder())
     chosen = {name: everything[name] for name in args.only.split(",") if name} or everything
     with mock.patch.object(decoder, "_POWER", args.power):
         return compare(chosen, methods, args.splits, args.rows)

@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from rkhs import KernelAutoencoder, diagnose
-from rkhs.estimators.autoencoder import choice as autoencoder_choice
+from rkhs.estimators.autoencoder import choice_in_memory as autoencoder_choice
 from studies.harness.development import components, development_sets, splits
 from studies.harness.scripts import data_folder, run_script
 

@@ -16,7 +16,7 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
-from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
+from rkhs.estimators.autoencoder import choice_in_memory as autoencoder_choice, choice_on_landmarks as autoencoder_rows
 from rkhs.estimators.autoencoder.choice_in_memory import _left_out_errors
 from rkhs.estimators.autoencoder.dense import OpenedItems
 from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_opened

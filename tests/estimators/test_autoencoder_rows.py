@@ -20,7 +20,12 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.constraints import SoftSphere, Whitened
 from rkhs.engines import Threads, as_rows
-from rkhs.estimators.autoencoder import defaults, rows as autoencoder_rows, staged_rows, streams as autoencoder_streams
+from rkhs.estimators.autoencoder import (
+    choice_on_landmarks as autoencoder_rows,
+    defaults,
+    staged_rows,
+    streams as autoencoder_streams,
+)
 from rkhs.estimators.autoencoder.opened_rows import ordered_rows
 from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian

@@ -12,7 +12,7 @@ import torch
 
 import rkhs
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder import choice as autoencoder_choice, rows as autoencoder_rows
+from rkhs.estimators.autoencoder import choice_in_memory as autoencoder_choice, choice_on_landmarks as autoencoder_rows
 from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, unbounded_kernels
 from rkhs.estimators.choice_report import compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
