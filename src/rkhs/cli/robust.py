@@ -123,8 +123,13 @@ def wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], count
         return f"no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"
     if found.too_many:
         return f"no row was left out: {many} look wrong, too many to be mistakes"
-    if found.inliers[wrong].any():
+    if found.inliers.all():
         return f"no row was left out: {many} have a score above 1, and the fit is the same with them"
+    kept = int(found.inliers[wrong].sum())
+    if kept:
+        out = np.flatnonzero(~found.inliers)
+        stay = f"; {many} have a score above 1, and {kept} of them stay in the fit"
+        return f"{len(out)} rows were left out of the fit: {_listed(-score, out, names)}{counted}{stay}"
     return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
 
 
