@@ -55,9 +55,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     InputError
         For columns that mix numbers and texts, dates, infinities, and rows of another length than in ``fit``.
 
-    Notes ----- ``transform`` costs O(m r q) for m rows with gaps. On development sets with 5 and 20 % of gaps the error
-    of the default autoencoder is then 0.6 times that with ``kernel="mixed_table"``, on others 0.8 times (``./dev bench
-    gaps``).
+    Notes
+    -----
+    ``transform`` costs O(m r q) for m rows with gaps. On development sets with 5 and 20 % of gaps the error of the
+    default autoencoder is then 0.6 times that with ``kernel="mixed_table"``, on others 0.8 times (``./dev bench gaps``).
 
     References
     ----------
