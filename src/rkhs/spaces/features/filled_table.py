@@ -58,7 +58,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     Notes
     -----
     ``transform`` costs O(m r q) for m rows with gaps. On development sets with 5 and 20 % of gaps the error of the
-    default autoencoder is then 0.6 times that with ``kernel="mixed_table"``, on others 0.8 times (``./dev bench gaps``).
+    default autoencoder is then 0.6 times that with ``kernel="mixed_table"``, on others 0.8 (``./dev bench gaps``).
 
     References
     ----------
