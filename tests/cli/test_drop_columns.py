@@ -240,3 +240,15 @@ def test_a_table_with_texts_and_gaps_needs_no_flag(folder: Path, capsys: pytest.
     assert {row.split(",")[1] for row in rows} == {"n", "s"}
     assert main(["fit", "customers.csv", *words, *FAST, "--scale-columns", "no"]) == 2
     assert "always standardised" in capsys.readouterr().err
+
+
+def test_the_command_that_reads_a_table_with_molecules_names_their_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"C{i},{'C' * (i + 1)}(=O)O,{i % 7}" for i in range(12)]
+    Path("known.csv").write_text("compound,structure,logD\n" + "\n".join(lines) + "\n")
+    assert main(["fit", "known.csv", "--predict", "logD", "-o", "m.rkhs"]) == 2
+    printed = capsys.readouterr().err.strip()
+    assert printed.endswith("rkhs fit known.csv --predict logD -o m.rkhs --smiles structure")
+    assert main(printed.partition("this command reads it: rkhs ")[2].split()) == 0

@@ -18,7 +18,7 @@ from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, p
 from rkhs.cli.options import changed, column
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data.formats import is_table, is_text_table
-from rkhs.data.text import MixedCells, is_grouped_number, number_in
+from rkhs.data.text import MixedCells, are_smiles, is_grouped_number, number_in
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -146,14 +146,17 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
 
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:
-    """The command that reads a table of texts, gaps and strays, without columns whose texts say nothing of a row."""
+    """The command that reads a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
     from rkhs.data.mixed import read_mixed
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when the command is run
         data = read_mixed(path, stray="gap", **options)
     words, columns = [*args.words, "--mixed"], zip(data.column_names or (), data.X.T, strict=False)
-    dropped = [name for name, cells in columns if not _in_order(cells.tolist()) and name not in words]
+    dropped = {name: cells for name, cells in columns if not _in_order(cells.tolist()) and name not in words}
+    smiles = [name for name, cells in dropped.items() if all(map(bool, cells)) and are_smiles(cells.tolist())]
+    if len(smiles) == 1 and hasattr(args, "smiles"):
+        return f"rkhs {shlex.join([*args.words, '--smiles', *smiles])}"
     more = ["--drop-columns", ",".join(dropped)] if dropped and "--drop-columns" not in words else []
     return f"rkhs {shlex.join(words + more)}"
 
