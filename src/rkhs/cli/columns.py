@@ -152,7 +152,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if data.smiles is not None:
         notes = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
         return [f"note: {text}" for text in notes if text]
-    if note := matrix_note(data):
+    if note := _matrix_note(data):
         return [note]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
@@ -210,7 +210,7 @@ def _samples_note(data: Dataset) -> str:
     )
 
 
-def matrix_note(data: Dataset) -> str:
+def _matrix_note(data: Dataset) -> str:
     """What is said of a table that is a matrix between more than a handful of items; nothing of any other."""
     import numpy as np
 

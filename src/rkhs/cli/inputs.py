@@ -152,13 +152,19 @@ def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when the command is run
         data = read_mixed(path, stray="gap", **options)
-    words, columns = [*args.words, "--mixed"], zip(data.column_names or (), data.X.T, strict=False)
-    dropped = {name: cells for name, cells in columns if not _in_order(cells.tolist()) and name not in words}
-    smiles = [name for name, cells in dropped.items() if all(map(bool, cells)) and are_smiles(cells.tolist())]
+    words = [*args.words, "--mixed"]
+    dropped = _out_of_order(data, words)
+    smiles = [name for name, cells in dropped.items() if None not in cells and are_smiles(cells.tolist())]
     if len(smiles) == 1 and hasattr(args, "smiles"):
         return f"rkhs {shlex.join([*args.words, '--smiles', *smiles])}"
     more = ["--drop-columns", ",".join(dropped)] if dropped and "--drop-columns" not in words else []
     return f"rkhs {shlex.join(words + more)}"
+
+
+def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
+    # Columns by name that no word of the command names.
+    columns = zip(data.column_names or (), data.X.T, strict=False)
+    return {name: cells for name, cells in columns if not _in_order(cells.tolist()) and name not in words}
 
 
 def _in_order(cells: list[Any]) -> bool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import matrix_note
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
 from rkhs.cli.models import of_class, read_model_file
@@ -104,7 +103,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     _print_progress(f"fit of {data.n_samples} items")
     with user_errors():
         fitted = fit_items(args, estimator, data)
-    for sentence in [] if args.json else filter(None, [matrix_note(data), *fitted.sentences(data)]):
+    for sentence in [] if args.json else fitted.sentences(data):
         print(sentence)
     if args.save_model is not None:
         robust = {"robust": fitted.facts(data)} if args.robust else {}
