@@ -123,7 +123,8 @@ class MachineModel(Stored):
         """Gram matrix (n, n) of the training items, in float64."""
         if self.map.kept is None:
             raise InputError(
-                "a model of kernel='precomputed' does not store the Gram matrix (n, n) of the fit: pass it as gram="
+                "gram must be the Gram matrix (n, n) of the fit, which a model of kernel='precomputed' does not store: "
+                "pass gram=K"
             )
         grams = [GramOf(term.kernel, self.map.kept, self.coefficients)() for term in self.kernel.pairs]
         return torch.stack(grams).sum(0).cpu().double()
