@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+import rkhs
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
 from rkhs.data import read_items
@@ -140,3 +142,13 @@ def test_a_structure_needs_smiles(folder: Path, tmp_path: Path, capsys: pytest.C
     (tmp_path / "a.mgf").write_text(text)
     assert main(["fit", str(tmp_path / "a.mgf"), "--predict", "smiles", "-o", str(tmp_path / "m.rkhs")]) == 2
     assert "must hold SMILES that RDKit reads" in capsys.readouterr().err
+
+
+def test_spectra_of_one_structure_are_left_out_together(folder: Path) -> None:
+    spectra = folder / "spectra.mgf"
+    smiles = read_column(spectra, "smiles", argument="x").tolist()
+    assert len(set(smiles)) < len(smiles)
+    model = rkhs.load(folder / "m.rkhs")
+    copy = clone(model).fit(read_items(spectra).items, smiles, groups=smiles)
+    assert model.leave_one_out_error_ == pytest.approx(copy.leave_one_out_error_)
+    assert model.leave_one_out_error_ > clone(model).fit(read_items(spectra).items, smiles).leave_one_out_error_
