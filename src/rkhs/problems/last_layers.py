@@ -139,7 +139,6 @@ class AnchorsLayer:
     strip: int = STRIP  # rows of a strip
     offset: float = 0.0  # constant that is added to the value
     linear: bool = True  # whether there is a linear part
-    fitted: int = 0  # number of the first row that is fitted; those before it are anchors alone
 
     @classmethod
     def of(
@@ -159,9 +158,8 @@ class AnchorsLayer:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Return the blocks of the rows that are fitted."""
-        blocks = row_blocks(len(self.target) - self.fitted, self.strip)
-        return tuple(Block(one.index, one.start + self.fitted, one.stop + self.fitted) for one in blocks)
+        """Return the blocks of the rows."""
+        return row_blocks(len(self.target), self.strip)
 
     def sums(self, Z: Tensor) -> tuple[np.ndarray, ...]:
         """Return the sums of the normal equations at codes ``Z`` of shape (n, p). O(n a (a + r))."""
@@ -237,7 +235,7 @@ class AnchorsLayer:
         ):
             dZ.append(block_gradient)
             dA += anchors
-        G = torch.cat([Z.new_zeros(self.fitted, Z.shape[1]), *dZ]) if self.fitted else torch.cat(dZ)
+        G = torch.cat(dZ)
         dA += kernel._pullback(layer.anchors, Outer(C, C), layer.gram).mul_(0.5 * self.reg)
         G[: len(dA)] += dA
         return G

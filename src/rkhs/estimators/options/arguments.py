@@ -80,9 +80,7 @@ EngineLike = Engine | Literal["serial", "threads", "dask"] | None
 ConstraintLike = CodeSet | Literal["none", "sphere", "ball", "whiten", "soft"]
 """Where codes of an autoencoder are kept."""
 
-AutoencoderSolverLike = (
-    Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"]
-)
+AutoencoderSolverLike = Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating"]
 """How an autoencoder is fitted."""
 
 StiefelSolverLike = (
