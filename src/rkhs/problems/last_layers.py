@@ -185,16 +185,6 @@ class AnchorsLayer:
         N.diagonal()[a : a + p].add_(self.slope)
         return N
 
-    def left_out_error(self, Z: Tensor, layer: AnchoredDecoder, sums: tuple[np.ndarray, ...], rows: Tensor) -> float:
-        """Weighted mean of the squared errors of some rows by layers that did not see them, ``r_i / (1 - h_i)``."""
-        assert self.weights is not None
-        K = self.kernel._gram(Z[rows], layer.anchors)
-        D, w = torch.cat([K, Z[rows], torch.ones_like(K[:, :1])], 1), self.weights[rows]
-        L = torch.linalg.cholesky(self._matrix(sums, layer.anchors, layer.gram))
-        h = w * torch.linalg.solve_triangular(L, D.mT, upper=False).square().sum(0)
-        left = (self.target[rows] - layer.of(Z[rows], K)) / (1.0 - h).clamp_min(1e-6)[:, None]
-        return float(w @ left.square().sum(1) / w.sum())
-
     def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
         return torch.cat(list((self.engine or Serial()).map(_residual, self.blocks, None, _Pass(self, Z, layer))))

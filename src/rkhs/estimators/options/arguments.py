@@ -99,11 +99,7 @@ StiefelSolverLike = (
 MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "proximal_gradient"]
 """How an operator-valued machine is fitted."""
 
-AugmentLike = (
-    Augmentation
-    | Callable[..., object]
-    | Literal["gaussian_noise", "jitter", "random_crop", "random_shift", "random_flip", "time_warp", "bit_dropout"]
-)
+AugmentLike = Augmentation | Callable[..., object] | Literal["gaussian_noise", "jitter", "random_shift"]
 """A random change of items."""
 
 Columns = Literal["raw", "scaled", "integral", "filled"]
