@@ -12,7 +12,7 @@ import numpy as np
 from gallery import save, strip
 
 from rkhs import DeepRKM
-from rkhs.metrics import irs, latent_report, mig
+from rkhs.metrics import irs, mig, mutual_information
 
 
 def sprites(side: int = 24) -> tuple[np.ndarray, np.ndarray]:
@@ -34,8 +34,8 @@ def main(n: int = 300) -> dict[str, float]:
     model = DeepRKM((6, 2)).fit(X[train])
     codes = model.transform(X[test])
     result = {"MIG": mig(codes, factors[test]), "IRS": irs(codes, factors[test])}
-    for row in latent_report(codes, factors[test], names=["shape", "size", "x", "y"]):
-        print(f"{row['factor']}: code {row['best']}, share {row['share']:.2f}, gap {row['gap']:.2f}")
+    for factor, column in zip(("shape", "size", "x", "y"), mutual_information(codes, factors[test]).T, strict=True):
+        print(f"{factor}: code {column.argmax()}, {column.max():.2f} nats")
     Z = model.codes_
     middle = Z[np.argmin(((Z - np.median(Z, axis=0)) ** 2).sum(1))]  # an ordinary sprite
     names = [(layer, c) for layer, width in enumerate((6, 2), 1) for c in range(width)]

@@ -16,7 +16,7 @@ from rkhs.estimators import Ranking
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern
 from rkhs.losses import Huber, Loss
-from rkhs.solvers import Adam, MiniBatch
+from rkhs.solvers import Adam
 
 
 def kernels() -> list[Kernel]:
@@ -61,7 +61,7 @@ def objects(X: np.ndarray) -> np.ndarray:
         2,
         storage=Nystroem(10),
         linear_part="kernel",
-        solver=MiniBatch(batch_size=8),
+        solver="lbfgs",
         noise=GaussianNoise(0.1, copies=2),
         engine=Threads(1),
         max_iter=2,

@@ -141,7 +141,6 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     from rkhs.features import Nystroem, RandomFeatures
     from rkhs.kernels import Gaussian, Laplacian, Matern, Polynomial
     from rkhs.losses import Huber
-    from rkhs.solvers import DoublyStochastic, MiniBatch
 
     plain: dict[str, dict[str, Any]] = {
         "default": {},
@@ -200,18 +199,6 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "landmarks K2AE": {"storage": Nystroem(40), "output_kernel": "same", "kernel": Gaussian("median")},
         "landmarks threads": {"storage": Nystroem(40), "engine": Threads(2)},
         "random features": {"storage": RandomFeatures(60, random_state=0), "kernel": Gaussian("median")},
-        "minibatch": {
-            "storage": Nystroem(40),
-            "solver": MiniBatch(batch_size=128),
-            "max_iter": 30,
-            "random_state": 0,
-        },
-        "doubly stochastic": {
-            "storage": Nystroem(40),
-            "solver": DoublyStochastic(batch_size=128),
-            "max_iter": 30,
-            "random_state": 0,
-        },
         "landmarks, 5 components": {"n_components": 5, "storage": Nystroem(100)},
         "landmarks, fixed reg": {"storage": Nystroem(40), "reg": 1e-3},
         "landmarks, unrefined": {"storage": Nystroem(40), "refine": False, "reg": 1e-3},

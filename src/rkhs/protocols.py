@@ -15,7 +15,6 @@ from torch import Tensor
 __all__ = [
     "BatchSolution",
     "CanDiverge",
-    "HasBatches",
     "HasConstraint",
     "HasCurvature",
     "HasDualityGap",
@@ -141,24 +140,6 @@ class HasValueAndGrad(Protocol):
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Objective and its gradient, of the shape of ``point``."""
-
-
-@runtime_checkable
-class HasBatches(Protocol):
-    """A problem that gives gradients of random batches.
-
-    Examples
-    --------
-    >>> from rkhs.protocols import HasBatches
-    >>> class Rows:
-    ...     def batch_value_and_grad(self, x, step):
-    ...         return float(x[step].pow(2).sum()), 2.0 * x[step], slice(step, step + 1)
-    >>> isinstance(Rows(), HasBatches)
-    True
-    """
-
-    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor, slice | Tensor]:
-        """Objective and gradient by the batch of a step, and the rows of the point that the gradient is of."""
 
 
 @runtime_checkable

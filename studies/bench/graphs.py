@@ -29,7 +29,8 @@ from sklearn.svm import SVC
 
 from rkhs import OperatorKernelRegressor
 from rkhs.data import read_items
-from rkhs.kernels import ShortestPath, WeisfeilerLehman, alignment_weights
+from rkhs.kernels import ShortestPath, WeisfeilerLehman
+from studies.harness.alignment import alignment_weights
 from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
@@ -75,7 +76,7 @@ def one_fold(grams: dict[str, np.ndarray], y: np.ndarray, train: np.ndarray, tes
         errors = [machine(grams[f"{kind} {depth}"], y, train).leave_one_out_error_ for depth in DEPTHS]
         chosen.append(grams[f"{kind} {DEPTHS[int(np.argmin(errors))]}"])
     several = [grams["paths"], *(grams[f"{kind} {depth}"] for kind in ("wl", "assignment") for depth in (1, 3, 5))]
-    w = alignment_weights([K[np.ix_(train, train)] for K in several], y=y[train].astype(str))
+    w = alignment_weights([K[np.ix_(train, train)] for K in several], y[train])
     mean = np.full(len(several), 1.0 / len(several))
     sums = [sum(a * K for a, K in zip(v, several, strict=True)) for v in (mean, w / w.sum(), (mean + w / w.sum()) / 2)]
     return [*(by_ridge(K, y, train, test) for K in (*chosen, *sums)), by_svm(chosen[1], y, train, test)]

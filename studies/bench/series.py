@@ -29,9 +29,9 @@ from rkhs.kernels import (
     GlobalAlignment,
     Kernel,
     ShiftInvariant,
-    alignment_weights,
     kernels_for,
 )
+from studies.harness.alignment import alignment_weights
 from studies.harness.arguments import bench_arguments
 from studies.harness.scripts import data_folder, run_script
 
@@ -70,7 +70,7 @@ def scores(
     default: np.ndarray, several: list[np.ndarray], y: np.ndarray, train: np.ndarray, test: np.ndarray
 ) -> list[float]:
     """Accuracies of all models; kernels of nearest neighbours fall with the distance."""
-    w = alignment_weights([K[np.ix_(train, train)] for K in several], y=y[train].astype(str))
+    w = alignment_weights([K[np.ix_(train, train)] for K in several], y[train])
     mean = np.full(len(several), 1.0 / len(several))
     sums = [sum(a * K for a, K in zip(v, several, strict=True)) for v in (mean, w / w.sum(), (mean + w / w.sum()) / 2)]
     found = [accuracy(K, y, train, test) for K in (default, *sums)]

@@ -10,13 +10,9 @@ from rkhs import KernelContrastive
 from rkhs._core.errors import InputError
 from rkhs.augment import (
     Augmentation,
-    BitDropout,
     Compose,
     GaussianNoise,
-    RandomCrop,
-    RandomFlip,
     RandomShift,
-    TimeWarp,
     as_augmentation,
     augmented,
 )
@@ -24,12 +20,8 @@ from rkhs.kernels import MeanEmbedding
 
 EVERY = [
     GaussianNoise(0.3),
-    RandomCrop(0.5),
-    RandomFlip(0.7),
     RandomShift(2),
-    TimeWarp(0.1, 2),
-    BitDropout(0.3),
-    Compose((RandomFlip(), "jitter")),
+    Compose((RandomShift(), "jitter")),
 ]
 
 
@@ -47,9 +39,7 @@ def test_a_view_is_a_function_of_seed_and_step(augment: Augmentation) -> None:
     assert augmented(augment, X.astype(np.float32), 7, 3).dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "name", ["gaussian_noise", "jitter", "random_crop", "random_shift", "random_flip", "time_warp", "bit_dropout"]
-)
+@pytest.mark.parametrize("name", ["gaussian_noise", "jitter", "random_shift"])
 def test_every_name(name: str) -> None:
     assert augmented(name, np.random.default_rng(0).random((5, 36)), 0, 0).shape == (5, 36)
 
@@ -69,33 +59,6 @@ def test_shift_moves_pixels_and_fills_with_zeros() -> None:
         assert view.sum() == 1.0
         seen.add(tuple(int(i) for i in np.argwhere(view)[0]))
     assert seen == {(i, j) for i in (1, 2, 3) for j in (1, 2, 3)}
-
-
-def test_flip_of_colour_images_keeps_channels() -> None:
-    X = np.random.default_rng(0).random((3, 4 * 4 * 3))
-    view = RandomFlip(1.0)(X, np.random.default_rng(0)).reshape(3, 4, 4, 3)
-    assert (view == X.reshape(3, 4, 4, 3)[:, :, ::-1]).all()
-
-
-def test_crop_of_everything_changes_nothing() -> None:
-    X = np.random.default_rng(0).random((3, 24))
-    assert (RandomCrop(1.0, shape=(4, 6))(X, np.random.default_rng(0)) == X).all()
-
-
-def test_warp_keeps_order_ends_and_channels() -> None:
-    X = np.tile(np.linspace(0, 1, 40), (20, 2))
-    view = TimeWarp(0.15, 2)(X, np.random.default_rng(0)).reshape(20, 2, 40)
-    assert (np.diff(view) >= 0).all()
-    assert (view[:, 0] == view[:, 1]).all()
-    assert (view[..., 0] == 0).all()
-    assert (view[..., -1] == 1).all()
-
-
-def test_dropout_only_clears_bits() -> None:
-    X = (np.random.default_rng(0).random((50, 100)) < 0.3).astype(float)
-    view = BitDropout(0.2)(X, np.random.default_rng(1))
-    assert ((view == 0) | (view == X)).all()
-    assert 0.7 < view.sum() / X.sum() < 0.9
 
 
 def test_a_function_that_writes_where_it_should_not_changes_no_data() -> None:
@@ -120,18 +83,14 @@ def test_lists_and_functions() -> None:
         (GaussianNoise(-1.0), "GaussianNoise.std must be >= 0; got -1.0"),
         (GaussianNoise(0.1, relative=None), "GaussianNoise.relative must be True or False"),
         (RandomShift(10**9, shape=(3, 4)), "RandomShift.pixels must be an integer from 0 to 4 .the side of an image."),
-        (BitDropout(1.0), "BitDropout.rate must be >= 0 and < 1; got 1.0"),
         (RandomShift(1, shape=(3, 3)), r"RandomShift.shape must be .* with product 12"),
-        (RandomFlip(), "RandomFlip.shape must be given: 6"),
-        (TimeWarp(0.1, 5), "TimeWarp.n_channels must divide the 12 columns"),
-        (TimeWarp(0.5), "TimeWarp.strength must be >= 0 and <= 0.15"),
-        (RandomCrop(0.0), "RandomCrop.share must be > 0"),
+        (RandomShift(), "RandomShift.shape must be given: 6"),
         (Compose(()), "Compose.steps"),
         ("blur", "augment must be a function"),
     ],
 )
 def test_errors_name_the_argument(augment: object, message: str) -> None:
-    X = np.ones((2, 6)) if isinstance(augment, RandomFlip) else np.ones((2, 12))
+    X = np.ones((2, 6)) if message.endswith(": 6") else np.ones((2, 12))
     with pytest.raises(InputError, match=message):
         as_augmentation(augment)(X, np.random.default_rng(0))
 

@@ -154,7 +154,7 @@ FITS = [
     ("wide.csv", "--n-components", "0"),
     ("wide.csv", "--n-components", "2,2", "--set", "constraint=sphere", "--set", "storage=nystroem(2)"),
     ("wide.csv", "--set", "reg=0"),
-    ("wide.csv", "--set", "solver=minibatch"),
+    ("wide.csv", "--set", "solver=adam", "--set", "storage=nystroem(2)"),
     ("wide.csv", "--set", "storage=blocked", "--set", "loss=huber(0.1)"),
     ("wide.csv", "--set", "linear_part=free", "--set", "solver=fista"),
     ("wide.csv", "--estimator", "kpca", "--set", "preimage=wrong"),

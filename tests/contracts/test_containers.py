@@ -227,14 +227,12 @@ def regressors(w: Wrap) -> Any:
 
 def measures(w: Wrap) -> Any:
     Z, V = RNG_CODES, FACTORS
-    report = metrics.latent_report(w(Z), w(V))
     return (
         metrics.mutual_information(w(Z), w(V)),
         metrics.mig(w(Z), w(V)),
         metrics.sap(w(Z), w(V), continuous=True),
         metrics.irs(w(Z), w(V)),
         metrics.dci(w(Z), w(V), n_estimators=2).importances,
-        [row["share"] for row in report],
         metrics.truth_ranks(w(K), w(np.arange(N))),
         metrics.top_k_accuracy(w(WEIGHTS), 1),
         metrics.hamming_error(w(V), w(V[::-1].copy())),
@@ -262,9 +260,6 @@ def evaluations(w: Wrap) -> Any:
 
 def choices(w: Wrap) -> Any:
     return (
-        kernels.alignment(w(K), w(K**2)),
-        kernels.alignment_weights([w(K), w(K**2)], w(CLASSES)),
-        kernels.alignment_weights([w(K), w(K**2)], target=w(K**3)),
         kernels.view_weights([w(K), w(K**2)]),
         kernels.quadrature_weights(w(np.array([0.0, 0.1, 0.5])), 3),
         kernels.Linear(1.0, w(np.array([1.0, 2.0, 3.0])))(X),

@@ -25,9 +25,7 @@ from rkhs.solvers import (
     LBFGS,
     Adam,
     Alternating,
-    DoublyStochastic,
     GradientDescent,
-    MiniBatch,
     RiemannianLBFGS,
     Solver,
 )
@@ -40,8 +38,6 @@ FITS: dict[str, tuple[Solver, dict[str, Any]]] = {
     "adam": (Adam(), {}),
     "gradient_descent": (GradientDescent(), {}),
     "alternating": (Alternating(), {}),
-    "minibatch": (MiniBatch(), {"storage": Nystroem(10, random_state=0)}),
-    "doubly_stochastic": (DoublyStochastic(), {"storage": Nystroem(10, random_state=0)}),
 }
 
 
@@ -91,7 +87,6 @@ def test_limits_of_an_object_come_first_and_those_of_the_estimator_fill_the_rest
     assert alone == Adam(0.1, 7, 0.5)
     assert alone.within(8) is alone
     assert alone.within(8, force=True) == Adam(0.1, 8, 0.5)
-    assert MiniBatch().within(tol=0.1) == MiniBatch()
 
 
 def test_a_solver_of_ones_own_serves_the_autoencoder(tmp_path: Path) -> None:
@@ -119,7 +114,6 @@ def test_a_solver_of_ones_own_serves_the_autoencoder(tmp_path: Path) -> None:
             r"constraint='sphere' needs solver='lbfgs'; got Momentum",
         ),
         (lambda: fit(solver=Adam(), loss="huber"), r"loss='huber' needs solver='lbfgs'; got Adam\(\)"),
-        (lambda: fit(solver=MiniBatch(batch_size=8)), r"solver=MiniBatch\(batch_size=8\) needs storage=Nystroem"),
         (
             lambda: fit(solver=ADMM()),
             "ADMM needs a problem that .*; Autoencoder does not. Solvers that fit it: lbfgs",
@@ -130,7 +124,7 @@ def test_a_solver_of_ones_own_serves_the_autoencoder(tmp_path: Path) -> None:
         ),
         (lambda: fit(solver="newton"), "solver must be one of 'lbfgs', 'adam', .*; got 'newton'"),
         (lambda: fit(solver=Adam(-1.0)), "Adam.learning_rate must be > 0; got -1"),
-        (lambda: fit(solver=MiniBatch(0), storage=Nystroem(5)), "MiniBatch.batch_size must be an integer >= 1; got 0"),
+        (lambda: fit(solver=Adam(patience=0)), "Adam.patience must be an integer >= 1; got 0"),
         (
             lambda: OperatorKernelRegressor(solver=LBFGS()).fit(X, X),
             r"solver must be one of 'auto', 'admm', .*, or an object that solves dual problems, such as ADMM\(\)",
@@ -144,17 +138,15 @@ def test_wrong_solvers_are_refused_in_words(make: Any, message: str) -> None:
 
 
 def test_options_of_solvers_are_searched_and_stored(tmp_path: Path) -> None:
-    base = KernelAutoencoder(
-        2, storage=Nystroem(10, random_state=0), linear_part="kernel", solver=MiniBatch(), max_iter=3, random_state=0
-    )
+    base = KernelAutoencoder(2, linear_part="kernel", solver=Adam(), max_iter=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = GridSearchCV(base, {"solver__batch_size": [8, 16], "solver__learning_rate": [1e-3]}, cv=2).fit(X)
-        assert found.best_params_["solver__batch_size"] in (8, 16)
-        with pytest.raises(InputError, match=r"solver__batch_size .* \(for 'minibatch': MiniBatch\(\)\)"):
-            GridSearchCV(clone(base).set_params(solver="minibatch"), {"solver__batch_size": [8]}, cv=2).fit(X)
+        found = GridSearchCV(base, {"solver__patience": [8, 16], "solver__learning_rate": [1e-3]}, cv=2).fit(X)
+        assert found.best_params_["solver__patience"] in (8, 16)
+        with pytest.raises(InputError, match=r"solver__patience .* \(for 'adam': Adam\(\)\)"):
+            GridSearchCV(clone(base).set_params(solver="adam"), {"solver__patience": [8]}, cv=2).fit(X)
     best = found.best_estimator_
     rkhs.save(best, tmp_path / "model.rkhs")
     again = rkhs.load(tmp_path / "model.rkhs")
     assert again.solver == best.solver
-    assert "MiniBatch(batch_size=" in repr(again)
+    assert "Adam(patience=" in repr(again) or "Adam(learning_rate=" in repr(again)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.metrics import dci, irs, latent_report, mig, mutual_information, sap
+from rkhs.metrics import dci, irs, mig, mutual_information, sap
 
 GOLDEN = [0.11626839312498975, 0.024444444444444453, 0.5439740740684814, 0.41663274319966215, 0.36078808990250455]
 
@@ -102,13 +102,6 @@ def test_dci_of_useless_codes():
     assert score.importances.shape == (4, 2)
 
 
-def test_report_names_the_best_code():
-    rows = latent_report(V[:, ::-1], V, names=["a", "b"])
-    assert [(r["factor"], r["best"], r["second"], r["values"]) for r in rows] == [("a", 1, 0, 4), ("b", 0, 1, 4)]
-    assert all(r["share"] == pytest.approx(1.0) and r["gap"] == pytest.approx(1.0) for r in rows)
-    assert np.mean([r["gap"] for r in latent_report(V + 0.0, V)]) == pytest.approx(mig(V, V))
-
-
 def test_constant_factor_is_left_out_and_strings_are_values():
     F = np.stack([V[:, 0], np.zeros(16, dtype=int)], 1)
     assert mig(V[:, :1], F) == pytest.approx(1.0)
@@ -132,11 +125,9 @@ def test_constant_factor_is_left_out_and_strings_are_values():
         (lambda: mig(V, [[1.0], [1.0, 2.0]]), "factors must be an array"),
         (lambda: mig(V, V.astype("datetime64[s]")), "factors must hold numbers or names; got dtype datetime64"),
         (lambda: sap(V, V.astype(str), continuous=3), "continuous must be True or False"),
-        (lambda: latent_report(V, V, names=3), "names must be a list"),
         (lambda: mig(V, V, n_bins=1), "n_bins must be an integer >= 2"),
         (lambda: irs(V, V, quantile=1.5), "quantile must be > 0 and <= 1"),
         (lambda: dci(V, V, n_estimators=0), "n_estimators must be an integer >= 1"),
-        (lambda: latent_report(V, V, names=["a"]), "names must have one entry"),
     ],
 )
 def test_bad_input(call, message):
@@ -222,8 +213,7 @@ def test_codes_that_gain_nothing_have_no_importance() -> None:
 def test_a_column_of_small_numbers_beside_large_ones_is_scored_as_alone() -> None:
     V = np.array([[a, b] for a in range(4) for b in range(4)])
     small = V * [1e-310, 1.0]
-    (alone,), (beside, _) = latent_report(small[:, :1], V[:, :1]), latent_report(small * [1.0, 1e300], V)
-    assert alone["robustness"] == beside["robustness"] == pytest.approx(1.0)
+    assert irs(small[:, :1], V[:, :1]) == pytest.approx(1.0)
     assert 0.0 <= irs(small * [1.0, 1e300], V) <= 1.0
 
 

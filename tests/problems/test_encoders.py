@@ -14,7 +14,6 @@ from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.kernels.base import Kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
-from rkhs.problems.batches import BatchedAutoencoder
 from rkhs.problems.coordinates import PerRowCodes
 from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, SmoothBall
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
@@ -329,57 +328,3 @@ def test_without_linear_parts_it_is_the_penalised_model_written_out(weighted: bo
     assert found == pytest.approx(value.item(), rel=1e-10)
     torch.testing.assert_close(grad, V.grad, rtol=1e-6, atol=1e-9)
     assert layer.solve(Z.detach()).linear is None
-
-
-@pytest.mark.parametrize("weighted", [True, False])
-def test_batches_are_parts_of_the_whole_problem(weighted: bool) -> None:
-    whole, V = without_linear_parts(weighted=weighted), random(M, P, seed=5)
-    whole = replace(whole, last_layer=replace(whole.last_layer, reg=1.0))
-    assert isinstance(whole.encoder, FreeCodes)
-    assert isinstance(whole.last_layer, AnchorsLayer)
-    value, grad = whole.value_and_grad(V)
-    every = BatchedAutoencoder(whole.encoder, whole.last_layer, N, 0)
-    axes, scales = every.axes
-    point = every.point(V)
-    torch.testing.assert_close(every.parameters(point), V)
-    grad = axes.mT @ grad / scales[:, None]  # chain rule
-    there, other, rows = every.batch_value_and_grad(point, 3)
-    assert rows == slice(None)
-    assert there == pytest.approx(value, rel=1e-12)
-    torch.testing.assert_close(other, grad)
-    part = replace(every, part=0.3, _means=[])
-    there, few, rows = part.batch_value_and_grad(point, 3)
-    assert there == pytest.approx(value, rel=1e-12)
-    assert few.shape == (2, P)  # 0.3 of 6, rounded up
-    torch.testing.assert_close(few, grad[rows])
-    assert replace(every, part=1e-9).drawn(0).shape == (1,)  # type: ignore[union-attr]
-    small = BatchedAutoencoder(whole.encoder, whole.last_layer, 30, 0, share=0.0)
-    small._means = [mean.copy() for mean in every._means]  # the decoder of all rows
-    draws = torch.stack([small.batch_value_and_grad(point, 10**9 + i)[1] for i in range(150)])
-    error = draws.std(0) / 150.0**0.5
-    assert ((draws.mean(0) - grad).abs() < 5.0 * error).all()
-    assert (error < 0.3 * grad.abs().max()).all()
-
-
-def test_batches_and_drawn_coefficients_are_functions_of_seed_and_step() -> None:
-    whole = without_linear_parts(weighted=True)
-    assert isinstance(whole.encoder, FreeCodes)
-    assert isinstance(whole.last_layer, AnchorsLayer)
-    w = whole.last_layer.weights
-    assert w is not None
-    factor = PerRowCodes(torch.empty(N, 0), torch.arange(24.0 * N).reshape(N, 24), None)
-
-    def seen(seed: int, step: int) -> tuple[list[int], list[int]]:
-        few = BatchedAutoencoder(FreeCodes(factor, REG_1), whole.last_layer, 12, seed, part=0.25)
-        encoder, layer = few.batch(step)
-        rows = (encoder.factor.features[15:, 0] / 24.0).long()
-        torch.testing.assert_close(layer.weights[15:], w[rows] * N / 12)
-        torch.testing.assert_close(layer.target[15:], whole.last_layer.target[rows])
-        return rows.tolist(), torch.arange(24)[few.drawn(step)].tolist()
-
-    assert seen(3, 5) == seen(3, 5)
-    for other in ((3, 6), (4, 5)):
-        assert all(one != two for one, two in zip(seen(3, 5), seen(*other), strict=True))
-    counts = [torch.bincount(torch.tensor(one).ravel()) for one in zip(*(seen(0, i) for i in range(700)), strict=True)]
-    for found, share in zip(counts, (12 / N, 0.25), strict=True):
-        assert ((found / 700.0 - share).abs() < 5.0 * (share / 700.0) ** 0.5).all()

@@ -41,7 +41,7 @@ asks = [
     (KernelPCA(2, kernel=Gaussian(0.2), storage=Nystroem(50)), 30_000),
     (KernelPCA(2, kernel=Gaussian(0.2)), 2_500),
     (KernelAutoencoder(2, kernel=Gaussian(0.2), max_iter=1), 2_500),
-    (KernelAutoencoder(2, kernel=Gaussian(0.2), storage=Nystroem(50), solver="minibatch", max_iter=3), 30_000),
+    (KernelAutoencoder(2, kernel=Gaussian(0.2), storage=Nystroem(50), max_iter=3, reg=1e-3), 30_000),
     (KernelContrastive(2, kernel=Gaussian(0.2), storage=Nystroem(50)), 5_000),
     (DeepRKM(2, kernel=Gaussian(0.2), storage=Nystroem(50)), 20_000),
 ]

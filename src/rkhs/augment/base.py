@@ -18,11 +18,7 @@ _NAMES = ByName(
     "rkhs.augment",
     gaussian_noise="GaussianNoise",
     jitter="GaussianNoise",
-    random_crop="RandomCrop",
     random_shift="RandomShift",
-    random_flip="RandomFlip",
-    time_warp="TimeWarp",
-    bit_dropout="BitDropout",
 )
 
 
@@ -101,8 +97,7 @@ def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:
     Parameters
     ----------
     augment : str, Augmentation or callable
-        Names: ``"gaussian_noise"``, ``"jitter"`` (the same), ``"random_crop"``, ``"random_shift"``, ``"random_flip"``,
-        ``"time_warp"``, ``"bit_dropout"``.
+        Names: ``"gaussian_noise"``, ``"jitter"`` (the same), ``"random_shift"``.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.checks import check_count, check_number
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.augment.base import Augmentation
 
@@ -81,86 +81,6 @@ class RandomShift(_Images):
         p = check_count(self.pixels, "RandomShift.pixels", at_least=0, at_most=side, why=" (the side of an image)")
         padded = np.pad(images, ((0, 0), (p, p), (p, p), (0, 0)))
         return _windows(padded, rng.integers(0, 2 * p + 1, size=(len(images), 2)), images.shape[1:3])
-
-
-class RandomCrop(_Images):
-    """Cut a random window out of each image and stretch it back (nearest pixel).
-
-    Parameters
-    ----------
-    share : float, default=0.8
-        Side of the window as a share of the side of the image, above 0 and at most 1.
-    shape : tuple of int, optional
-        As for :class:`RandomShift`.
-
-    Raises
-    ------
-    InputError
-        At the first call, for parameters that do not fit.
-
-    References
-    ----------
-    Chen et al. (2020), section 3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs.augment import RandomCrop
-    >>> RandomCrop(0.5)(np.ones((2, 16)), np.random.default_rng(0)).shape
-    (2, 16)
-    """
-
-    def __init__(self, share: float = 0.8, shape: Any = None) -> None:
-        self.share = share
-        self.shape = shape
-
-    def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        share = check_number(self.share, "RandomCrop.share", above=0.0, at_most=1.0)
-        n, height, width, _ = images.shape
-        window = max(1, round(share * height)), max(1, round(share * width))
-        positions = height - window[0] + 1, width - window[1] + 1
-        corners = np.stack([rng.integers(0, r, size=n) for r in positions], 1)
-        cut = _windows(images, corners, window)
-        rows = np.minimum((np.arange(height) + 0.5) * window[0] / height, window[0] - 1).astype(int)
-        cols = np.minimum((np.arange(width) + 0.5) * window[1] / width, window[1] - 1).astype(int)
-        return cut[:, rows][:, :, cols]
-
-
-class RandomFlip(_Images):
-    """Mirror each image left to right with a given probability.
-
-    Parameters
-    ----------
-    probability : float, default=0.5
-        From 0 to 1.
-    shape : tuple of int, optional
-        As for :class:`RandomShift`.
-
-    Raises
-    ------
-    InputError
-        At the first call, for parameters that do not fit.
-
-    References
-    ----------
-    Esser et al. (2024), introduction (horizontal flip).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs.augment import RandomFlip
-    >>> RandomFlip(1.0)(np.array([[0.0, 1.0, 2.0, 3.0]]), np.random.default_rng(0))
-    array([[1., 0., 3., 2.]])
-    """
-
-    def __init__(self, probability: float = 0.5, shape: Any = None) -> None:
-        self.probability = probability
-        self.shape = shape
-
-    def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        p = check_number(self.probability, "RandomFlip.probability", at_least=0.0, at_most=1.0)
-        flipped = rng.random(len(images)) < p
-        return np.where(flipped[:, None, None, None], images[:, :, ::-1], images)
 
 
 def _windows(images: np.ndarray, corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:

@@ -123,12 +123,10 @@ class KernelAutoencoder(BaseAutoencoder):
     noise : Augmentation, default=None
         Denoising: encode noisy copies of each row and rebuild the row itself. An object of :mod:`rkhs.augment`, such as
         ``GaussianNoise(0.1, copies=5)``. Vectors only.
-    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"} or Solver, \
-            default="lbfgs"
+    solver : {"lbfgs", "adam", "gradient_descent", "alternating"} or Solver, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` descend over the encoder with the best decoder at each step, ``"gradient_descent"``
-        and ``"alternating"`` (algorithm 1 of the paper) move all layers, ``"minibatch"`` and ``"doubly_stochastic"``
-        make ``max_iter`` steps on batches of rows, for landmarks or random features as ``storage``. An object of
-        :mod:`rkhs.solvers` has options, such as ``Adam(0.1)`` and ``MiniBatch(batch_size=256)``; a name is one with its
+        and ``"alternating"`` (algorithm 1 of the paper) move all layers; landmarks and random features as ``storage``
+        need ``"lbfgs"``. An object of :mod:`rkhs.solvers` has options, such as ``Adam(0.1)``; a name is one with its
         defaults. A solver of your own descends as ``"adam"`` does.
     init : {"kpca", "random", "uniform"} or ndarray of shape (n, p), default="kpca"
         Start from kernel PCA scores, at the best of six scales; from random codes; from the codes ``K Phi`` of

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from rkhs._core.arrays import resolve_device, resolve_dtype
@@ -97,13 +96,7 @@ class Run:
 
     def announce_dense(self, n: int, matrices: float, columns: int = 0, taken: float = 0.0) -> None:
         """Announce a fit that holds so many n x n matrices; ``columns`` of the data, ``taken`` by features of items."""
-        size = 8 if self.options["dtype"] == torch.float64 else 4
-        advice = partial(dense_advice, self.name, self.parameters, n, columns)
-        copies = _COPIES.get(self.name, _MOST_COPIES)
-        what, n_bytes = f"{self.name} on n={n} rows with storage='dense'", matrices * size * n * n + 2**25
-        wide = f", {copies:g} copies of n x {columns}" if columns > n else ""
-        n_bytes += taken + copies * 8 * n * columns
-        self.announce(Estimate(what, int(n_bytes), f"{matrices:.2g} matrices of n x n{wide}"), advice)
+        self.announce(*dense_need(self.name, self.parameters, (n, columns), matrices, taken))
 
     def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
         """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""
@@ -164,29 +157,29 @@ def _code_columns(asked: Any) -> int:
     return min(sum(max(int(w), 0) for w in widths), 10**15)
 
 
-def check_dense(
-    name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float, taken: float = 0.0
-) -> int:
-    """Bytes of a fit that holds n x n matrices, 0 for another; refused before anything of that size is touched."""
-    storage, asked, n = parameters.get("storage", "dense"), parameters.get("n_components"), shape[0]
-    if not (isinstance(storage, str) and storage == "dense"):
-        return 0
-    columns = _code_columns(asked)
-    size = 8 if parameters["dtype"] == "float64" else 4
+def dense_need(
+    name: str,
+    parameters: Mapping[str, Any],
+    shape: tuple[int, int],
+    matrices: float,
+    taken: float = 0.0,
+    bound: str = "",
+) -> tuple[Estimate, Callable[[], str]]:
+    """Memory of a fit that holds n x n matrices, and what to advise where there is less."""
+    n, codes = shape[0], _code_columns(parameters.get("n_components"))
+    size, copies = 8 if parameters["dtype"] == "float64" else 4, _COPIES.get(name, _MOST_COPIES)
     what = f"{name} on n={n} rows" + (" with storage='dense'" if "storage" in parameters else "")
-    parts, advice = f"{matrices:g} matrices of n x n at least", partial(dense_advice, name, parameters, *shape)
-    if columns > n:
-        parts, advice = f"{parts}, codes of {columns} columns", partial(str, "Use fewer components (n_components)")
+    parts, advice = f"{matrices:.2g} matrices of n x n{bound}", partial(dense_advice, name, parameters, *shape)
+    if codes > n:
+        parts, advice = f"{parts}, codes of {codes} columns", partial(str, "Use fewer components (n_components)")
     if shape[1] > n:
-        parts = f"{parts}, {_COPIES.get(name, _MOST_COPIES):g} copies of n x {shape[1]}"
+        parts = f"{parts}, {copies:g} copies of n x {shape[1]}"
         advice = partial(str, "Use fewer columns: choose some, or take principal components of the rows first")
     if taken > 8 * matrices * n * n:
         parts = f"{parts}, features of the items {readable(taken)}"
         advice = partial(str, "Use fewer or smaller items, or a kernel that is cheaper, or shorter features")
-    wide = 8 * _COPIES.get(name, _MOST_COPIES) * n * shape[1]
-    estimate = Estimate(what, int(size * n * (matrices * n + 4 * columns) + wide + taken), parts)
-    check_memory(estimate, advice)
-    return estimate.n_bytes + 2**25
+    n_bytes = size * n * (matrices * n + 4 * codes) + copies * 8 * n * shape[1] + taken + 2**25
+    return Estimate(what, int(n_bytes), parts), advice
 
 
 @contextmanager

@@ -2,8 +2,6 @@ from rkhs.kernels.base import Composite as Composite, Kernel as Kernel, VectorKe
 from rkhs.kernels.bridges.borrowed import FromModule as FromModule, FromSklearn as FromSklearn
 from rkhs.kernels.bridges.custom import FromFunction as FromFunction, Precomputed as Precomputed
 from rkhs.kernels.combined.alignment import (
-    alignment as alignment,
-    alignment_weights as alignment_weights,
     view_weights as view_weights,
 )
 from rkhs.kernels.combined.derived import Centered as Centered, GaussianOf as GaussianOf, Normalized as Normalized

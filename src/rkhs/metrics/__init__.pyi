@@ -7,7 +7,6 @@ from rkhs.metrics.disentanglement import (
     Disentanglement as Disentanglement,
     dci as dci,
     irs as irs,
-    latent_report as latent_report,
     mig as mig,
     mutual_information as mutual_information,
     sap as sap,

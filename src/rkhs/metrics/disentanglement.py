@@ -1,4 +1,4 @@
-"""Disentanglement of codes against known factors: DCI, MIG, SAP, IRS, and a report for each factor."""
+"""Disentanglement of codes against known factors: DCI, MIG, SAP, IRS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.arrays import check_items, read_numbers, read_values
+from rkhs._core.arrays import read_numbers, read_values
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
@@ -316,67 +316,6 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
         moved = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
         scores[:, j] = 1.0 - np.mean(moved, axis=0) / largest
     return scores, weights
-
-
-@within_limit
-def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = _BINS) -> list[dict[str, Any]]:
-    """Give for each factor, the code that knows it best and by how much.
-
-    Parameters
-    ----------
-    codes : array of shape (n, D)
-    factors : array of shape (n, F)
-        Discrete.
-    names : sequence of str, optional
-        Of the factors; default their numbers.
-    n_bins : int, default=20
-
-    Returns
-    -------
-    list of dict
-        A row for each factor. ``factor`` and ``values``: which one, and how many values it has. ``best`` and
-        ``second``: codes, from 0. ``share``: information of the best over the entropy. ``gap``: the term of
-        :func:`mig`. ``robustness``: the largest term of :func:`irs` of any code.
-
-    Raises
-    ------
-    InputError
-        As :func:`mutual_information`, and for a wrong number of names.
-
-    References
-    ----------
-    Chen et al. (2018), equation 6; Suter et al. (2019), section 4.
-
-    Examples
-    --------
-    >>> from rkhs.metrics import latent_report
-    >>> grid = [[a, b] for a in range(4) for b in range(4)]
-    >>> [(row["factor"], row["best"]) for row in latent_report(grid, grid, names=["x", "y"])]
-    [('x', 0), ('y', 1)]
-    """
-    Z, V = read_pair(codes, factors)
-    labels = list(range(V.shape[1])) if names is None else check_items(names, "names")
-    if len(labels) != V.shape[1]:
-        raise InputError(f"names must have one entry for each of the {V.shape[1]} factors; got {len(labels)}")
-    information = mutual_information(Z, factors, n_bins=n_bins)
-    robustness, _ = _robustness(Z, factors, 0.99, None)
-    report = []
-    for j, label in enumerate(labels):
-        order = np.argsort(-information[:, j], kind="stable")
-        entropy = _information(V[:, j], V[:, j])
-        scale = 1.0 / entropy if entropy > 0.0 else 0.0
-        report.append(
-            {
-                "factor": label,
-                "values": int(V[:, j].max()) + 1,
-                "best": int(order[0]),
-                "second": int(order[1]) if len(order) > 1 else None,
-                "share": float(information[order[0], j]) * scale,
-                "gap": float(_gap(information[:, j : j + 1])[0]) * scale,
-                "robustness": float(robustness[:, j].max()) if len(robustness) else 0.0,
-            }
-        )
-    return report
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ change.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import torch
@@ -90,23 +89,23 @@ def refined_codes(
         "n": model.penalty.total,
     }
     problem = CodeRefinement.of(layers, targets, start, squared_radius.sqrt().to(start), **options)
-    parts = []
+    parts, limits, codes_of = [], steps or _EXACT, _exact_codes if steps is None else _codes
     for rows in torch.arange(len(start), device=start.device).split(_TILE):
         tile = problem.rows(rows)
         with torch.no_grad():
-            U = tile.nearest(decoded)
-        parts.append(_solved(tile, U, squared_radius[rows], steps))
+            U = descend(tile, tile.nearest(decoded), *limits)
+        parts.append(codes_of(tile, U, squared_radius[rows]))
     codes_without_leaves = torch.cat(parts)
     if rough or not isinstance(model.last, LocalLayer):
         return codes_without_leaves.to(codes)
     return codes_in_leaves(
-        model.last, all_targets, start, squared_radius, codes_without_leaves, partial(_solved, steps=steps), **options
+        model.last, all_targets, start, squared_radius, codes_without_leaves, limits, codes_of, **options
     )
 
 
-def _solved(problem: CodeRefinement, U: Tensor, squared_radius: Tensor, steps: tuple[int, float] | None) -> Tensor:
-    """Codes found from the steps ``U`` (m, p); without a limit of steps exactly, with derivatives."""
-    return _solve_exactly(problem, U, squared_radius) if steps is None else problem.codes(descend(problem, U, *steps))
+def _codes(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor:
+    """Codes at the steps ``U`` (m, p)."""
+    return problem.codes(U)
 
 
 def _penalty_scale(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
@@ -130,13 +129,14 @@ def _is_training_item(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Te
     return (training_diagonal - 2.0 * raw).min(1).values + diag <= tolerance * diag
 
 
-def _solve_exactly(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor:
+def _exact_codes(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor:
+    """Codes near the steps ``U`` (m, p), solved exactly, with derivatives."""
     # Newton's steps solve y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
     square = squared_radius.detach()[:, None]
     fixed = replace(problem, targets=problem.targets.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
     unit = torch.eye(fixed.start.shape[1]).to(fixed.start)
     with torch.no_grad():
-        Y = fixed.start + fixed.radius[:, None] * descend(fixed, U, *_EXACT)
+        Y = fixed.start + fixed.radius[:, None] * U
         for _ in range(2):
             Q, hessian, J = fixed.optimality(Y)
             Y = Y - torch.linalg.solve(unit + square[:, :, None] * hessian, Y + square * Q - fixed.start)

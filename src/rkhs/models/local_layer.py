@@ -20,6 +20,7 @@ from rkhs._core.linalg import divisor
 from rkhs._core.stored import check_shape
 from rkhs.models.functions import Layer
 from rkhs.problems.refinement import CodeRefinement
+from rkhs.solvers.row_newton import descend
 
 _TILE = 1024  # rows whose codes are refined at once
 
@@ -86,7 +87,8 @@ def codes_in_leaves(
     start: Tensor,
     reach: Tensor,
     near: Tensor,
-    solve: Callable[[CodeRefinement, Tensor, Tensor], Tensor],
+    limits: tuple[int, float],
+    codes_of: Callable[[CodeRefinement, Tensor, Tensor], Tensor],
     *,
     n: float,
     **how: Any,
@@ -99,8 +101,8 @@ def codes_in_leaves(
             if len(rows):
                 problem = CodeRefinement.of((leaf,), leading_targets[rows], start[rows], reach[rows].sqrt(), n, **how)
                 with torch.no_grad():
-                    U = problem.nearest(tensor_like(leaf.at_anchors, start))
-                found.append(solve(problem, U, reach[rows]))
+                    U = descend(problem, problem.nearest(tensor_like(leaf.at_anchors, start)), *limits)
+                found.append(codes_of(problem, U, reach[rows]))
                 order.append(rows)
     codes = torch.cat(found)[torch.argsort(torch.cat(order))]
 

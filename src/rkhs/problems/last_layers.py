@@ -139,7 +139,6 @@ class AnchorsLayer:
     strip: int = STRIP  # rows of a strip
     offset: float = 0.0  # constant that is added to the value
     linear: bool = True  # whether there is a linear part
-    fitted: int = 0  # number of the first row that is fitted; those before it are anchors alone
 
     @classmethod
     def of(
@@ -159,9 +158,8 @@ class AnchorsLayer:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Return the blocks of the rows that are fitted."""
-        blocks = row_blocks(len(self.target) - self.fitted, self.strip)
-        return tuple(Block(one.index, one.start + self.fitted, one.stop + self.fitted) for one in blocks)
+        """Return the blocks of the rows."""
+        return row_blocks(len(self.target), self.strip)
 
     def sums(self, Z: Tensor) -> tuple[np.ndarray, ...]:
         """Return the sums of the normal equations at codes ``Z`` of shape (n, p). O(n a (a + r))."""
@@ -186,16 +184,6 @@ class AnchorsLayer:
         N.diagonal()[:a].add_(self.ridge)
         N.diagonal()[a : a + p].add_(self.slope)
         return N
-
-    def left_out_error(self, Z: Tensor, layer: AnchoredDecoder, sums: tuple[np.ndarray, ...], rows: Tensor) -> float:
-        """Weighted mean of the squared errors of some rows by layers that did not see them, ``r_i / (1 - h_i)``."""
-        assert self.weights is not None
-        K = self.kernel._gram(Z[rows], layer.anchors)
-        D, w = torch.cat([K, Z[rows], torch.ones_like(K[:, :1])], 1), self.weights[rows]
-        L = torch.linalg.cholesky(self._matrix(sums, layer.anchors, layer.gram))
-        h = w * torch.linalg.solve_triangular(L, D.mT, upper=False).square().sum(0)
-        left = (self.target[rows] - layer.of(Z[rows], K)) / (1.0 - h).clamp_min(1e-6)[:, None]
-        return float(w @ left.square().sum(1) / w.sum())
 
     def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
@@ -237,7 +225,7 @@ class AnchorsLayer:
         ):
             dZ.append(block_gradient)
             dA += anchors
-        G = torch.cat([Z.new_zeros(self.fitted, Z.shape[1]), *dZ]) if self.fitted else torch.cat(dZ)
+        G = torch.cat(dZ)
         dA += kernel._pullback(layer.anchors, Outer(C, C), layer.gram).mul_(0.5 * self.reg)
         G[: len(dA)] += dA
         return G

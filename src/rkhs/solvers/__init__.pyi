@@ -8,7 +8,6 @@ from rkhs.solvers.direct import Direct as Direct, leave_one_out_residuals as lea
 from rkhs.solvers.fista import FISTA as FISTA, ProximalGradient as ProximalGradient
 from rkhs.solvers.gradient_descent import GradientDescent as GradientDescent
 from rkhs.solvers.lbfgs import LBFGS as LBFGS
-from rkhs.solvers.minibatch import DoublyStochastic as DoublyStochastic, MiniBatch as MiniBatch
 from rkhs.solvers.penalty import QuadraticPenalty as QuadraticPenalty
 from rkhs.solvers.preimage import PreimageDescent as PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient as ProjectedGradient

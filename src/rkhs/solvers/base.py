@@ -27,8 +27,6 @@ _OPTIONS: dict[str, Callable[..., Any]] = {
     "patience": check_count,
     "check_every": check_count,
     "encoder_steps": check_count,
-    "batch_size": check_count,
-    "coefficient_share": partial(check_number, above=0.0, at_most=1.0),
     "max_outer": check_count,
     "n_starts": check_count,
 }

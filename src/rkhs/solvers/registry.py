@@ -22,8 +22,6 @@ DESCENTS = ByName(
     adam="Adam",
     gradient_descent="GradientDescent",
     alternating="Alternating",
-    minibatch="MiniBatch",
-    doubly_stochastic="DoublyStochastic",
 )
 """Of autoencoders."""
 

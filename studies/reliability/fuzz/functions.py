@@ -173,7 +173,7 @@ def _augmentation(name: str) -> Function:
     def good(case: Case) -> dict[str, Any]:
         made = {p.name: p.default for p in inspect.signature(kind.__init__).parameters.values() if p.name != "self"}
         if name == "Compose":
-            made = {"steps": ("gaussian_noise", augment.BitDropout())}
+            made = {"steps": ("gaussian_noise", augment.RandomShift())}
         if "shape" in made:
             made["shape"] = (3, 3)
         return {"X": values.tame(case, int(case.rng.integers(1, 5)), 9), "seed": 3, **made}
@@ -194,7 +194,6 @@ def _disentanglement() -> dict[str, Function]:
         "sap": Function(metrics.sap, good(continuous=True), pair, pair),
         "sap_classes": Function(metrics.sap, good(random_state=0), (), pair, names="factor"),
         "dci": Function(metrics.dci, good(n_estimators=2, random_state=0), (), pair, names="factor"),
-        "latent_report": Function(metrics.latent_report, good(names=["a", "b"]), pair, pair),
     }
 
 
@@ -253,16 +252,6 @@ def _rankings_and_bounds() -> dict[str, Function]:
 
 def _kernels_and_choices() -> dict[str, Function]:
     return {
-        "alignment": Function(
-            kernels.alignment,
-            lambda c: dict(zip("KL", _grams(c, 2), strict=True)),
-            (),
-            ("K", "L"),
-            names="grams",
-        ),
-        "alignment_weights": Function(
-            kernels.alignment_weights, lambda c: {"grams": np.stack(_grams(c, 3))}, names="Gram"
-        ),
         "view_weights": Function(
             kernels.view_weights, lambda c: {"grams": _grams(c, 2), "weights": [0.5, 1.5]}, names="Gram"
         ),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.svm import SVC
 
@@ -23,8 +22,6 @@ from rkhs.kernels import (
     Precomputed,
     ProbabilityProduct,
     Views,
-    alignment,
-    alignment_weights,
     view_weights,
 )
 
@@ -46,56 +43,14 @@ def center(K: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------- weights
 
 
-def test_alignment_is_the_cosine_of_centred_matrices() -> None:
-    K, L, _ = grams()
-    A, B = center(K), center(L)
-    assert alignment(K, L) == pytest.approx((A * B).sum() / np.linalg.norm(A) / np.linalg.norm(B), rel=1e-12)
-    assert alignment(K, 3.0 * K + 2.0) == pytest.approx(1.0, rel=1e-12)
-    assert alignment(K, np.ones_like(K)) == 0.0
-
-
 @pytest.mark.parametrize("scale", [2.0**-600, 2.0**600])
 def test_weights_undo_the_unit_of_each_matrix(scale: float) -> None:
     """Products of entries would overflow, or vanish."""
     K, L, M = grams()
-    assert alignment(scale * K, L) == pytest.approx(alignment(K, L), rel=1e-12)
-    for one in (lambda views: alignment_weights(views), lambda views: alignment_weights(views, target=scale * K)):
-        np.testing.assert_allclose(one([scale * K, scale * L, scale * M]) * scale, one([K, L, M]), rtol=1e-9)
+    found = view_weights([scale * K, scale * L, scale * M])
+    np.testing.assert_allclose(found * scale, view_weights([K, L, M]), rtol=1e-9)
     with pytest.raises(InputError, match="grams must be finite"):
-        alignment(np.full((2, 2), np.inf), np.eye(2))
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_weights_maximise_the_alignment_with_the_target(seed: int) -> None:
-    views = grams(seed)
-    y = np.random.default_rng(seed).normal(size=25) + views[0][0]
-    target = np.outer(y, y)
-    m = alignment_weights(views, y)
-    np.testing.assert_allclose(m, alignment_weights(views, target=target), rtol=1e-9)
-
-    def value(w: np.ndarray) -> float:
-        return -alignment(sum(v * K for v, K in zip(np.abs(w), views, strict=True)), target)
-
-    best = min(value(m), *(minimize(value, m + s, method="Nelder-Mead").fun for s in (0.0, 0.1, 1.0)))
-    assert value(m) == pytest.approx(best, abs=1e-6)
-    assert np.trace(center(sum(v * K for v, K in zip(m, views, strict=True)))) == pytest.approx(25.0)
-    scaled = alignment_weights([views[0], 7.0 * views[1], views[2]], y)
-    np.testing.assert_allclose(scaled, m / [1.0, 7.0, 1.0], rtol=1e-6, atol=1e-9 * m.max())
-
-
-def test_labels_choose_the_view_that_knows_them() -> None:
-    rng = np.random.default_rng(0)
-    labels = np.repeat(["a", "b", "c"], 10)
-    informed = np.repeat(np.eye(3), 10, axis=0) + 0.1 * rng.normal(size=(30, 3))
-    views = [Linear()(rng.normal(size=(30, 3))), Linear()(informed)]
-    m = alignment_weights(views, labels)
-    shares = m * [np.trace(center(K)) for K in views]
-    assert shares[1] > 0.95 * shares.sum()
-    doubled = alignment_weights([*views, views[1]], labels)  # a copy shares the weight
-    K, L = (
-        sum(v * G for v, G in zip(w, G_all, strict=True)) for w, G_all in ((m, views), (doubled, [*views, views[1]]))
-    )
-    np.testing.assert_allclose(K, L, atol=1e-7)
+        view_weights([np.full((2, 2), np.inf), np.eye(2)])
 
 
 def test_agreement_gives_little_to_the_view_that_stands_alone() -> None:
@@ -122,13 +77,9 @@ def test_sample_weights_are_repeated_rows(rule: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda K: alignment_weights([K, K[:3, :3]]), "all of one size"),
-        (lambda K: alignment_weights(K), "must be a sequence of Gram matrices"),
-        (lambda K: alignment_weights([K], np.ones(3)), "one row for each row of the Gram matrices, 25"),
-        (lambda K: alignment_weights([K], np.ones(25), target=K), "not both"),
-        (lambda K: alignment_weights([K], target=K[:3, :3]), "must be of the size"),
-        (lambda K: alignment_weights([K], target=-K), "no Gram matrix agrees with the target"),
-        (lambda K: alignment_weights([np.full((3, 3), np.nan)]), "must be finite"),
+        (lambda K: view_weights([K, K[:3, :3]]), "all of one size"),
+        (lambda K: view_weights(K), "must be a sequence of Gram matrices"),
+        (lambda K: view_weights([np.full((3, 3), np.nan)]), "must be finite"),
         (lambda K: view_weights([K], "median"), "weights must be 'alignment', 'equal' or one number a view"),
         (lambda K: view_weights([K], [1.0, 2.0]), "weights must be 1 numbers >= 0"),
         (lambda K: view_weights([K, K], [0.0, 0.0]), "must be positive for at least one view"),

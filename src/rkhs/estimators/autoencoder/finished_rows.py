@@ -7,39 +7,26 @@ coded as new ones with each candidate.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 
 import torch
 from torch import Tensor
 
 from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, joined
-from rkhs.estimators.autoencoder.stages import SolvedLast, Stage, Start, as_array, on_principal_axes
+from rkhs.estimators.autoencoder.stages import SolvedLast, Stage, as_array, on_principal_axes
 from rkhs.models import CodePenalty
-from rkhs.problems.batches import BatchedAutoencoder
-from rkhs.problems.encoders import FreeCodes
 from rkhs.problems.last_layers import MORE, AnchorsLayer
 from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
-from rkhs.protocols import Monitor
-from rkhs.solvers import DoublyStochastic, MiniBatch
 from rkhs.solvers.row_newton import descend
 
 _SHARES = (1.0, 0.1, 0.01, 1e-3)  # of the regulariser of the descent: those that are compared
 _LEAVES = 2  # that they are compared in
 _TURNS = 6  # under a robust loss
-BATCHED = (MiniBatch, DoublyStochastic)
-"""Solvers that step from batch to batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class AllStages(RowStages):
     """The stages of a fit with its end."""
-
-    def solve(self, start: Start | None) -> Stage:
-        """Go through the stages, or steps on batches of all rows that are descended on."""
-        if not isinstance(self.settings.solver, BATCHED):
-            return super().solve(start)
-        return self.ended([_stepped(self, self.sizes[-1], start)])
 
     def ended(self, found: list[Stage]) -> Stage:
         """The last of the stages, with the steps of all."""
@@ -132,29 +119,3 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> Le
             codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
             errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
     return replace(last, reg=regs[int(errors.argmin())])
-
-
-def _stepped(stages: RowStages, size: int, previous: Start | None) -> Stage:
-    """The best of several starts on the first rows; the first start is from ``previous`` codes, if there are any."""
-    settings, run, found = stages.settings, stages.run, []
-    solver, reg, rng = settings.solver, settings.reg, cache(settings.generator)
-    assert isinstance(solver, BATCHED)
-    problem, small = (stages.problem(count, reg) for count in (size, min(size, FIRST)))
-    encoder, layer = problem.encoder, problem.last_layer
-    assert isinstance(encoder, FreeCodes)
-    assert isinstance(layer, AnchorsLayer)
-    seed = int(settings.generator().randint(2**31))
-    for number in range(settings.n_init):
-        known = previous if number == 0 else None
-        init = "random" if number else settings.init
-        W = stages.first(small, init, rng) if known is None else encoder.resume(known.layers[0], [])
-        seen = BatchedAutoencoder(encoder, layer, solver.batch_size, seed + number, solver.coefficient_share)
-        label = f"{run.name}, batches of {solver.batch_size}, start {number + 1}/{settings.n_init}"
-        solution = solver.solve(seen, seen.point(W), Monitor(verbose=run.verbose, label=label))
-        W = seen.parameters(solution.point)
-        coded = encoder.forward(W)
-        last = layer.solve(coded.codes)
-        solution = replace(solution, value=last.value + coded.encoder_penalty)
-        columns = stages.rows.linear[:, : settings.widths[0]].shape[1]
-        found.append(Stage([coded.codes], [], W, solution, reg, columns, last))
-    return min(found, key=lambda stage: stage.solution.value)

@@ -80,9 +80,7 @@ EngineLike = Engine | Literal["serial", "threads", "dask"] | None
 ConstraintLike = CodeSet | Literal["none", "sphere", "ball", "whiten", "soft"]
 """Where codes of an autoencoder are kept."""
 
-AutoencoderSolverLike = (
-    Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"]
-)
+AutoencoderSolverLike = Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating"]
 """How an autoencoder is fitted."""
 
 StiefelSolverLike = (
@@ -101,11 +99,7 @@ StiefelSolverLike = (
 MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "proximal_gradient"]
 """How an operator-valued machine is fitted."""
 
-AugmentLike = (
-    Augmentation
-    | Callable[..., object]
-    | Literal["gaussian_noise", "jitter", "random_crop", "random_shift", "random_flip", "time_warp", "bit_dropout"]
-)
+AugmentLike = Augmentation | Callable[..., object] | Literal["gaussian_noise", "jitter", "random_shift"]
 """A random change of items."""
 
 Columns = Literal["raw", "scaled", "integral", "filled"]

@@ -24,7 +24,6 @@ from rkhs.solvers.registry import DESCENTS
 from rkhs.spaces.features import Storage
 
 FINITE = ("landmarks", "random features")
-BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
 
 # Every axis with all of its values, the default first.
 AXES: dict[str, tuple[str, ...]] = {
@@ -71,9 +70,9 @@ def _rule(given: str, needs: str, sentence: str = "") -> Rule:
 
 
 def _read(words: str) -> tuple[str, tuple[str, ...]]:
-    """An axis and its values; ``other`` are all but the default, ``finite`` and ``batched`` those that are so."""
+    """An axis and its values; ``other`` are all but the default, ``finite`` those that are so."""
     axis, _, values = words.partition(": ")
-    short = {"other": AXES[axis][1:], "finite": FINITE, "batched": BATCHED}
+    short = {"other": AXES[axis][1:], "finite": FINITE}
     return axis, tuple(value for word in values.split(" | ") for value in short.get(word, (word,)))
 
 
@@ -105,13 +104,6 @@ _ROBUST = "fit_robust needs a model with {}: there is no closed leave-one-out el
 RULES: dict[str, tuple[Rule, ...]] = {
     "KernelAutoencoder": (
         _ENGINE,
-        _rule("solver: batched", "layers: one", "solver={solver!r} needs one hidden layer; got {n_components}"),
-        _rule("solver: batched", "reg: number", "solver={solver!r} needs numbers as reg; got reg={reg!r}"),
-        _rule(
-            "solver: batched",
-            "storage: finite",
-            "solver={solver!r} needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got {storage!r}",
-        ),
         _rule("loss: other", "solver: lbfgs | alternating | gradient_descent"),
         _rule("loss: other, storage: finite", "constraint: none"),
         _rule("linear_part: free, storage: dense", "loss: squared", _FREE.format("loss='squared', or landmarks")),
@@ -150,17 +142,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         _dense("operators: none", "operators", "use operators=None"),
         _rule("linear_part: free, storage: finite", "input: vectors | objects", _OF_A_GRAM),
-        _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),
+        _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'"),
         _rule(
             "constraint: other, storage: finite, linear_part: free",
             "noise: none",
             "noise with constraint={constraint!r} needs storage='dense'; use noise=None with storage={storage!r}",
-        ),
-        _dense(
-            "solver: lbfgs | batched",
-            "solver={solver!r}",
-            "use solver='lbfgs', 'minibatch' or 'doubly_stochastic'",
-            ", linear_part: kernel",
         ),
         _rule("storage: finite, rows: from a file", "targets: none", _IN_MEMORY),
         _rule("storage: finite, rows: from a file", "noise: none", _IN_MEMORY),

@@ -1,4 +1,4 @@
-"""Weights for several kernels: agreement with each other, or with a target."""
+"""Weights for several kernels by their agreement with each other."""
 
 from __future__ import annotations
 
@@ -8,115 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import nnls
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
-
-
-def alignment(K: Any, L: Any) -> float:
-    """Centred alignment of two Gram matrices, the cosine of the matrices centred on both sides.
-
-    ``A(K, L) = <CKC, CLC>_F / (||CKC||_F ||CLC||_F)``, between 0 and 1 for positive semi-definite matrices.
-
-    Parameters
-    ----------
-    K, L : array of shape (n, n)
-
-    Returns
-    -------
-    float
-        Zero if either is constant.
-
-    Raises
-    ------
-    InputError
-        For matrices that are not square, symmetric and of one size.
-
-    References
-    ----------
-    Cortes, Mohri and Rostamizadeh (2012), definition 4.
-
-    Examples
-    --------
-    >>> from rkhs.kernels import alignment
-    >>> round(alignment([[1.0, 0.5], [0.5, 1.0]], [[3.0, 0.0], [0.0, 2.0]]), 6)
-    1.0
-    """
-    M = _products([C / _unit(C) for C in _centred(_read([K, L]), None)])
-    scale = (M[0, 0] * M[1, 1]) ** 0.5
-    return float(M[0, 1] / scale) if scale > 0.0 else 0.0
-
-
-def alignment_weights(grams: Any, y: Any = None, *, target: Any = None) -> np.ndarray:
-    """Multipliers of several Gram matrices, such that their sum agrees with a target or, without one, with all of them.
-
-    With a target Gram matrix ``T``: the non-negative ``m`` that minimises ``||sum_v m_v C K_v C - C T C||_F``, which
-    maximises the centred alignment of the sum with ``T``. Without one: the leading eigenvector of the views' mutual
-    alignments, so that a view that agrees with no other gets little. Scaled so that the centred sum has mean diagonal
-    one.
-
-    Parameters
-    ----------
-    grams : sequence of v arrays of shape (n, n), or array (v, n, n)
-    y : array of shape (n,) or (n, q), default=None
-        Class labels (integers, texts or booleans) or numbers; ``T`` is the Gram matrix of the indicators or numbers.
-    target : array of shape (n, n), default=None
-        ``T`` itself, in place of ``y``.
-
-    Returns
-    -------
-    ndarray of shape (v,)
-        Not negative; ``sum_v m_v K_v`` is the combined Gram matrix.
-
-    Raises
-    ------
-    InputError
-        For matrices of different sizes, both ``y`` and ``target``, or if no matrix agrees with the target.
-
-    References
-    ----------
-    Cortes, Mohri and Rostamizadeh (2012), proposition 9 (alignf); Lavit et al. (1994), STATIS, for the agreement
-    without a target.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs.kernels import Gaussian, Linear, alignment_weights
-    >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> m = alignment_weights([Linear()(X[:, :1]), Linear()(X[:, 1:])], y=X[:, 0])
-    >>> bool(m[1] < 0.1 * m[0])
-    True
-    """
-    if y is not None and target is not None:
-        raise InputError("alignment_weights takes y or target, not both; leave one out")
-    matrices = _read(grams)
-    if y is not None:
-        target = _target(y, len(matrices[0]))
-    if target is None:
-        return view_weights(matrices, "alignment")
-    T = _read([target], "target")[0]
-    if T.shape != matrices[0].shape:
-        raise InputError(
-            f"target must be of the size of the Gram matrices, {tuple(matrices[0].shape)}; got {tuple(T.shape)}"
-        )
-    units = np.array([_unit(K) for K in matrices])
-    centred = _centred([*(K / unit for K, unit in zip(matrices, units, strict=True)), T / _unit(T)], None)
-    traces = np.array([float(C.diagonal().mean()) for C in centred])
-    M = _products(centred)
-    size = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
-    M = M / np.outer(size, size)  # scale does not matter to the optimum, and matters to the rounding
-    values, vectors = np.linalg.eigh(M[:-1, :-1])
-    kept = values > 1e-12 * values[-1]
-    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    w = nnls(root, (vectors[:, kept].T @ M[:-1, -1]) / np.sqrt(values[kept]))[0] / size[:-1]
-    total = float(w @ traces[:-1])
-    if not total > 0.0:
-        raise InputError("no Gram matrix agrees with the target: its alignment with each of them is not positive")
-    return w / total / units
 
 
 def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tensor | None = None) -> np.ndarray:
@@ -131,7 +28,7 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     grams : sequence of v arrays or tensors of shape (n, n)
     weights : {"alignment", "equal"} or sequence of v float, default="alignment"
         ``"equal"``: every centred matrix gets the same mean diagonal; numbers: shares of that; ``"alignment"``: by
-        mutual agreement, see :func:`alignment_weights`.
+        mutual agreement, so that a view that agrees with no other gets little.
     sample_weights : Tensor of shape (n,), optional
         Sum to one.
 
@@ -229,16 +126,3 @@ def _read(grams: Any, name: str = "grams") -> list[Tensor]:
             f"{name} must be at least one Gram matrix, all of one size; got {[tuple(K.shape) for K in read]}"
         )
     return read
-
-
-def _target(y: Any, n: int) -> np.ndarray:
-    """Gram matrix of class indicators, or of numbers."""
-    array = np.asarray(as_numpy(y, "y"))
-    if array.ndim not in (1, 2) or len(array) != n:
-        raise InputError(f"y must have one row for each row of the Gram matrices, {n}; got shape {array.shape}")
-    if array.ndim == 1 and array.dtype.kind not in "f":
-        return (array[:, None] == array[None, :]).astype(float)
-    numbers = real_array(array, "y").reshape(n, -1)
-    if not np.isfinite(numbers).all():
-        raise InputError("y must be finite; got NaN or infinity")
-    return numbers @ numbers.T

@@ -10,7 +10,6 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import naming, real_array
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel, Mapped
 from rkhs.kernels.vectors.dot_product import Linear
 
@@ -76,7 +75,3 @@ class ScaledInputs(Mapped):
 
     def _back(self, G: Tensor, X: Tensor) -> Tensor:
         return G * self._factors(X)
-
-    def scales_gradient(self, X: Tensor, S: Tensor | Outer) -> Tensor:
-        """Derivative, shape (d,), by the logarithms of the scales of a function of ``k(X, X)``, ``S = dJ/dK``."""
-        return (self.pullback(X, S) * Linear._shift(X, self.offset, "ScaledInputs.offset")).sum(0)

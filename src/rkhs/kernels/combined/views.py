@@ -27,8 +27,7 @@ class Views(Kernel):
     kernels : sequence or dict of Kernel
         One a view.
     weights : {"alignment", "equal"} or sequence of float, default="alignment"
-        How the views, each divided by its total variance in feature space, are weighted; see :func:`view_weights`. For
-        weights that serve a prediction pass ``alignment_weights(grams, y)`` as ``multipliers``.
+        How the views, each divided by its total variance in feature space, are weighted; see :func:`view_weights`.
     multipliers : array of shape (v,), default=None
         ``m_v``; left out by users of ``weights``, written down by :meth:`resolve`.
 
