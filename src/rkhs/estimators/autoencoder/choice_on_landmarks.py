@@ -214,12 +214,12 @@ class RowsCriterion:
     def reported(self, compared: Compared, chosen: Stage) -> Compared:
         """The comparison with the held-out error as a share of the variance, whatever the loss."""
         stages, error = self.stages, compared.held_out
-        whole, plain = _of_the_mean(stages), replace(stages, loss=None)
+        whole, plain = stages.of_the_mean, replace(stages, loss=None)
         if error is None or not (whole > 0.0 and np.isfinite(error)):
             return replace(compared, held_out=None)
         ends = open_ends(compared.errors, whole)
         if stages.loss is not None:
-            error, whole = _error(plain, chosen), _of_the_mean(plain)
+            error, whole = _error(plain, chosen), plain.of_the_mean
         return replace(compared, held_out=error / whole, open_ends=ends)
 
 
@@ -247,13 +247,6 @@ def _sample_errors(stages: RowStages) -> np.ndarray:
     found = _path(stages, _TELLING, different - different // 3, inits=("kpca",))
     target = stages.rows.target
     return as_array(stages.next_errors(found.fits[found.taken]) / (target * target).sum(1).mean())
-
-
-def _of_the_mean(stages: RowStages) -> float:
-    """Mean squared distance of different rows to the mean, or twice the mean of another loss of it."""
-    different = stages.rows.different
-    w, lost = stages.rows.part(different), stages.losses(stages.rows.norms(slice(different)))
-    return float(lost.mean() if w is None else w @ lost)
 
 
 def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:

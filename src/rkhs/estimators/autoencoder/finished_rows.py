@@ -1,7 +1,8 @@
 """The end of a fit in stages: the decoder of all rows, with all of them as anchors where its reg may be chosen.
 
 The more rows, the weaker is the best regulariser, and left-out errors at fixed codes mislead: rows are left out, and
-coded as new ones with each candidate.
+coded as new ones with each candidate, by the encoder of the last stage that has not seen them. Their error with the
+chosen one is that of the model, but for what its last stage and these rows themselves add.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class AllStages(RowStages):
     def ended(self, found: list[Stage]) -> Stage:
         """The last of the stages, with the steps of all."""
         histories = [[{**row, "rows": len(one.codes)} for row in one.solution.history] for one in found]
-        return replace(found[-1], solution=joined([one.solution for one in found], histories))
+        return replace(found[-1], solution=joined([one.solution for one in found], histories), earlier=tuple(found))
 
     def of_all_rows(self, stage: Stage) -> Stage:
         """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""
@@ -65,12 +66,12 @@ class AllStages(RowStages):
         rows, loss, codes = self.rows, self.loss, stage.codes
         decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)
         outside = torch.zeros_like(rows.prior_variance) if rows.outside is None else rows.outside
-        saturated, reg = torch.zeros(len(codes), dtype=torch.bool), None
+        saturated, reg, held_out = torch.zeros(len(codes), dtype=torch.bool), None, None
         if loss is None:
             missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
             decoder = replace(decoder, offset=missed)
             if self._chooses:
-                leaves = _chosen_leaves(self, decoder, stage)
+                leaves, held_out = _chosen_leaves(self, decoder, stage)
                 layer, reg = leaves.solve(codes), leaves.reg
             else:
                 layer = decoder.solve(codes)
@@ -88,6 +89,7 @@ class AllStages(RowStages):
             saturated=rows.order[saturated].sort().values,
             gap=0.0 if loss is None else None,
             reg=reg,
+            held_out=held_out,
         )
 
     @property
@@ -98,24 +100,35 @@ class AllStages(RowStages):
         return bool(settings.candidates) and single and rows.different >= FIRST and rows.axes is not None
 
 
-def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> LeavesLayer:
-    """The layer with the best of some weaker regs, by rows that it has not seen, coded as new ones."""
+def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tuple[LeavesLayer, float | None]:
+    """The layer with the best of some weaker regs by rows that it has not seen, coded as new ones, and their error."""
     rows, n = stages.rows, stages.rows.different
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
-    left_out, Z, count = slice(part, n), stage.codes[:part], rows.share(part)
+    left_out, count, unaware = slice(part, n), rows.share(part), _unaware(stage, part)
+    by = unaware or stage
+    Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
-    near = stages.code(replace(stage, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
-    targets, (start, radius) = rows.targets(left_out), stages.starts(stage, left_out)
+    near = stages.code(replace(by, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
+    targets, (start, radius) = rows.targets(left_out), stages.starts(by, left_out)
     w = torch.ones_like(radius) if rows.weights is None else rows.weights[left_out]
     compared, regs = replace(last, whole=few), [decoder.reg * share for share in _SHARES]
     halves, systems = compared.systems(Z)
-    leaf, errors = halves.leaf_of(near), w.new_zeros(len(regs))
+    leaf, errors, mass = halves.leaf_of(near), w.new_zeros(len(regs)), 0.0
     for number in range(0, len(systems), max(1, len(systems) // _LEAVES)):
         A, mine = Z[systems[number]], leaf == number
+        errors, mass = errors + w[mine] @ rows.residual(left_out)[mine], mass + float(w[mine].sum())
         for k, found in enumerate(compared.path(Z, systems[number], few.target, regs)):
             where = targets[mine], start[mine], radius[mine], count, found.linear
             problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, row_constraint=stages.row_constraint)
             codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
             errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
-    return replace(last, reg=regs[int(errors.argmin())])
+    lost = float(errors.min()) / max(mass * stages.of_the_mean, torch.finfo(torch.float64).tiny)
+    return replace(last, reg=regs[int(errors.argmin())]), None if unaware is None or not mass else lost
+
+
+def _unaware(stage: Stage, size: int) -> Stage | None:
+    """The last stage that has not seen rows after the first ones; with codes of all rows if it is the last of all."""
+    if len(stage.earlier[-1].codes) <= size:
+        return stage
+    return next((one for one in reversed(stage.earlier) if len(one.codes) <= size), None)

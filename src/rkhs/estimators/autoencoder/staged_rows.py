@@ -241,6 +241,13 @@ class RowStages(Stages):
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
         return errors if self.loss is None else 2.0 * self.loss.value(errors.sqrt()[:, None])
 
+    @property
+    def of_the_mean(self) -> float:
+        """Mean squared distance of different rows to the mean, or twice the mean of another loss of it."""
+        different = self.rows.different
+        w, lost = self.rows.part(different), self.losses(self.rows.norms(slice(different)))
+        return float(lost.mean() if w is None else w @ lost)
+
 
 @dataclass(frozen=True)
 class Majorised(Solution):

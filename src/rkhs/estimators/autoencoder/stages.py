@@ -76,6 +76,7 @@ class Stage(Start):
     )
     layer: Any = None  # solved last layer, where further rows are coded with it
     problem: Any = None  # where the last layer is solved at its end
+    earlier: tuple[Stage, ...] = ()  # the stages up to this one, as they ended
 
     @property
     def codes(self) -> Tensor:
@@ -93,6 +94,7 @@ class SolvedLast(NamedTuple):
     saturated: Tensor  # (s,): numbers of the rows where the loss is linear
     gap: float | None  # duality gap; None: unknown
     reg: float | None = None  # of the last layer, if it differs from that of the descent
+    held_out: float | None = None  # error of rows that it was chosen on, as a share of the variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +284,7 @@ def _model(
         support=as_array(last.support),
         saturated=as_array(last.saturated),
         row_weights=None if weights is None else as_array(weights),
-        compared=compared,
+        compared=compared if last.held_out is None else replace(compared, held_out=last.held_out),
         last_reg=last.reg,
     )
     return with_codes(model, settings, [stages.in_order(Z) for Z in stage.layers], weights)
