@@ -7,7 +7,8 @@ distance of fingerprints, gamma 0.72. The paper picks epsilon, kappa and both re
 set; here epsilon and kappa are chosen on a fifth of the training part, at reg 1e-6, at 1e-4, and together with reg.
 Beside the machines stand chance and a search: the fingerprint of the most similar training spectrum.
 
-Run: RKHS_DATA=... ./dev reproduce metabolites [--reduced] [--n-train 1000 | --all] [--uncentred] [--output FILE.json]
+Run: RKHS_DATA=... ./dev reproduce metabolites [--reduced] [--n-train 1000 | --all] [--uncentred] [--cells FILE]
+     [--output FILE.json]
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,12 @@ from rkhs.estimators.options.arguments import Device
 from rkhs.kernels import GaussianOf, Normalized, ProbabilityProduct, Tanimoto
 from rkhs.losses import Huber, Loss, Squared, SquaredEpsilonInsensitive
 from rkhs.metrics import top_k_accuracy, truth_ranks
+from studies.harness.cells import cell_key
+from studies.harness.finished import Finished
 from studies.harness.scripts import run_script
 from studies.harness.spectra import Spectra, load_spectra
 
-__all__ = ["Spectra", "load_spectra", "main", "study"]
+__all__ = ["Spectra", "chosen", "load_spectra", "main", "study", "tasks"]
 
 OUTPUT_KERNEL = GaussianOf(Tanimoto(), gamma=0.72)
 LEVELS = (1, 10, 20)
@@ -41,7 +44,7 @@ KAPPA_SHARES = (0.5, 0.8, 1.0)  # of the median residual of ridge at the same re
 
 @dataclass(frozen=True)
 class _Task:
-    """Kernel values of one ranking problem."""
+    """Kernel values of one ranking problem, and its finished fits."""
 
     inputs: np.ndarray  # (n, n)
     outputs: np.ndarray  # (n, n)
@@ -49,58 +52,73 @@ class _Task:
     pool: np.ndarray  # (c, n), kernel values of candidates with training outputs
     candidates: np.ndarray
     truth: np.ndarray
+    scored: str = "test"
     center: bool = True
+    device: Device = "cpu"
+    done: Finished = field(default_factory=lambda: Finished(None))
 
-    def fit(self, loss: Loss, reg: float, device: Device) -> InputOutputKernelRegressor:
-        model = InputOutputKernelRegressor(
-            "precomputed", output_kernel="precomputed", loss=loss, reg=reg, tol=1e-4, device=device, center=self.center
-        )
-        return model.fit(self.inputs, self.outputs)
+    def fitted(self, name: str, reg: float, parameter: float = 0.0, scale: float = 1.0) -> dict[str, Any]:
+        """Ranks of the truth, share of supports, median residual; a finished fit is read. Huber: kappa over scale."""
+        cell = {"spectra": len(self.inputs), "centred": self.center, "scored": self.scored}
+        cell |= {"loss": name, "reg": reg, "parameter": parameter}
+        key = cell_key(cell)
+        if key not in self.done.rows:
+            begun = time.perf_counter()
+            loss: Loss = SquaredEpsilonInsensitive(parameter) if name == "epsilon-ridge" else Squared()
+            loss = Huber(parameter * scale) if name == "Huber" else loss
+            options: dict[str, Any] = {"tol": 1e-4, "device": self.device, "center": self.center}
+            model = InputOutputKernelRegressor(
+                "precomputed", output_kernel="precomputed", loss=loss, reg=reg, **options
+            ).fit(self.inputs, self.outputs)
+            scores = model.scores(self.cross, self.pool)
+            ranks = truth_ranks(list(np.take_along_axis(scores, self.candidates, axis=1)), self.truth)
+            n = len(self.inputs)
+            row = {"ranks": ranks.tolist(), "supports": len(model.support_) / n}
+            row["scale"] = float(np.median(np.linalg.norm(n * reg * model.dual_coef_, axis=1)))  # residuals of ridge
+            self.done.add(key, row)
+            if self.done.path is not None:
+                print(f"  {time.perf_counter() - begun:.0f} s: {', '.join(map(str, cell.values()))}", flush=True)
+        return self.done.rows[key]
 
-    def ranks(self, model: InputOutputKernelRegressor) -> np.ndarray:
-        scores = model.scores(self.cross, self.pool)
-        return truth_ranks(list(np.take_along_axis(scores, self.candidates, axis=1)), self.truth)
 
+def tasks(data: Spectra, center: bool, device: Device = "cpu", path: Path | None = None) -> tuple[_Task, _Task]:
+    """Held-out compounds, by which parameters are chosen, and the test spectra; finished fits are kept in a file.
 
-def _median_residual(model: InputOutputKernelRegressor, reg: float) -> float:
-    """Median norm of the training residuals of ridge, which are n reg times the coefficients."""
-    n = len(model.dual_coef_)
-    return float(np.median(np.linalg.norm(n * reg * model.dual_coef_, axis=1)))
-
-
-def _validation(inputs: np.ndarray, outputs: np.ndarray, masses: np.ndarray) -> _Task:
-    """The last fifth of the training part held out; its candidates are the 30 held-out compounds nearest in mass."""
-    n = len(inputs)
-    cut = n - n // 5
-    held = masses[cut:]
+    Parameters
+    ----------
+    data : Spectra
+    center : bool
+        Of the machines; the paper does not centre.
+    device : str, default="cpu"
+    path : Path, optional
+    """
+    kernel, done = Normalized(ProbabilityProduct()), Finished(path)
+    inputs, cross = kernel(data.train), kernel(data.test, data.train)
+    outputs, pool = OUTPUT_KERNEL(data.fingerprints), OUTPUT_KERNEL(data.pool, data.fingerprints)
+    options: Any = {"center": center, "device": device, "done": done}
+    test = _Task(inputs, outputs, cross, pool, data.candidates, data.truth, **options)
+    # The last fifth of the training part; its candidates are the 30 held-out compounds nearest in mass.
+    cut = len(inputs) - len(inputs) // 5
+    held = data.masses[cut:]
     near = np.abs(held[:, None] - held).argsort(axis=1, kind="stable")[:, : min(30, len(held))]
     truth = (near == np.arange(len(held))[:, None]).argmax(1)
-    return _Task(
-        inputs[:cut, :cut], outputs[:cut, :cut], inputs[cut:, :cut], outputs[cut:, :cut].astype(float), near, truth
-    )
+    rows = inputs[:cut, :cut], outputs[:cut, :cut], inputs[cut:, :cut], outputs[cut:, :cut].astype(float)
+    return _Task(*rows, near, truth, "held out", **options), test
 
 
-def _settings(name: str, kappa_scale: float) -> list[Loss]:
-    if name == "ridge":
-        return [Squared()]
-    if name == "Huber":
-        return [Huber(share * kappa_scale) for share in KAPPA_SHARES]
-    return [SquaredEpsilonInsensitive(epsilon) for epsilon in EPSILONS]
+PARAMETERS = {"ridge": (0.0,), "epsilon-ridge": EPSILONS, "Huber": KAPPA_SHARES}
 
 
-def _choose(task: _Task, regs: Sequence[float], device: Device) -> dict[tuple[str, float], tuple[float, float]]:
-    """Best mean reciprocal rank on the held-out fifth and its parameter (a share for Huber), by loss and reg."""
+def chosen(task: _Task, regs: Sequence[float]) -> dict[tuple[str, float], tuple[float, float]]:
+    """Best mean reciprocal rank of held-out compounds and its parameter (a share for Huber), by loss and reg."""
     best: dict[tuple[str, float], tuple[float, float]] = {}
     for reg in regs:
-        scale = 1.0
-        for name in ("ridge", "epsilon-ridge", "Huber"):
-            parameters = {"ridge": (0.0,), "epsilon-ridge": EPSILONS, "Huber": KAPPA_SHARES}[name]
-            for parameter, loss in zip(parameters, _settings(name, scale), strict=True):
-                model = task.fit(loss, reg, device)
-                score = float((1.0 / task.ranks(model)).mean())
+        scale = task.fitted("ridge", reg)["scale"]
+        for name, parameters in PARAMETERS.items():
+            for parameter in parameters:
+                score = float((1.0 / np.array(task.fitted(name, reg, parameter, scale)["ranks"])).mean())
                 if score > best.get((name, reg), (-1.0, 0.0))[0]:
                     best[name, reg] = (score, parameter)
-                scale = _median_residual(model, reg) if name == "ridge" else scale
     return best
 
 
@@ -110,7 +128,12 @@ def _row(ranks: np.ndarray) -> dict[str, Any]:
 
 
 def study(
-    data: Spectra, *, regs: Sequence[float] = REGS, device: Device = "cpu", center: bool = True
+    data: Spectra,
+    *,
+    regs: Sequence[float] = REGS,
+    device: Device = "cpu",
+    center: bool = True,
+    path: Path | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Accuracies of the machines at 1e-6, 1e-4 and the selected reg, of the search, and of chance.
 
@@ -122,43 +145,31 @@ def study(
     device : str, default="cpu"
     center : bool, default=True
         Of the machines; the paper does not centre.
+    path : Path, optional
+        File of finished fits; a stopped run goes on from it.
 
     Returns
     -------
     dict of str to dict
         Rows with ``top-1``, ``top-10``, ``top-20``, ``reciprocal rank``, ``ranks``, ``reg`` and ``parameter``.
     """
-    kernel = Normalized(ProbabilityProduct())
-    inputs, cross = kernel(data.train), kernel(data.test, data.train)
-    outputs, pool = OUTPUT_KERNEL(data.fingerprints), OUTPUT_KERNEL(data.pool, data.fingerprints)
-    task = _Task(inputs, outputs, cross, pool, data.candidates, data.truth, center)
-    chosen = _choose(replace(_validation(inputs, outputs, data.masses), center=center), regs, device)
+    held_out, task = tasks(data, center, device, path)
+    best = chosen(held_out, regs)
     rows: dict[str, dict[str, Any]] = {}
-    nearest = cross.argmax(1)
-    rows["search"] = _row(truth_ranks(pool[data.candidates, nearest[:, None]], data.truth))
+    nearest = task.cross.argmax(1)
+    rows["search"] = _row(truth_ranks(task.pool[data.candidates, nearest[:, None]], data.truth))
     c = data.candidates.shape[1]
     rows["chance"] = {f"top-{k}": min(1.0, k / c) for k in LEVELS}
-    done: dict[tuple[str, float], dict[str, Any]] = {}
-    scales: dict[float, float] = {}
-    for name in ("ridge", "epsilon-ridge", "Huber"):
-        selected = max(regs, key=lambda reg: chosen[name, reg][0])
+    for name in PARAMETERS:
+        selected = max(regs, key=lambda reg: best[name, reg][0])
         for label, reg in (("1e-06", 1e-6), ("1e-04", 1e-4), ("selected", selected)):
             if reg not in regs:
                 continue
-            if reg not in scales:
-                ridge = task.fit(Squared(), reg, device)
-                scales[reg] = _median_residual(ridge, reg)
-                done["ridge", reg] = {**_row(task.ranks(ridge)), "reg": reg, "parameter": 0.0, "supports": 1.0}
-            if (name, reg) not in done:
-                share = chosen[name, reg][1]
-                parameter = share * scales[reg] if name == "Huber" else share
-                loss: Loss = Huber(parameter) if name == "Huber" else SquaredEpsilonInsensitive(parameter)
-                model = task.fit(loss, reg, device)
-                supports = len(model.support_) / len(inputs)
-                done[name, reg] = {
-                    **_row(task.ranks(model)), "reg": reg, "parameter": parameter, "supports": supports
-                }  # fmt: skip
-            rows[f"{name}, {label}"] = done[name, reg]
+            share, scale = best[name, reg][1], task.fitted("ridge", reg)["scale"]
+            found = task.fitted(name, reg, share, scale)
+            parameter = share * scale if name == "Huber" else share
+            shown = {"reg": reg, "parameter": parameter, "supports": found["supports"]}
+            rows[f"{name}, {label}"] = {**_row(np.array(found["ranks"])), **shown}
     return rows
 
 
@@ -192,6 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--reduced", action="store_true", help="150 training and 40 test spectra, two regs: seconds")
     parser.add_argument("--n-train", type=int, default=1000, help="training spectra, 1000 by default: minutes")
     parser.add_argument("--all", action="store_true", help="all 3145 training spectra: the cost grows with the cube")
+    parser.add_argument("--cells", type=Path, help="file of finished fits; a stopped run goes on from it")
     parser.add_argument("--uncentred", action="store_true", help="machines as printed, without centring")
     parser.add_argument("--device", default="cpu", help="of the machines")
     parser.add_argument("--output", type=Path, help="write all numbers to this JSON file")
@@ -206,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         f"metabolite identification, stand-in for table 1 (MassBank): {len(data.train)} of 3145 training spectra, "
         f"{len(data.test)} test spectra, {data.candidates.shape[1]} candidates each"
     )
-    rows = study(data, regs=regs, device=options.device, center=not options.uncentred)
+    rows = study(data, regs=regs, device=options.device, center=not options.uncentred, path=options.cells)
     heads = " | ".join(f"top-{k}" for k in LEVELS)
     print(f"  {'method, reg':24s} {heads}: % of test spectra with the true molecule among the first; what was chosen")
     for name, row in rows.items():

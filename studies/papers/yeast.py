@@ -203,17 +203,34 @@ def _print_grids(grids: dict[str, dict[str, Any]]) -> list[str]:
     return lines
 
 
-def split_differences(options: argparse.Namespace) -> dict[str, list[float]]:
-    """Hamming errors less that of ridge on random splits, without centring, chosen by the squared error."""
+def split_differences(
+    splits: int, *, reduced: bool = False, path: Path | None = None, minutes: float | None = None, **options: Any
+) -> dict[str, list[float]]:
+    """Hamming errors less that of ridge on random splits; a cell of the file ``path`` is a split.
+
+    Parameters
+    ----------
+    splits : int
+    reduced : bool, default=False
+    options : dict
+        Both as in :func:`hamming_errors`.
+    path, minutes
+        As in :func:`studies.harness.cells.run_cells`.
+    """
     names = ("ridge", "epsilon-ridge", "Huber")
 
     def work(cell: dict[str, Any]) -> dict[str, Any]:
-        found = hamming_errors(names=names, center=False, criterion="squared", **cell)
+        found = hamming_errors(names=names, **cell)
         return {name: found[name]["difference"] for name in names[1:]}
 
-    plan = [{"split": split, "reduced": options.reduced} for split in range(options.splits)]
-    cells = run_cells(plan, work, path=options.cells, minutes=options.minutes, seconds=2.0 if options.reduced else 90.0)
-    found = {name: [cell[name] for cell in cells] for name in names[1:]}
+    plan = [{"split": split, "reduced": reduced, **options} for split in range(splits)]
+    cells = run_cells(plan, work, path=path, minutes=minutes, seconds=2.0 if reduced else 90.0)
+    return {name: [cell[name] for cell in cells] for name in names[1:]}
+
+
+def _print_splits(options: argparse.Namespace) -> dict[str, list[float]]:
+    shared: dict[str, Any] = {"reduced": options.reduced, "path": options.cells, "minutes": options.minutes}
+    found = split_differences(options.splits, **shared, center=False, criterion="squared")
     for name, values in found.items():
         judged = direction(values, sign=-1, overlap=917 / 1500, name=f"Hamming error of {name} less that of ridge:")
         print(f"  {judged.found}: {judged.verdict}")
@@ -250,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--figures", type=Path, help="write the figures as PNG files to this folder")
     options = parser.parse_args(arguments)
     if options.splits:
-        return split_differences(options)
+        return _print_splits(options)
     folds = "one fold" if options.reduced else "three folds"
     print(f"grids{' (reduced)' if options.reduced else ''}: mean squared error per label, {folds} of 200 rows")
     grids = error_grids(reduced=options.reduced)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from studies.papers.claims import rules
 from studies.papers.claims.rules import FAILS, HOLDS, Judged
 from studies.papers.claims.runs import disentangled, drkm_figures, few_labels, molecules, protocols
+from studies.papers.claims.verdicts import VERDICTS
 from studies.papers.few_labels import FewLabelRow
 
 Rng = np.random.Generator
@@ -65,6 +67,52 @@ def _epsilons(effect: float, rng: Rng) -> str:
     return molecules._together_at(found, "made up")[0]
 
 
+def _sizes(effect: float, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> Judged:
+    """Figure 8 of 2020: Huber gains on ridge at every number of functions."""
+
+    def made_up(*_: Any, sizes: Any, **__: Any) -> dict[str, Any]:
+        gains = [_drawn(-0.5 * effect, rng, 36, 3) for _ in sizes]
+        return {"errors": [[1.0] for _ in sizes], "ridge": [1.0 for _ in sizes], "gains": gains}
+
+    monkeypatch.setattr(protocols.lip_curves, "figure", made_up)
+    return protocols.lip_figure(False)["gain"].paper
+
+
+def _regularisers(effect: float, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> Judged:
+    """A loss beats ridge at more than half of the regularisers."""
+
+    def made_up(name: str, regs: Any, folds: int, *, center: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        gains = _drawn(-effect * (name != "ridge"), rng, folds, len(regs), 1 if name == "ridge" else 3)
+        return gains, gains
+
+    monkeypatch.setattr(protocols, "_paths", made_up)
+    return protocols.yeast_ranges(False)["svr"].paper
+
+
+def _by_widths(part: str) -> Callable[..., Judged]:
+    """Figure 4 of 2021 from made-up scores of eight choices of widths."""
+
+    def judge(effect: float, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> Judged:
+        behind = effect - disentangled._by_chance(len(disentangled.WIDTHS), 3)  # no effect: as far as chance has it
+
+        def made_up(name: str, n: int, draw: int, n_eval: int, widths: Any, ours: bool) -> list[float]:
+            which = disentangled.WIDTHS.index(widths)
+            shift = {
+                "a": max(0.0, 2.0 * effect) * (which % 2),  # choices differ
+                "b": 5.0 * min(0.0, effect) * (which == 1),  # one is always the poorest
+                "c": behind * (which == 0),
+                "d": -5.0 * min(0.0, effect) * (which == 1),  # one is always the best
+                "e": 0.0,
+            }[part]
+            wide = np.exp(-effect) if part == "e" and which == 0 else 1.0
+            return list(shift + wide * rng.normal(size=3))
+
+        monkeypatch.setattr(disentangled, "_machine", made_up)
+        return disentangled._widths(False, False)[part]
+
+    return judge
+
+
 def _planes(effect: float, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> Judged:
     def made_up(shape: str, noise: float, seed: int, n: int, grid: Any, kind: str) -> float:
         return float(np.exp(0.1 * rng.normal() + 0.1 * effect * (kind == "shallow")))
@@ -105,7 +153,33 @@ RULES: dict[str, Callable[..., Judged | str]] = {
     "on par, bar of half of the splits": _bars,
     "everywhere": lambda e, rng: disentangled._everywhere({k: [1.0 - e] for k in "abc"}, 0.5, "range"),
 }
-PATCHED = {"planes": _planes, "deviations": _deviations}
+PATCHED: dict[str, Callable[..., Judged]] = {
+    "planes": _planes,
+    "deviations": _deviations,
+    "sizes": _sizes,
+    "regularisers": _regularisers,
+    **{f"widths, {part}": _by_widths(part) for part in "abcde"},
+}
+NONE_IS_CLAIMED = {"widths, b", "widths, d", "widths, e"}
+"""What they claim is that choices do not differ."""
+SETS_OF_2024 = ("circles", "cubes", "iris", "ionosphere")
+MADE_OF_PARTS = {
+    "drkm-fig4": {part: f"widths, {part}" for part in "abcde"},
+    "drkm-fig6": {"c": "deviations"},
+    "drkm-fig7-8": {"d": "deviations"},
+    "drkm-table2": {"a": "planes"},
+    "dual-fig7": {"b": "gain and sparsity"},
+    "dual-fig8": {"gain": "sizes"},
+    "dual-svr-huber": {"svr": "regularisers", "huber": "regularisers"},
+    "kae-fig8": {"a": "four of five dimensions"},
+    "kae-table1": {"i": "four strategies", "iii": "lowest on all lines"},
+    "kae-table2": {"a": "fingerprints"},
+    "kae-table3": {"iii": "lowest on all lines"},
+    **{f"krl-fig1-{name}": dict.fromkeys("BD", "on par, bar of half of the splits") for name in SETS_OF_2024},
+    **{f"krl-fig2-{name}": {"a": "on par, bar of half of the splits"} for name in ("mnist", "cifar")},
+    **{f"krl-fig3-{name}": {"a": "denoised images"} for name in ("mnist", "cifar")},
+}
+"""Parts whose verdict is put together from several, by the simulation above that does it."""
 
 
 def _verdicts(judge: Callable[..., Judged | str], effect: float, *more: Any, runs: int = 30) -> Counter[str]:
@@ -120,8 +194,48 @@ def test_every_rule_can_hold_and_can_fail(name: str, monkeypatch: pytest.MonkeyP
     runs = 30 if name in RULES else 5
     claimed, none, opposite = (_verdicts(judge, effect, *more, runs=runs) for effect in (4.0, 0.0, -4.0))
     assert claimed[HOLDS] >= 0.9 * runs, claimed
-    assert none[HOLDS] <= 0.12 * runs, none
+    assert name in NONE_IS_CLAIMED or none[HOLDS] <= 0.12 * runs, none
     assert opposite[FAILS] >= 0.9 * runs, opposite
+
+
+def _again(row: dict[str, Any], effect: float, rng: Rng) -> Judged:
+    """The rule of a part, with its line, settings and number of draws, on made-up numbers."""
+    line, count, rule = float(row["line"]), max(1, row["repetitions"]), row["rule"]
+    scale = abs(line) or 1.0
+    if rule == "R1":
+        found = {name: row["sign"] * _drawn(effect, rng, count) for name in row["settings"]}
+        return rules.direction(found, sign=row["sign"], overlap=row["overlap"])
+    if rule == "R2":
+        return rules.all_of(row["sign"] * _drawn(effect, rng, count, 10), sign=row["sign"], overlap=row["overlap"])
+    if rule == "R3":
+        return rules.equal([0.0 if effect > 0.0 else 10.0 * scale] * count, tolerance=line)
+    if rule == "R4":
+        return rules.on_par(line + scale * _drawn(effect, rng, count), margin=-line)
+    if rule == "R6":
+        return rules.bounded(np.exp(-_drawn(effect, rng, count)), delta=row["delta"])
+    sign = -1.0 if "at most" in row["found"] else 1.0  # no effect: one and a half deviations beyond the line
+    values = {name: line + sign * scale * _drawn(effect - 1.5, rng, count) for name in row["settings"]}
+    ends: dict[str, Any] = {"at_least" if sign > 0.0 else "at_most": line}
+    return rules.shows(values, draws=row["draws"], **ends)
+
+
+def _parts() -> list[tuple[str, dict[str, Any]]]:
+    """All parts that a rule judges, as they stand in the verdicts."""
+    files = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(VERDICTS.glob("*.json")))
+    named = [(f"{found['id']} ({name})", part["paper"]) for found in files for name, part in found["parts"].items()]
+    return [(name, row) for name, row in named if row["rule"] != "-" and row.get("limit") != "by construction"]
+
+
+@pytest.mark.parametrize(("name", "row"), _parts(), ids=lambda one: one if isinstance(one, str) else "")
+def test_every_part_of_a_claim_can_hold_and_can_fail(name: str, row: dict[str, Any]) -> None:
+    claim, part = name.rstrip(")").split(" (")
+    if part in MADE_OF_PARTS.get(claim, {}):
+        assert MADE_OF_PARTS[claim][part] in {*RULES, *PATCHED}
+        return
+    claimed, none, opposite = (_verdicts(lambda e, rng: _again(row, e, rng), effect) for effect in (6.0, 0.0, -6.0))
+    assert claimed[HOLDS] >= 27, claimed
+    assert none[HOLDS] <= 6, none
+    assert opposite[FAILS] >= 27, opposite
 
 
 def test_two_settings_that_are_opposite_are_refused() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
+from studies.papers import metabolites
 from studies.papers.metabolites import Spectra, load_spectra, main, study
 
 
@@ -40,6 +41,17 @@ def test_study_finds_what_is_there() -> None:
     assert all(row["top-1"] > 0.4 and row["top-10"] == 1.0 for row in machines)
     assert all(row["top-1"] <= row["top-10"] <= row["top-20"] for row in rows.values())
     assert rows["Huber, 1e-04"]["parameter"] > 0.0
+
+
+def test_a_stopped_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, path = synthetic(), tmp_path / "cells"
+    rows = study(data, regs=(1e-4,), path=path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    assert study(data, regs=(1e-4,), path=path) == rows
+    assert path.read_text().splitlines(keepends=True) == lines
+    monkeypatch.setattr(metabolites, "InputOutputKernelRegressor", None)  # nothing is fitted again
+    assert study(data, regs=(1e-4,), path=path) == rows
 
 
 @pytest.mark.data

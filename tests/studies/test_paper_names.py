@@ -26,6 +26,14 @@ SPOKEN = (
 )  # fmt: skip
 """What readers of the papers search for: in the glossary and in a docstring, too."""
 
+OTHER_SPELLINGS = (
+    "Denoising Kernel AE", "KPCA Map", "intra-orthogonality", "inter-orthogonality", "hidden units", "triplet", "KRR",
+    "Moreau envelope", "Pasch-Hausdorff envelope", "Projected Gradient Descent", "Block Soft Thresholding",
+    "Output Kernel Regression", "structured prediction", "loss trick", "identity decomposable kernel",
+    "Tanimoto-Gaussian", "top-k accuracy", "Hamming error",
+)  # fmt: skip
+"""Further words of the papers, in the glossary alone."""
+
 
 def _folded(text: str) -> str:
     return " ".join(text.replace("ε", "epsilon").replace("κ", "kappa").casefold().split())
@@ -87,5 +95,5 @@ def test_every_estimator_of_the_tables_is_fitted() -> None:
 
 def test_names_of_the_papers_are_found_in_docstrings() -> None:
     source = _folded(" ".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "rkhs").rglob("*.py")))
-    assert not [name for name in SPOKEN if _folded(name) not in GLOSSARY]
+    assert not [name for name in (*SPOKEN, *OTHER_SPELLINGS) if _folded(name) not in GLOSSARY]
     assert not [name for name in SPOKEN if _folded(name) not in source]

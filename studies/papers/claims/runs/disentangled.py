@@ -67,6 +67,7 @@ def _spread(values: np.ndarray) -> float:
 # ---------------------------------------------------------------- widths and depth
 
 
+@cache
 def _by_chance(choices: int, draws: int) -> float:
     """Tukey's range at 5 %: how far the means of equal choices lie apart by chance, in deviations over draws."""
     return float(stats.studentized_range.ppf(0.95, choices, choices * (draws - 1)) / np.sqrt(draws))

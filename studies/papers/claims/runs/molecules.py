@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from sklearn.model_selection import train_test_split
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian, Tanimoto
-from rkhs.losses import Huber, Squared, SquaredEpsilonInsensitive
+from rkhs.losses import Squared, SquaredEpsilonInsensitive
 from rkhs.metrics import normalized_mean_squared_error
 from rkhs.solvers import Alternating
 from studies.harness.spectra import Spectra, load_spectra
 from studies.papers import fingerprint_codes, metabolites, molecule_heads
 from studies.papers.claims.conditions import KAE
 from studies.papers.claims.rules import FAILS, HOLDS, PART, UNDECIDED, Judged, all_of, direction, shows, together
-from studies.papers.claims.verdicts import Answer, Part, run_of
+from studies.papers.claims.verdicts import Answer, Part, cells_of, run_of
 from studies.papers.nci_robust import load_molecules
 
 _LINES, _TREES = 10, 10
@@ -322,28 +323,17 @@ Ranks = dict[tuple[str, float], np.ndarray]
 _LEVELS = {"top-1": 1, "top-10": 10, "top-20": 20}
 
 
-def _ranks(data: Spectra, center: bool) -> tuple[Ranks, Ranks]:
-    """Rank of the true candidate, with parameters chosen on training rows, and on the test rows (by their top-1)."""
-    kernel = metabolites.Normalized(metabolites.ProbabilityProduct())
-    inputs, cross = kernel(data.train), kernel(data.test, data.train)
-    outputs = metabolites.OUTPUT_KERNEL(data.fingerprints)
-    pool = metabolites.OUTPUT_KERNEL(data.pool, data.fingerprints)
-    task = metabolites._Task(inputs, outputs, cross, pool, data.candidates, data.truth, center)
-    validation = replace(metabolites._validation(inputs, outputs, data.masses), center=center)
-    chosen = metabolites._choose(validation, (1e-6, 1e-4), "cpu")
+def _ranks(data: Spectra, center: bool, path: Path | None, *, every: bool = False) -> tuple[Ranks, Ranks]:
+    """Rank of the true candidate with parameters chosen on training rows, and, with ``every``, on test rows (top-1)."""
+    held_out, test = metabolites.tasks(data, center, path=path)
     by_training: Ranks = {}
     by_test: Ranks = {}
-    for reg in (1e-6, 1e-4):
-        ridge = task.fit(Squared(), reg, "cpu")
-        scale = metabolites._median_residual(ridge, reg)
-        by_training["ridge", reg] = by_test["ridge", reg] = task.ranks(ridge)
-        for name, parameters in (("epsilon-ridge", metabolites.EPSILONS), ("Huber", metabolites.KAPPA_SHARES)):
-            rows = []
-            for parameter in parameters:
-                loss = Huber(parameter * scale) if name == "Huber" else SquaredEpsilonInsensitive(parameter)
-                rows.append(task.ranks(task.fit(loss, reg, "cpu")))
-            by_training[name, reg] = rows[parameters.index(chosen[name, reg][1])]
-            by_test[name, reg] = max(rows, key=lambda row: float((row <= 1).mean()))
+    for key, (_, best) in metabolites.chosen(held_out, (1e-6, 1e-4)).items():
+        scale = test.fitted("ridge", key[1])["scale"]
+        tried = metabolites.PARAMETERS[key[0]] if every else (best,)
+        rows = [np.array(test.fitted(*key, parameter, scale)["ranks"]) for parameter in tried]
+        by_training[key] = rows[tried.index(best)]
+        by_test[key] = max(rows, key=lambda row: float((row <= 1).mean()))
     return by_training, by_test
 
 
@@ -375,9 +365,9 @@ def _table_1(ranks: Ranks, where: str) -> dict[str, Judged]:
 @run_of("dual-table1")
 def identified(fast: bool) -> Answer:
     """Paired over test spectra, which are the draws here."""
-    data = load_spectra(100, 40) if fast else load_spectra(1000)
-    by_training, by_test = _ranks(data, center=False)
-    ours, _ = _ranks(data, center=True)
+    data, path = load_spectra(100, 40) if fast else load_spectra(1000), cells_of("dual-table1", fast)
+    by_training, by_test = _ranks(data, False, path, every=True)
+    ours, _ = _ranks(data, True, path)
     paper, shown, our = (
         _table_1(by_training, "training rows"),
         _table_1(by_test, "test rows"),
