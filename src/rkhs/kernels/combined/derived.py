@@ -11,7 +11,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Derived, Kernel
-from rkhs.kernels.vectors.medians import median_bandwidth
+from rkhs.kernels.vectors.distances import median_bandwidth
 
 
 def _is_normal(d: Tensor) -> Tensor:
