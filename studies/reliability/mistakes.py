@@ -104,7 +104,7 @@ MISTAKES = (
     ),
     Mistake(
         "an off-by-one: the lower of two middle values is the weighted median",
-        "kernels/vectors/medians.py",
+        "kernels/vectors/distances.py",
         "upper = int(torch.searchsorted(cumulative, half + slack))",
         "upper = int(torch.searchsorted(cumulative, half - slack))",
         ("kernels/vectors/test_medians.py",),

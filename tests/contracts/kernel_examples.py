@@ -16,14 +16,12 @@ import rkhs.kernels as kernels
 from rkhs.kernels import (
     NTK,
     ArcCosine,
-    Centered,
     DynamicTimeWarping,
     FromFunction,
     FromModule,
     FromSklearn,
     FunctionalGaussian,
     FunctionalLaplacian,
-    Gappy,
     Gaussian,
     GaussianOf,
     GlobalAlignment,
@@ -91,7 +89,6 @@ EXAMPLES: dict[type, list[Kernel]] = {
     MinMax: [MinMax()],
     Spectrum: [Spectrum(), Spectrum(2, "acgt", normalize=False), Spectrum(1, tokens="words")],
     Mismatch: [Mismatch(3, 1), Mismatch(4, 2, "acgt", normalize=False)],
-    Gappy: [Gappy(), Gappy(2, 2, "dna", normalize=False)],
     WeisfeilerLehman: [
         WeisfeilerLehman(),
         WeisfeilerLehman(2, normalize=False),
@@ -130,13 +127,6 @@ EXAMPLES: dict[type, list[Kernel]] = {
         GaussianOf(Polynomial(2, 0.1)),
         GaussianOf(Precomputed()),
         GaussianOf(FromFunction(letters_in_common), 0.1),
-    ],
-    Centered: [
-        Centered(Gaussian()),
-        Centered(NTK()),
-        Centered(Precomputed()),
-        Centered(GaussianOf(Precomputed())),
-        Centered(FromFunction(letters_in_common)),
     ],
     MeanEmbedding: [
         MeanEmbedding(),
@@ -203,7 +193,7 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
         pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
         parts = ["C", "CC", "O", "N", "c1ccccc1", "C(=O)", "C(Cl)", "S", "C1CC1", "OC"]
         return kernel.read(["C" + "".join(rng.choice(parts, size=rng.integers(1, 6))) for _ in range(n)])
-    if isinstance(kernel, (Spectrum, Mismatch, Gappy)):
+    if isinstance(kernel, (Spectrum, Mismatch)):
         return kernel.read(["".join(rng.choice(list("acgt"), size=rng.integers(5, 12))) for _ in range(n)])
     if isinstance(kernel, (WeisfeilerLehman, ShortestPath)):
         sizes = rng.integers(2, 7, size=n)

@@ -23,8 +23,8 @@ from rkhs.engines import Threads, as_rows
 from rkhs.estimators.autoencoder import (
     choice_on_landmarks as autoencoder_rows,
     defaults,
-    fit as autoencoder_fit,
     staged_rows,
+    streams as autoencoder_streams,
 )
 from rkhs.estimators.autoencoder.opened_rows import ordered_rows
 from rkhs.features import Nystroem, RandomFeatures, WholeMap
@@ -225,8 +225,8 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.save(tmp_path / "x.npy", X)
-    monkeypatch.setattr(autoencoder_fit, "MOST", 130)
-    monkeypatch.setattr(autoencoder_fit, "BLOCK", 64)
+    monkeypatch.setattr(autoencoder_streams, "MOST", 130)
+    monkeypatch.setattr(autoencoder_streams, "BLOCK", 64)
     options: dict[str, Any] = {"storage": Nystroem(40), "reg": REG}
     model = KernelAutoencoder(2, **options).fit(as_rows(tmp_path / "x.npy"))
     whole = plain_model()
@@ -517,7 +517,7 @@ def test_codes_that_are_not_refined_are_those_of_new_rows_in_files_too(
 ) -> None:
     np.save(tmp_path / "x.npy", X)
     rows = np.load(tmp_path / "x.npy", mmap_mode="r")
-    monkeypatch.setattr(autoencoder_fit, "MOST", 100)
+    monkeypatch.setattr(autoencoder_streams, "MOST", 100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KernelAutoencoder(storage=Nystroem(20), reg=1e-3, max_iter=5, **options).fit(rows)

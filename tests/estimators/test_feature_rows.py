@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rkhs
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder import fit as autoencoder_fit, opened_rows, staged_rows
+from rkhs.estimators.autoencoder import opened_rows, staged_rows, streams as autoencoder_streams
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Tanimoto
 from tests.estimators.test_autoencoder_rows import curved
@@ -116,7 +116,7 @@ def test_rows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     np.testing.assert_allclose(fitted(rkhs.engines.as_rows(rows)).codes_, MODEL.codes_, atol=1e-9)
-    for module in (autoencoder_fit, staged_rows, opened_rows):
+    for module in (autoencoder_streams, staged_rows, opened_rows):
         monkeypatch.setattr(module, "MOST", 120)
     sampled = fitted(rkhs.engines.as_rows(rows))
     assert sampled.codes_.shape == (200, 2)

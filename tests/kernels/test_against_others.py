@@ -12,7 +12,6 @@ from rkhs._core.errors import InputError
 from rkhs.kernels import (
     NTK,
     ArcCosine,
-    Centered,
     Gaussian,
     GaussianOf,
     Laplacian,
@@ -150,38 +149,6 @@ def test_identities_between_kernels(seed: int) -> None:
     np.testing.assert_allclose(Normalized(Gaussian(0.3))(X, Y), Gaussian(0.3)(X, Y), atol=1e-14)
     np.testing.assert_allclose(GaussianOf(Tanimoto(), 0.72)(X, Y), np.exp(-1.44 * (1 - Tanimoto()(X, Y))), atol=1e-13)
     np.testing.assert_allclose((Linear() * Linear())(X, Y), Polynomial(2, 1.0, 0.0)(X, Y), rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(Centered(Linear())(X), Linear(offset="mean")(X), atol=1e-12)
-    np.testing.assert_allclose(Centered(Linear())(Y, X), Linear(offset="mean")(Y, X), atol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_centering_follows_the_training_points(weighted: bool) -> None:
-    X, Y = points(0)
-    w = np.random.default_rng(1).random(len(X)) if weighted else np.ones(len(X))
-    w /= w.sum()
-    T, U = torch.from_numpy(X), torch.from_numpy(Y)
-    base = Gaussian(0.3)
-    kernel = Centered(base).resolve(T, torch.from_numpy(w) if weighted else None)
-    everything = np.vstack([X, Y])
-    full = naive.centered(base(everything), np.concatenate([w, np.zeros(len(Y))]))
-    n = len(X)
-    np.testing.assert_allclose(kernel._gram(T).numpy(), full[:n, :n], atol=1e-13)
-    np.testing.assert_allclose(kernel._gram(U, T).numpy(), full[n:, :n], atol=1e-13)
-    np.testing.assert_allclose(kernel._gram(U).numpy(), full[n:, n:], atol=1e-13)
-    np.testing.assert_allclose(kernel._diag(U).numpy(), np.diag(full)[n:], atol=1e-13)
-    gram = Centered(Precomputed(new_diag=1.0)).resolve(base(T), torch.from_numpy(w) if weighted else None)
-    np.testing.assert_allclose(gram._gram(base(U, T)).numpy(), full[n:, :n], atol=1e-13)
-    np.testing.assert_allclose(gram._diag(base(U, T)).numpy(), np.diag(full)[n:], atol=1e-13)
-
-
-def test_unresolved_centering_moves_with_the_points() -> None:
-    X = torch.from_numpy(points(0)[0])
-    S = torch.from_numpy(np.random.default_rng(0).normal(size=(11, 11)))
-    V = torch.from_numpy(np.random.default_rng(1).normal(size=X.shape))
-    kernel = Centered(Gaussian(0.3))
-    h = 1e-5
-    expected = float(((kernel._gram(X + h * V) - kernel._gram(X - h * V)) * S).sum()) / (2 * h)
-    assert float((kernel.pullback(X, S) * V).sum()) == pytest.approx(expected, rel=1e-7)
 
 
 def test_precomputed_works_at_new_points() -> None:

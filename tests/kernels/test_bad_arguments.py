@@ -18,7 +18,6 @@ from rkhs._core.errors import InputError, RoundingWarning
 from rkhs.kernels import (
     NTK,
     ArcCosine,
-    Centered,
     FromFunction,
     FromModule,
     FunctionalGaussian,
@@ -112,7 +111,6 @@ CASES: list[tuple[Any, Any, str]] = [
     (Sum(()), X, "Sum.terms must be a tuple of at least one kernel; got ()"),
     (Product((1,)), X, "Product.terms must be kernels; got 1"),
     (Normalized("rbf"), X, "Normalized.base must be a kernel; got 'rbf'"),
-    (Centered(None), X, "Centered.base must be a kernel; got None"),
     (GaussianOf(3), X, "GaussianOf.base must be a kernel; got 3"),
     (Gaussian() + Precomputed(), X, "Sum mixes kernels on ['gram', 'vectors']; its parts must read the same data"),
     (Gaussian() * FromFunction(max), X, "Product mixes kernels on ['objects', 'vectors']; its parts must read the same data"),
@@ -123,8 +121,6 @@ CASES: list[tuple[Any, Any, str]] = [
     (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
     (Gaussian() + FromFunction(max, inputs=np.ones(2)), X, "FromFunction.inputs must be one of 'objects', 'vectors'; got array([1., 1.])"),
     (FromFunction(max), "abc", "X must be a list of objects, one an item; got a str. Wrap one object in a list"),
-    (Centered(Linear(), means=np.ones(2)), X, "Centered.means must have one number for each of the 3 training items; got 2. Do not pass support and means: resolve(X) computes them"),
-    (Centered(Precomputed(), means=np.ones(2)), np.eye(3), "Centered.means must have one number for each of the 3 training items; got 2. Do not pass support and means: resolve(X) computes them"),
     (FromFunction(max, differentiable=np.ones(2)), X, "FromFunction.differentiable must be True or False; got array([1., 1.])"),
     (FromFunction(lambda x, y: math.nan), ["a"], FUNCTION + "return finite numbers; got nan for items 0 and 0"),
     (FromFunction(lambda x, y: "a"), ["a"], FUNCTION + "return a number for two items; got 'a' for items 0 and 0. Use vectorized=True for a function of two lists"),
@@ -160,8 +156,6 @@ def test_unresolved_kernels_do_not_compute() -> None:
     for kernel in (Gaussian(), Linear("mean_norm"), Polynomial(), GaussianOf(Linear())):
         with pytest.raises(InputError, match=r"call resolve\(X\) first"):
             kernel._gram(T)
-    with pytest.raises(InputError, match="Centered is not resolved"):
-        Centered(Linear())._gram(T, T)
 
 
 def test_order_zero_cannot_act_on_codes() -> None:
@@ -289,9 +283,8 @@ def test_imaginary_parts_are_never_dropped() -> None:
 
 
 def test_numbers_that_are_none_are_refused_by_name() -> None:
-    for kernel, name in [(Linear(offset={}), "Linear.offset"), (Centered(Linear(1.0), X, None, ""), "Centered.means")]:
-        with pytest.raises(InputError, match=f"{name} must"):
-            kernel(X)
+    with pytest.raises(InputError, match="Linear.offset must"):
+        Linear(offset={})(X)
     with pytest.raises(InputError, match=r"item 1 has no view 'b'.*side by side with NaN.*columns='filled'"):
         Views({"a": Linear(), "b": Linear()})([{"a": [1.0], "b": [2.0]}, {"a": [1.0], "b": None}])
     with pytest.raises(InputError, match=r"Views reads items with one part a view.*other parts"):
@@ -299,12 +292,6 @@ def test_numbers_that_are_none_are_refused_by_name() -> None:
     for named in ({"radius": 101}, {"n_bits": 2**24 + 1}):
         with pytest.raises(InputError, match=f"MoleculeTanimoto.{next(iter(named))} must be an integer from"):
             MoleculeTanimoto(**named)(["CC"])
-
-
-@pytest.mark.parametrize("means", [math.nan, 3.0, [], [math.nan, 0.0, 0.0], [[0.0]]])
-def test_means_of_a_centre_are_finite_numbers(means: Any) -> None:
-    with pytest.raises(InputError, match=r"Centered\.means must be finite"):
-        Centered(Linear(1.0), X, None, means)(X)
 
 
 @pytest.mark.parametrize("name", ["vectorized", "differentiable"])

@@ -59,12 +59,6 @@ def tanimoto(x: np.ndarray, y: np.ndarray) -> float:
     return 1.0 if bottom == 0 else float(x @ y / bottom)
 
 
-def centered(K: np.ndarray, w: np.ndarray) -> np.ndarray:
-    n = len(K)
-    C = np.eye(n) - np.outer(np.ones(n), w)
-    return C @ K @ C.T
-
-
 def operator_gram(Ks: list[np.ndarray], As: list[np.ndarray]) -> np.ndarray:
     """The n p x n p matrix that the library never builds, acting on the row-major vec of the coefficients."""
     return sum(np.kron(K, A) for K, A in zip(Ks, As, strict=True))

@@ -38,7 +38,7 @@ Quote them for the shell. Names and short names, with the defaults by kind marke
   vectors    gaussian (rbf), laplacian, matern, linear, cosine, polynomial (poly), arccosine, ntk
   molecules  tanimoto *, minmax (* for counts); molecules, moleculetanimoto (on SMILES; molecules * with --predict)
   graphs     weisfeilerlehman (wl), shortestpath (sp); 'wl(2) + sp' *
-  sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
+  sequences  spectrum *, mismatch; texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,
              'sink + gak' * for several channels, dynamictimewarping (dtw)
   spectra    massspectrum *

@@ -28,7 +28,6 @@ from rkhs._core.arrays import (
 )
 from rkhs._core.checks import Declared, check_squares, real_array, refuse_undeclared
 from rkhs._core.errors import InputError, brief, warn
-from rkhs._core.memory import check_memory
 from rkhs._core.ownership import WholeFits
 from rkhs.engines.rows import Rows
 from rkhs.estimators.given_matrices import (
@@ -43,8 +42,8 @@ from rkhs.estimators.run import (
     Plan,
     Planned,
     Run,
+    check_dense,
     check_parameters,
-    dense_need,
     open_run,
 )
 from rkhs.estimators.training import Training, cut, normal_weights
@@ -193,11 +192,9 @@ class KernelEstimator(EngineThreads, WholeFits):
     def _announce_dense(self, shape: tuple[int, int], storage: Storage | str | None = None, taken: float = 0.0) -> None:
         """Keep what a dense fit takes, until it says more; refuse it before anything of that size is touched."""
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
-        asked = parameters.get("storage", "dense")
-        if isinstance(asked, str) and asked == "dense":
-            estimate, advice = dense_need(type(self).__name__, parameters, shape, self._matrices, taken, " at least")
-            check_memory(estimate, advice)
-            self.announced_bytes_ = estimate.n_bytes
+        n_bytes = check_dense(type(self).__name__, parameters, shape, self._matrices, taken)
+        if n_bytes:
+            self.announced_bytes_ = n_bytes
 
     def _to_rows(self, result: Tensor) -> np.ndarray:
         """Decoded rows in the units of the user's columns."""

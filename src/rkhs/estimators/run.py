@@ -96,7 +96,7 @@ class Run:
 
     def announce_dense(self, n: int, matrices: float, columns: int = 0, taken: float = 0.0) -> None:
         """Announce a fit that holds so many n x n matrices; ``columns`` of the data, ``taken`` by features of items."""
-        self.announce(*dense_need(self.name, self.parameters, (n, columns), matrices, taken))
+        self.announce(*_dense_need(self.name, self.parameters, (n, columns), matrices, taken))
 
     def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
         """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""
@@ -157,7 +157,7 @@ def _code_columns(asked: Any) -> int:
     return min(sum(max(int(w), 0) for w in widths), 10**15)
 
 
-def dense_need(
+def _dense_need(
     name: str,
     parameters: Mapping[str, Any],
     shape: tuple[int, int],
@@ -180,6 +180,16 @@ def dense_need(
         advice = partial(str, "Use fewer or smaller items, or a kernel that is cheaper, or shorter features")
     n_bytes = size * n * (matrices * n + 4 * codes) + copies * 8 * n * shape[1] + taken + 2**25
     return Estimate(what, int(n_bytes), parts), advice
+
+
+def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float, taken: float) -> int:
+    """Bytes of a fit that holds n x n matrices, 0 for another; refused before anything of that size is touched."""
+    storage = parameters.get("storage", "dense")
+    if not (isinstance(storage, str) and storage == "dense"):
+        return 0
+    estimate, advice = _dense_need(name, parameters, shape, matrices, taken, " at least")
+    check_memory(estimate, advice)
+    return estimate.n_bytes
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from rkhs.kernels.bridges.custom import FromFunction as FromFunction, Precompute
 from rkhs.kernels.combined.alignment import (
     view_weights as view_weights,
 )
-from rkhs.kernels.combined.derived import Centered as Centered, GaussianOf as GaussianOf, Normalized as Normalized
+from rkhs.kernels.combined.derived import GaussianOf as GaussianOf, Normalized as Normalized
 from rkhs.kernels.combined.scaled_inputs import ScaledInputs as ScaledInputs
 from rkhs.kernels.combined.sparse_rows import SparseRows as SparseRows
 from rkhs.kernels.combined.sums_and_products import Product as Product, Scaled as Scaled, Sum as Sum
@@ -19,7 +19,7 @@ from rkhs.kernels.objects.molecules import MoleculeKernel as MoleculeKernel, Mol
 from rkhs.kernels.objects.series import ShiftInvariant as ShiftInvariant
 from rkhs.kernels.objects.sets import MeanEmbedding as MeanEmbedding
 from rkhs.kernels.objects.spectra import ProbabilityProduct as ProbabilityProduct
-from rkhs.kernels.objects.strings import Gappy as Gappy, Mismatch as Mismatch, Spectrum as Spectrum
+from rkhs.kernels.objects.strings import Mismatch as Mismatch, Spectrum as Spectrum
 from rkhs.kernels.objects.warping import DynamicTimeWarping as DynamicTimeWarping, GlobalAlignment as GlobalAlignment
 from rkhs.kernels.operator_valued import (
     OperatorKernel as OperatorKernel,

@@ -36,7 +36,6 @@ _BY_NAME = ByName(
     spectrum="Spectrum",
     mass_spectrum=lambda: kernels.Normalized(kernels.ProbabilityProduct()),
     mismatch="Mismatch",
-    gappy="Gappy",
     shift_invariant="ShiftInvariant",
     sink="ShiftInvariant",
     global_alignment="GlobalAlignment",
@@ -63,7 +62,7 @@ def kernel_from_name(name: str) -> Kernel:
         "gaussian" or "rbf", "laplacian", "matern", "linear", "cosine", "polynomial" or "poly", "arccosine", "ntk",
         "tanimoto", "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian",
         "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "spectrum", "mass_spectrum",
-        "mismatch", "gappy", "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
+        "mismatch", "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
         "molecules", "molecule_tanimoto", "precomputed".
 
     Returns

@@ -219,7 +219,9 @@ def dual_problem(
     """Build a batch of dual problems: Gram matrices (n, n), targets (n, q), weights (n,)."""
     many_losses, many_regs = _settings(losses, regs)
     s = Y.new_ones(len(Y)) if weights is None else weights.to(Y).sqrt()
-    grams = [K if weights is None else _weighted(K, s) for K, _ in terms]
+    grams = [K for K, _ in terms]
+    if weights is not None:
+        grams = [s[:, None] * K * s if isinstance(K, Tensor) else K.weighted(s) for K in grams]
     targets = Y if weights is None else s[:, None] * Y
     rotate = all(loss.isotropic for loss in many_losses)
     operators, rotation = _diagonalise([A for _, A in terms], Y.new_ones(Y.shape[1]), rotate=rotate)
@@ -235,11 +237,6 @@ def _basis_of(grams: Sequence[Tensor | FeatureGram], operators: Sequence[Tensor]
     if not formed:  # features, which are the only term
         return next(K for K in grams if not isinstance(K, Tensor))
     return _Basis(formed, [1.0 if len(operators) == 1 else _mean(A) for A in operators])
-
-
-def _weighted(K: Tensor | FeatureGram, s: Tensor) -> Tensor | FeatureGram:
-    """Rows and columns of a Gram matrix times roots of weights."""
-    return s[:, None] * K * s if isinstance(K, Tensor) else K.weighted(s)
 
 
 def _settings(losses: Loss | Sequence[Loss], regs: float | Sequence[float]) -> tuple[list[Loss], list[float]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.eigen import component_eigenpairs
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, fix_signs
-from rkhs.kernels.vectors.medians import median_squared_distance
+from rkhs.kernels.vectors.distances import median_squared_distance
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 

@@ -14,7 +14,6 @@ import torch
 
 from rkhs.kernels import (
     DynamicTimeWarping,
-    Gappy,
     GlobalAlignment,
     Kernel,
     MeanEmbedding,
@@ -67,7 +66,7 @@ def _mixed_row(case: Case) -> tuple[Any, ...]:
 
 def _item(case: Case, kernel: Kernel, shape: int) -> Any:
     """One item; ``shape`` is what all items of a list share."""
-    if isinstance(kernel, (Spectrum, Mismatch, Gappy)):
+    if isinstance(kernel, (Spectrum, Mismatch)):
         return _text(case, "acgt", 6 if shape % 2 else 3, 12)
     if isinstance(kernel, (WeisfeilerLehman, ShortestPath)):
         return _graph(case)

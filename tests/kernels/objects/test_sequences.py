@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import rkhs
 from rkhs._core.errors import InputError
-from rkhs.kernels import Gappy, Kernel, Mismatch, Spectrum
+from rkhs.kernels import Kernel, Mismatch, Spectrum
 from rkhs.kernels.objects import strings as strings_module
 
 
@@ -36,16 +36,6 @@ def mismatch(k: int, m: int, letters: str) -> Callable[[str], Counter]:
     return count
 
 
-def gappy(k: int, gap: int) -> Callable[[str], Counter]:
-    def count(text: str) -> Counter:
-        found: Counter = Counter()
-        for part in windows(text, k + gap):
-            found.update({"".join(kept) for kept in itertools.combinations(part, k)})
-        return found
-
-    return count
-
-
 def gram(count: Callable[[str], Counter], X: list[str], Y: list[str]) -> np.ndarray:
     return np.array([[sum(a[s] * b[s] for s in a) for b in map(count, Y)] for a in map(count, X)], dtype=float)
 
@@ -62,9 +52,6 @@ CASES: list[Any] = [  # kernel, its count, letters
     (Mismatch(3, 1, "abc", normalize=False), mismatch(3, 1, "abc"), "abc"),
     pytest.param(Mismatch(4, 2, "dna", normalize=False), mismatch(4, 2, "ACGT"), "ACGT", marks=pytest.mark.slow),
     (Mismatch(3, 0, "ab", normalize=False), mismatch(3, 0, "ab"), "ab"),
-    (Gappy(3, 2, normalize=False), gappy(3, 2), "abcde"),
-    (Gappy(2, 0, "dna", normalize=False), gappy(2, 0), "ACGT"),
-    (Gappy(2, 3, "ab", normalize=False), gappy(2, 3), "ab"),
 ]
 
 
@@ -82,10 +69,10 @@ def test_values_are_those_of_two_loops(kernel: Kernel, count: Callable[[str], Co
 
 def test_blocks_of_texts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X = texts(12, "ACGT")
-    expected = [k(X) for k in (Spectrum(3), Mismatch(4, 1), Gappy(3, 1))]
+    expected = [k(X) for k in (Spectrum(3), Mismatch(4, 1))]
     monkeypatch.setattr(strings_module, "_LETTERS", 40)
     monkeypatch.setattr(strings_module, "_BLOCK", 100)
-    for k, K in zip((Spectrum(3), Mismatch(4, 1), Gappy(3, 1)), expected, strict=True):
+    for k, K in zip((Spectrum(3), Mismatch(4, 1)), expected, strict=True):
         np.testing.assert_allclose(k(X), K, rtol=1e-14)
 
 
@@ -127,7 +114,6 @@ def test_strings_go_through_a_model(tmp_path) -> None:
         (Spectrum(), ["abc", 3], r"reads texts \(str\); item 1 is a int"),
         (Spectrum(4), ["abcd", "abc"], "at least 4 symbols.*item 1 has 3. Lower k"),
         (Spectrum(1, tokens="words"), ["abc", "..."], "at least 1 symbols.*item 1 has 0"),
-        (Gappy(3, 2), ["abcd"], "at least 5 symbols"),
         (Spectrum(0), ["a"], "Spectrum.k must be an integer >= 1; got 0"),
         (Spectrum(tokens="syllables"), ["abc"], "Spectrum.tokens must be one of"),
         (Spectrum(1, "dna", "words"), ["abc"], "Spectrum.alphabet must be None with tokens='words'"),
@@ -136,8 +122,6 @@ def test_strings_go_through_a_model(tmp_path) -> None:
         (Mismatch(2, 2, "ab"), ["ab"], r"Mismatch.m must be an integer from 0 to 1 \(k - 1\)"),
         (Mismatch(2, 1, None), ["ab"], "Mismatch.alphabet must be 'dna', 'rna', 'protein' or a text of letters"),
         (Mismatch(9, 4, "protein"), ["A" * 9], "counts .* neighbours.*lower m or k"),
-        (Gappy(10, 30), ["ab"], "lower gap or k"),
-        (Gappy(2, -1), ["ab"], "Gappy.gap must be an integer >= 0"),
         (Spectrum(), "abc", "list of objects"),
     ],
 )

@@ -8,8 +8,7 @@ import torch
 
 from rkhs._core.errors import InputError
 from rkhs.kernels import ArcCosine, FromSklearn, FunctionalGaussian, Gaussian, GaussianOf, Linear, Normalized, Tanimoto
-from rkhs.kernels.vectors.distances import squared_distances
-from rkhs.kernels.vectors.medians import median_squared_distance, pair_median, weighted_median
+from rkhs.kernels.vectors.distances import median_squared_distance, pair_median, squared_distances, weighted_median
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 10, 31])
@@ -37,7 +36,7 @@ def test_the_bracketed_median_is_that_of_all_pairs(n: int, groups: int) -> None:
 
 
 def test_a_sample_that_misleads_costs_time_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rkhs.kernels.vectors.medians._MARGIN", 0.0)
+    monkeypatch.setattr("rkhs.kernels.vectors.distances._MARGIN", 0.0)
     X = torch.from_numpy(np.random.default_rng(0).normal(size=(1300, 2)))
     assert median_squared_distance(X) == pytest.approx(float(np.median(squared_distances(X).numpy())), rel=1e-12)
 

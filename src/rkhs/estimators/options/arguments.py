@@ -44,7 +44,6 @@ KernelName = Literal[
     "sp",
     "spectrum",
     "mismatch",
-    "gappy",
     "shift_invariant",
     "sink",
     "global_alignment",

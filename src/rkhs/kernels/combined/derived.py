@@ -1,20 +1,17 @@
-"""Kernels made from any base kernel through its feature space: normalised, centred, Gaussian of the distance."""
+"""Kernels made from any base kernel through its feature space: normalised, Gaussian of the distance."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, RoundingWarning, warn
-from rkhs._core.linalg import Outer, center_gram
-from rkhs._core.ownership import private_copy
+from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Derived, Kernel
-from rkhs.kernels.vectors.medians import median_bandwidth
+from rkhs.kernels.vectors.distances import median_bandwidth
 
 
 def _is_normal(d: Tensor) -> Tensor:
@@ -188,147 +185,3 @@ def _warn_of_cancellation(base: Kernel, X: Any, gamma: float) -> None:
             f"errors of {error:.0e}. Subtract the mean of every column first, or choose another base kernel",
             RoundingWarning,
         )
-
-
-class Centered(Derived):
-    """A kernel whose features are centred at the weighted mean of the training items.
-
-    ``k(x, y) = base(x, y) - m(x) - m(y) + sum_i w_i m(x_i)`` with ``m(x) = sum_i w_i base(x, x_i)``.
-
-    Parameters
-    ----------
-    base : Kernel
-    support : array of shape (n, d) or list of n items, optional
-        The training items. This and the next two are set by :meth:`resolve`, do not pass them; a Gram matrix
-        needs no support.
-    weights : array of shape (n,), optional
-        Sample weights that sum to one; default ``1/n``.
-    means : array of shape (n,), optional
-        ``m`` at the training items.
-
-    Raises
-    ------
-    InputError
-        If ``base`` is not a kernel, or if new items come before the kernel was resolved on training items.
-
-    Notes
-    -----
-    Before it is resolved, the Gram matrix and the pull-back of one set of items are centred at the mean of that same
-    set (``C K C``, which moves with the items); afterwards the mean is that of the training items.
-
-    References
-    ----------
-    Scholkopf et al. (1998), appendix A.
-
-    Examples
-    --------
-    >>> from rkhs.kernels import Centered, Linear
-    >>> Centered(Linear())([[1.0], [3.0]])
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-
-    of_values = True
-
-    def __init__(self, base: Kernel, support: Any = None, weights: Any = None, means: Any = None) -> None:
-        self.base = base
-        self.support = support
-        self.weights = weights
-        self.means = means
-
-    @property
-    def rotation_invariant(self) -> bool:
-        """Whether the base kernel is, as long as ``means`` is not set."""
-        return self.means is None and self.base.rotation_invariant
-
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Store the training items, their weights and means; a resolved kernel is returned as it is."""
-        (base,) = self.parts
-        if self.means is not None:
-            return self
-        resolved = base.resolve(X, weights)
-        K = resolved._gram(X)
-        w = K.new_full((K.shape[0],), 1.0 / K.shape[0]) if weights is None else weights.to(K)
-        support = None if self.domain == "gram" else private_copy(as_numpy(X))
-        kept = None if weights is None else w.cpu().numpy()
-        return Centered(resolved, support, kept, (K @ w).cpu().numpy())
-
-    def _weights_and_means(self, K: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights of the training items and the means there."""
-        means = tensor_like(self.means, K, "Centered.means")
-        if means.ndim != 1 or len(means) == 0 or not bool(torch.isfinite(means).all()):
-            raise InputError(f"Centered.means must be finite numbers, one a training item; got {self.means!r:.60}")
-        if self.weights is None:
-            return torch.full_like(means, 1.0 / len(means)), means
-        return tensor_like(self.weights, K, "Centered.weights"), means
-
-    def _support(self, X: Any) -> Any:
-        if isinstance(X, Tensor) and isinstance(self.support, (np.ndarray, Tensor)):
-            return tensor_like(self.support, X, "Centered.support")
-        return self.support
-
-    def _training_means(self, X: Any) -> Tensor:
-        """``m(x)`` of each item, shape (n,)."""
-        return self._averaged(self.base._gram(X, None if self.domain == "gram" else self._support(X)))
-
-    def _averaged(self, values: Tensor) -> Tensor:
-        """Weighted means of kernel values with the training items, shape (n,)."""
-        w = self._weights_and_means(values)[0]
-        if values.shape[1] != len(w):
-            raise InputError(
-                f"Centered.means must have one number for each of the {values.shape[1]} training items; got {len(w)}. "
-                "Do not pass support and means: resolve(X) computes them"
-            )
-        return values @ w
-
-    def _check_resolved(self) -> None:
-        if self.means is None:
-            raise InputError("Centered is not resolved: call resolve(X) with the training items first")
-
-    def _gram(self, X: Any, Y: Any = None) -> Tensor:
-        K = self.base._gram(X, Y)
-        if self.means is None:
-            if Y is not None:
-                self._check_resolved()
-            return center_gram(K)
-        w, means = self._weights_and_means(K)
-        if self.domain == "gram":
-            rows, columns = self._averaged(K), means
-        else:
-            rows = self._training_means(X)
-            columns = rows if Y is None else self._training_means(Y)
-        return K.sub_(rows[:, None]).sub_(columns).add_(w @ means)
-
-    def _diag(self, X: Any) -> Tensor:
-        if self.means is None:
-            return self._gram(X).diagonal().clone()
-        d = self.base._diag(X)
-        w, means = self._weights_and_means(d)
-        return (d - 2.0 * self._training_means(X) + w @ means).clamp_min_(0.0)
-
-    def _column_diag(self, X: Any, Y: Any) -> Tensor:
-        if self.domain != "gram" or self.means is None:
-            return self._diag(X if Y is None else Y)
-        d = self.base._column_diag(X, Y)
-        w, means = self._weights_and_means(d)
-        return (d - 2.0 * means + w @ means).clamp_min_(0.0)
-
-    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        dense = S.dense() if isinstance(S, Outer) else S
-        if self.means is None:  # C S C: the centre moves with the items
-            M = dense - dense.mean(0) - dense.mean(1)[:, None] + dense.mean()
-            return self.base._pullback(X, M, None)
-        pull = self.base._pullback(X, dense, None)
-        return pull.sub_(self._mean_pullback(X, dense.sum(0) + dense.sum(1)))
-
-    def _mean_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return self.base._cross_pullback(X, self._support(X), torch.outer(s, self._weights_and_means(X)[0]))
-
-    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        self._check_resolved()
-        return self.base._cross_pullback(X, Y, S).sub_(self._mean_pullback(X, S.sum(1)))
-
-    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        if self.means is None:
-            return self._pullback(X, torch.diag(s), None)
-        return self.base._diag_pullback(X, s).sub_(self._mean_pullback(X, 2.0 * s))

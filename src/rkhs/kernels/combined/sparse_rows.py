@@ -15,9 +15,8 @@ from rkhs._core.errors import InputError
 from rkhs._core.sparse import SparseItem, compressed, from_items, to_items
 from rkhs.kernels.base import Composite, Kernel, read_matrix
 from rkhs.kernels.vectors.discrete import MinMax
-from rkhs.kernels.vectors.distances import new_matrix, strips
+from rkhs.kernels.vectors.distances import median_bandwidth, new_matrix, strips
 from rkhs.kernels.vectors.dot_product import Linear
-from rkhs.kernels.vectors.medians import median_bandwidth
 from rkhs.kernels.vectors.stationary import Stationary, found_rate, read_rule
 
 _NAMES = "Gaussian, Laplacian, Matern, Linear, Polynomial, Tanimoto, MinMax, ArcCosine, NTK"

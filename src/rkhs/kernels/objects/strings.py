@@ -106,17 +106,12 @@ class _StringKernel(PartsKernel):
             )
         return np.where(strange, _UNKNOWN, places.astype(np.uint64))
 
-    def _width(self) -> int:
-        """Symbols that one part spans."""
-        return self.k
-
     def _features(self, items: list[str]) -> Counts:
         symbols = [self._symbols(text, row) for row, text in enumerate(items)]
-        width = self._width()
         for row, part in enumerate(symbols):
-            if len(part) < width:
+            if len(part) < self.k:
                 raise InputError(
-                    f"{self._name} reads texts of at least {width} symbols, the width of its substrings; item {row} "
+                    f"{self._name} reads texts of at least {self.k} symbols, the width of its substrings; item {row} "
                     f"has {len(part)}. Lower k or leave it out"
                 )
         blocks, start = [], 0
@@ -129,7 +124,7 @@ class _StringKernel(PartsKernel):
         return stack(blocks)
 
     def _block(self, symbols: _Symbols) -> Counts:
-        starts = symbols.windows(self._width())
+        starts = symbols.windows(self.k)
         owners = symbols.owners[starts]
         step = max(1, _BLOCK // max(1, len(starts)))
         parts: list[Counts] = []
@@ -283,65 +278,3 @@ class Mismatch(_StringKernel):
                             for i in range(self.k)
                         ),
                     )
-
-
-@dataclass(eq=False, repr=False)
-class Gappy(_StringKernel):
-    """Gappy kernel: substrings of length ``k`` with up to ``gap`` letters left out.
-
-    Each window of ``k + gap`` letters counts once for every different text of length ``k`` that remains when ``gap`` of
-    its letters are left out.
-
-    Parameters
-    ----------
-    k : int, default=3
-        Number of letters that count, >= 1.
-    gap : int, default=1
-        Number of letters left out of a window, >= 0; 0 is the spectrum kernel.
-    alphabet : {"dna", "rna", "protein"}, str or None, default=None
-        As in :class:`Spectrum`.
-    normalize, unknown : bool and {"raise", "skip"}, default=True and "raise"
-        As in :class:`Spectrum`.
-
-    Notes
-    -----
-    ``C(k + gap, k)`` parts a window: 4 at (3, 1), 10 at (3, 2).
-
-    References
-    ----------
-    Leslie and Kuang (2004), section 2.2.
-
-    Examples
-    --------
-    >>> from rkhs.kernels import Gappy
-    >>> Gappy(2, 1, normalize=False)(["abc", "acb"])  # ab, ac, bc and ac, ab, cb
-    array([[3., 2.],
-           [2., 3.]])
-    """
-
-    k: int = 3
-    gap: int = 1
-    alphabet: str | None = None
-    normalize: bool = True
-    unknown: str = "raise"
-
-    def _check(self) -> None:
-        super()._check()
-        check_count(self.gap, "Gappy.gap", at_least=0)
-        if math.comb(self.k + self.gap, self.k) > 20_000:
-            raise InputError(
-                f"Gappy with k={self.k} and gap={self.gap} counts {math.comb(self.k + self.gap, self.k)} parts a "
-                "window; lower gap or k so that there are at most 20000"
-            )
-
-    def _width(self) -> int:
-        return self.k + self.gap
-
-    def _variants(self, codes: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        every = np.arange(len(starts))
-        choices = itertools.combinations(range(self.k + self.gap), self.k)
-        table = np.array([_joined(codes[starts + i] for i in kept) for kept in choices])
-        table.sort(axis=0)  # the same text from two choices counts once a window
-        for row, line in enumerate(table):
-            new = np.ones(len(starts), dtype=bool) if row == 0 else line != table[row - 1]
-            yield every[new], line[new]

@@ -1,4 +1,4 @@
-"""Squared distances without loss of digits."""
+"""Squared distances between rows without loss of digits, and their medians: the bandwidths that the data choose."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from torch import Tensor
 from rkhs._core.linalg import column_means
 
 ROWS = 64  # rows of a sweep: a block of some thousand columns stays in the second-level cache
+_SAMPLE = 1024  # rows whose pairs bracket the median
+_MARGIN = 0.05  # half of the share of pairs inside the bracket
 TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
 
 
@@ -97,3 +99,109 @@ def squared_distances(
         if of is not None:
             strip.copy_(of(strip))  # costs nothing where the function wrote in place
     return D
+
+
+def weighted_median(values: Tensor, weights: Tensor) -> float:
+    """Median of all entries, by weights of the same shape."""
+    flat = values.reshape(-1)
+    order = torch.argsort(flat)
+    ordered, w = flat[order], weights.reshape(-1)[order]
+    kept = w > 0
+    ordered, w = ordered[kept], w[kept]
+    cumulative = torch.cumsum(w, 0) / w.sum()
+    half = torch.tensor(0.5, dtype=cumulative.dtype, device=cumulative.device)
+    slack = 1e-12
+    lower = int(torch.searchsorted(cumulative, half - slack))
+    upper = int(torch.searchsorted(cumulative, half + slack))
+    last = len(ordered) - 1
+    return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
+
+
+def pair_median(D: Tensor) -> float:
+    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
+    n = D.shape[0]
+    array = D.cpu().numpy()
+    pairs = np.empty(n * (n - 1) // 2, dtype=array.dtype)
+    done = 0
+    for i in range(n - 1):
+        pairs[done : done + n - 1 - i] = array[i, i + 1 :]
+        done += n - 1 - i
+    return _mean_of_middle(_middle(iter([pairs]), n))
+
+
+def _mean_of_middle(values: list[float]) -> float:
+    """Mean of one or two values, halved first: the largest numbers do not overflow."""
+    return float(values[0]) / 2.0 + float(values[-1]) / 2.0
+
+
+def median_squared_distance(X: Tensor, weights: Tensor | None = None) -> float:
+    """Median squared distance of all ordered pairs of rows, weighted by ``w_i w_j``."""
+    if weights is not None:
+        return weighted_median(squared_distances(X), torch.outer(weights, weights))
+    return _mean_of_middle(middle_squared_distances(X))
+
+
+def middle_squared_distances(X: Tensor) -> list[float]:
+    """The one or two middle values of the n^2 squared distances between rows, in order."""
+    n = X.shape[0]
+    ranks = _pair_ranks(n)
+    if n <= _SAMPLE or not ranks:
+        return _middle(_upper_distances(X), n)
+    chosen = np.random.default_rng(0).choice(n, _SAMPLE, replace=False)  # any choice gives the same answer
+    sample = _joined(_upper_distances(X[torch.from_numpy(chosen).to(X.device)]))
+    share = ranks[0] / (n * (n - 1) / 2)
+    ends = [int(np.clip(q * len(sample), 0, len(sample) - 1)) for q in (share - _MARGIN, share + _MARGIN)]
+    sample.partition(ends)
+    low, high = sample[ends[0]], sample[ends[1]]
+    below, inside = 0, []
+    for values in _upper_distances(X):
+        below += int(np.count_nonzero(values < low))
+        inside.append(values[(values >= low) & (values <= high)])
+    kept = np.concatenate(inside)
+    found = [rank - below for rank in ranks]
+    if found[0] < 0 or found[-1] >= len(kept):
+        return _middle(_upper_distances(X), n)
+    kept.partition(found)
+    return [float(kept[k]) for k in found]
+
+
+def _upper_distances(X: Tensor) -> Iterator[np.ndarray]:
+    """Squared distances of the pairs ``i < j``, in blocks of rows."""
+    for _, D in upper_distances(X - column_means(X)):
+        array, count = D.cpu().numpy(), len(D)
+        yield array[:, :count][np.triu_indices(count, 1)]
+        yield array[:, count:]
+
+
+def _joined(blocks: Iterator[np.ndarray]) -> np.ndarray:
+    return np.concatenate([block.ravel() for block in blocks])
+
+
+def _middle(blocks: Iterator[np.ndarray], n: int) -> list[float]:
+    """The middle values of n zeros and every pair twice."""
+    pairs = _joined(blocks)
+    ranks = _pair_ranks(n)
+    if not ranks:
+        return [0.0]
+    pairs.partition(ranks)
+    middle = [float(pairs[k]) for k in ranks]
+    return middle if len(middle) == len(_middle_ranks(n)) else [0.0, *middle]
+
+
+def _middle_ranks(n: int) -> list[int]:
+    """Ranks of the middle among ``n^2`` values: one, or two."""
+    return sorted({(n * n - 1) // 2, n * n // 2})
+
+
+def _pair_ranks(n: int) -> list[int]:
+    """The same, among the ``n (n - 1) / 2`` pairs that stand twice after n zeros."""
+    return [(k - n) // 2 for k in _middle_ranks(n) if k >= n]
+
+
+def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
+    """Return one over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``."""
+    weights = None if weights is None else weights.to(D)  # items of several views have a type of their own
+    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
+    if scale <= 0.0:
+        scale = float(D.mean() if weights is None else weights @ D @ weights)
+    return 1.0 if scale <= 0.0 else 1.0 / scale

@@ -14,8 +14,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, real_arra
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Composite, VectorKernel
-from rkhs.kernels.vectors.distances import squared_distances
-from rkhs.kernels.vectors.medians import median_bandwidth
+from rkhs.kernels.vectors.distances import median_bandwidth, squared_distances
 from rkhs.kernels.vectors.radial import Gaussian
 
 _BLOCK = 1 << 21  # entries of a block of differences

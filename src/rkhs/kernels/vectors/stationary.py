@@ -13,8 +13,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, quote
 from rkhs._core.linalg import column_means
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.vectors.distances import cancels, squared_distances
-from rkhs.kernels.vectors.medians import median_bandwidth, middle_squared_distances
+from rkhs.kernels.vectors.distances import cancels, median_bandwidth, middle_squared_distances, squared_distances
 
 
 def read_rule(given: str, name: str) -> tuple[float, str]:
