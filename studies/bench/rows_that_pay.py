@@ -1,9 +1,9 @@
 """What more rows are worth: errors of new rows of ``KernelAutoencoder`` and of a tuned network, by the number of rows.
 
 Run: ./dev bench rows_that_pay [--sets mnist,satellite] [--rows 2000,8000] [--components 2,10] [--splits 3]
-     [--models leaves,plain,network] [--cells FILE] [--minutes 60]
+     [--models leaves,plain,network] [--new 600] [--cells FILE] [--minutes 60]
 
-600 new rows a split, that nothing is chosen on. Errors are squared errors over the variance of the new rows. ``leaves``
+600 new rows a split, or ``--new``, that nothing is chosen on. Errors are squared errors over the variance of the new rows. ``leaves``
 is the fit as it comes, ``plain`` the fit whose last decoder has three times as many anchors as in the descent and the
 same reg. The network has 256 and 128 units, the best of three learning rates, 400,000 / n epochs and at least 60, and
 codes of new rows that are refined by descent as ours are. ``jump``: the largest step of decoded codes along the line
@@ -33,7 +33,6 @@ from studies.harness.cells import run_cells
 from studies.harness.scripts import data_folder, run_script
 from studies.networks.network_autoencoder import NetworkAutoencoder
 
-_NEW = 600
 SETS = ("mnist", "patches", "dsprites", "satellite", "made")
 
 
@@ -58,13 +57,13 @@ def rows_of(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray | None]:
     return np.concatenate(patches), np.tile(np.arange(len(X)), len(patches))
 
 
-def split(name: str, folder: Path, n: int, seed: int) -> tuple[np.ndarray, np.ndarray] | None:
+def split(name: str, folder: Path, n: int, seed: int, count: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Training and new rows, centred and divided by one standard deviation; None where there are too few."""
     X, images = rows_of(name, folder)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(X))
-    new = np.arange(len(X)) < _NEW if images is None else rng.permutation(images.max() + 1)[images[order]] < 200
-    test, train = order[new][:_NEW], order[~new][:n]
+    new = np.arange(len(X)) < count if images is None else rng.permutation(images.max() + 1)[images[order]] < 200
+    test, train = order[new][:count], order[~new][:n]
     mean, scale = X[train].mean(0), X[train].std()
     return None if len(train) < n else ((X[train] - mean) / scale, (X[test] - mean) / scale)
 
@@ -137,7 +136,7 @@ def network(train: np.ndarray, new: np.ndarray, p: int) -> dict[str, float]:
 
 def work(cell: dict[str, Any]) -> dict[str, float]:
     """The results of one cell."""
-    parts = split(cell["set"], data_folder(), cell["rows"], cell["split"])
+    parts = split(cell["set"], data_folder(), cell["rows"], cell["split"], cell["new"])
     assert parts is not None
     if cell["model"] == "network":
         return network(*parts, cell["components"])
@@ -177,14 +176,15 @@ def main() -> None:
         components="2,10",
         models="leaves,plain",
         splits=1,
+        new=600,
     )
     warnings.simplefilter("ignore")
     folder = data_folder()
     plan = [
-        {"set": name, "rows": n, "components": p, "model": model, "split": seed}
+        {"set": name, "rows": n, "components": p, "model": model, "split": seed, "new": arguments.new}
         for name in arguments.sets.split(",")
         for n in map(int, arguments.rows.split(","))
-        if split(name, folder, n, 0) is not None
+        if split(name, folder, n, 0, arguments.new) is not None
         for p in map(int, arguments.components.split(","))
         for seed in range(arguments.splits)
         for model in arguments.models.split(",")

@@ -157,3 +157,24 @@ def test_features_on_landmarks_have_leaves_too() -> None:
     model = rkhs.KernelAutoencoder(2, output_kernel="same", random_state=0, storage=Nystroem(150)).fit(X[:1100])
     assert isinstance(model.model_.last, LocalLayer)
     assert model.reconstruction_error(X[1100:]).mean() <= everywhere(model).reconstruction_error(X[1100:]).mean()
+
+
+def lost(model: rkhs.KernelAutoencoder, X: np.ndarray, new: np.ndarray) -> float:
+    """Share of the variance of new rows that a model of ``X`` loses."""
+    return ((model.inverse_transform(model.transform(new)) - new) ** 2).sum() / ((new - X.mean(0)) ** 2).sum()
+
+
+def test_the_held_out_error_is_that_of_the_leaves() -> None:
+    X = table(4200)
+    model = rkhs.KernelAutoencoder(2, random_state=0, storage=Nystroem(200)).fit(X[:1200])
+    # 3.3 of the regularisers of the descent
+    assert 1.0 < model.held_out_error_ / lost(model, X[:1200], X[1200:]) < 2.2
+
+
+def test_the_held_out_error_is_not_optimistic_where_rows_are_noisy() -> None:
+    rng = np.random.default_rng(1)
+    smooth = np.sin(rng.normal(size=(4200, 6)) @ rng.normal(size=(6, 12)))
+    X = smooth + rng.normal(size=smooth.shape)
+    model = rkhs.KernelAutoencoder(5, random_state=0, storage=Nystroem(200)).fit(X[:1200])
+    # .98 where the encoder has seen the rows
+    assert 1.03 < model.held_out_error_ / lost(model, X[:1200], X[1200:]) < 1.3
