@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rkhs import InputOutputKernelRegressor, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
-from rkhs.kernels import NTK, Gaussian, Kernel, Laplacian
+from rkhs.kernels import NTK, Gaussian, Kernel, Laplacian, Linear
 from rkhs.losses import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.solvers import CayleyAdam, ProjectedGradient, QuadraticPenalty
@@ -168,15 +168,19 @@ def remarks(fast: bool) -> Answer:
     few: list[list[float]] = []
     many: list[list[float]] = []
     limits, norms, margins, tricks = [], [], [], []
+    exact: dict[str, Any] = {**DUAL, "tol": 1e-12, "max_iter": 10**5}
     for seed in range(3 if fast else 20):
         rng = np.random.default_rng(seed)
         X, Y, new = rng.normal(size=(25, 2)), rng.normal(size=(25, 3)), rng.normal(size=(6, 2))
-        ridge, *others = (
-            _quietly(OperatorKernelRegressor(Gaussian(1.0), loss=loss, reg=1e-2, **DUAL), X, Y).predict(new)
-            for loss in (Squared(), SquaredEpsilonInsensitive(0.0), Huber(1e6))
-        )
-        limits += [float(np.linalg.norm(one - ridge) / np.linalg.norm(ridge)) for one in others]
         B = rng.normal(size=(5, 5))
+        operators = rng.normal(size=(2, 3, 3))
+        terms: Any = [(kernel, A @ A.T) for kernel, A in zip((Gaussian(1.0), Linear()), operators, strict=True)]
+        for kernel in (Gaussian(1.0), terms):
+            ridge, *others = (
+                _quietly(OperatorKernelRegressor(kernel, loss=loss, reg=1e-2, **exact), X, Y).predict(new)
+                for loss in (Squared(), SquaredEpsilonInsensitive(0.0), Huber(1e6))
+            )
+            limits += [float(np.linalg.norm(one - ridge) / np.linalg.norm(ridge)) for one in others]
         for count, kept in ((2, few), (5, many)):
             outputs = rng.normal(size=(count, 5))
             kept.append([_outside(A, outputs) for A in (B @ B.T, np.eye(5), outputs.T @ outputs)])
