@@ -113,7 +113,7 @@ class MachineModel(Stored):
         assert self.reg is not None
         C, n, mean = as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
         U = K @ C + n * self.reg * C
-        return Calibration.of(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
+        return Calibration.from_gram(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
 
     @cached_property
     def _calibration(self) -> Calibration:
