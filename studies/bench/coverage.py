@@ -151,7 +151,7 @@ def of_codes(A: np.ndarray, U: np.ndarray, B: np.ndarray, V: np.ndarray) -> tupl
     options = {"kernel": "tanimoto", "output_kernel": "same"} if bits else {}
     model = KernelAutoencoder(5, **options).fit(A[:third])
     codes, places = model.transform(B), np.arange(len(B))
-    errors = model._left_out()[1].numpy() * model.output_.factor**2
+    errors = model._left_out()[1].numpy() * model.output_.scale**2
     left_out = CandidateSets.nearest(*model.decode(codes, B, by="features"), errors, 0.9, "about")
     split = model.decode_set(codes, B, A[third:])
     inside = left_out.contains(places).mean(), split.contains(places).mean()

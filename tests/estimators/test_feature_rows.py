@@ -57,7 +57,7 @@ def test_an_error_is_the_distance_of_two_features() -> None:
 
 def test_the_objective_is_that_of_all_of_the_features() -> None:
     last, left = MODEL.model_.last, MODEL.reconstruction_error(X, codes=MODEL.codes_).mean()
-    A, C, f = last.anchors, last.coefficients, MODEL.output_.factor
+    A, C, f = last.anchors, last.coefficients, MODEL.output_.scale
     penalty = 0.5 * REG[1] * float(((last.kernel(A) @ C) * C).sum())
     assert MODEL.objective_ > 0.5 * left / f**2 + penalty
     assert MODEL.objective_ < 0.5
@@ -68,7 +68,7 @@ def test_the_step_of_a_new_item_is_that_of_least_cost() -> None:
     start = MODEL.set_params(refine=False).transform(NEW[:20])
     MODEL.set_params(refine=True)
     turn = np.eye(2) if model.code_map is None else np.linalg.inv(model.code_map)
-    f = MODEL.output_.factor
+    f = MODEL.output_.scale
 
     def cost(Z: np.ndarray) -> np.ndarray:
         lost = MODEL.reconstruction_error(NEW[:20], codes=Z) / f**2

@@ -165,7 +165,7 @@ def row_outputs(
         return space, T
     some = subsampled(w, SAMPLE)
     unit = kernel_unit(subsampled(T, SAMPLE), p, some / some.sum())
-    return space.in_units(unit), T / unit
+    return space.rescaled(unit), T / unit
 
 
 def landmark_space(
@@ -176,14 +176,21 @@ def landmark_space(
     assert K is not None
     mean = features.whiten_adjoint(raw_mean[:, None])
     gram_mean = raw_mean if center else torch.zeros_like(raw_mean)
-    total = float((mean * mean).sum()) if center else 0.0
-    C = (K.to(gram_mean) - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
-    variance = max(diag - total, 0.0)
-    factor = variance**0.5 if scale and variance > 0.0 else 1.0
-    factored = factorize(C.div_(factor**2))
+    mean_squared_norm = float((mean * mean).sum()) if center else 0.0
+    C = (K.to(gram_mean) - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(mean_squared_norm)
+    variance = max(diag - mean_squared_norm, 0.0)
+    deviation = variance**0.5 if scale and variance > 0.0 else 1.0
+    factor = factorize(C.div_(deviation**2))
     weights = features.whiten(mean)[:, 0].cpu().numpy() if center else None
-    triangle, pivots = factored.triangle.cpu().numpy(), factored.pivots.cpu().numpy()
-    return RKHS(weights, gram_mean.cpu().numpy(), total, factor, triangle, pivots), variance / factor**2
+    space = RKHS(
+        mean=weights,
+        gram_mean=gram_mean.cpu().numpy(),
+        mean_squared_norm=mean_squared_norm,
+        scale=deviation,
+        cholesky=factor.cholesky.cpu().numpy(),
+        pivots=factor.pivots.cpu().numpy(),
+    )
+    return space, variance / deviation**2
 
 
 class Opened(NamedTuple):
@@ -245,7 +252,7 @@ def open_features(
     norms = torch.cat(
         [output.squared_norms(*tile) for tile in zip(raw.split(TILE), prior_variance.split(TILE), strict=True)]
     )
-    outside = (norms / output.factor**2 - (T * T).sum(1)).clamp_min_(0.0)
+    outside = (norms / output.scale**2 - (T * T).sum(1)).clamp_min_(0.0)
     if settings.linear_part == "free":
         axes = PrincipalCoordinates.of_vectors(features.whiten_adjoint(raw.mT).mT, p, w)
         assert axes.center is not None
