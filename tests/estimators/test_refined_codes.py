@@ -146,7 +146,7 @@ def test_codes_do_not_change_on_the_way_through_files(tmp_path: Path) -> None:
 
 
 def test_a_pickle_leaves_out_the_cholesky_factor_of_the_penalty() -> None:
-    model = KernelAutoencoder(2, max_iter=5).fit(table(0))
+    model = KernelAutoencoder(2).fit(table(0))
     assert model.model_.penalty.cholesky is not None
     assert pickle.loads(pickle.dumps(model)).model_.penalty.cholesky is None
 
