@@ -117,7 +117,7 @@ def test_rows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     np.testing.assert_allclose(fitted(rkhs.engines.as_rows(rows)).codes_, MODEL.codes_, atol=1e-9)
     for module in (autoencoder_streams, staged_rows, opened_rows):
-        monkeypatch.setattr(module, "MOST", 120)
+        monkeypatch.setattr(module, "MAX_ENCODER_ROWS", 120)
     sampled = fitted(rkhs.engines.as_rows(rows))
     assert sampled.codes_.shape == (200, 2)
     assert share(sampled, NEW) < 1.5 * share(MODEL, NEW)
@@ -125,7 +125,7 @@ def test_rows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_more_items_than_are_descended_on_are_coded_as_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (staged_rows, opened_rows):
-        monkeypatch.setattr(module, "MOST", 120)
+        monkeypatch.setattr(module, "MAX_ENCODER_ROWS", 120)
     few = fitted()
     assert share(few, NEW) < 1.5 * share(MODEL, NEW)
     assert torch.isfinite(torch.as_tensor(few.codes_)).all()

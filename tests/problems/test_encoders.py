@@ -16,7 +16,7 @@ from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonIn
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.batches import BatchedAutoencoder
 from rkhs.problems.coordinates import PerRowCodes
-from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, SmoothBall
+from rkhs.problems.encoders import ConstrainedCodes, DeepCodes, Encoder, SmoothBall, UnconstrainedCodes
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
 
@@ -36,11 +36,11 @@ def problem(
     factor = PerRowCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
     w = None if w is None else w / w.sum()
     decoder = AnchorsLayer(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip)
-    return Autoencoder(FreeCodes(factor, REG_1), decoder)
+    return Autoencoder(UnconstrainedCodes(factor, REG_1), decoder)
 
 
 def factor_of(whole: Autoencoder) -> PerRowCodes:
-    assert isinstance(whole.encoder, FreeCodes)
+    assert isinstance(whole.encoder, UnconstrainedCodes)
     return whole.encoder.factor
 
 
@@ -204,7 +204,7 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
     code_set: Sphere | Ball | Whitened, kernel: Kernel, weighted: bool
 ) -> None:
     factor = factor_of(problem(kernel, 15))
-    encoder = CodesOnASet(factor, REG_1, SmoothBall() if isinstance(code_set, Ball) else code_set)
+    encoder = ConstrainedCodes(factor, REG_1, SmoothBall() if isinstance(code_set, Ball) else code_set)
     point = random(factor.dim, P, seed=5)
     checked(encoder, point, kernel, weighted=weighted)
     Z, price, _ = encoder.forward(point)
@@ -223,7 +223,7 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
 def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> None:
     whole = problem(KERNELS[0], 15, weighted=weighted)
     free, w = whole.encoder, whole.last_layer.weights
-    assert isinstance(free, FreeCodes)
+    assert isinstance(free, UnconstrainedCodes)
     soft = replace(free, soft=SoftSphere(0.7), weights=w)
     point = random(free.factor.dim, P, seed=5)
     checked(soft, point, KERNELS[0], weighted=weighted)
@@ -244,7 +244,13 @@ def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> Non
 def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool, shortcut: bool) -> None:
     factor = factor_of(problem(kernel, 15, own=False))
     deep = DeepCodes(
-        FreeCodes(factor, 1e-3), (kernel, Gaussian(0.3)), (3, P, P), (1e-2, 1e-2), 12, strip=7, shortcut=shortcut
+        UnconstrainedCodes(factor, 1e-3),
+        (kernel, Gaussian(0.3)),
+        (3, P, P),
+        (1e-2, 1e-2),
+        12,
+        strip=7,
+        shortcut=shortcut,
     )
     W, hidden = random(factor.dim, 3, seed=5), [random(12, P, seed=7), random(12, P, seed=8)]
     point = deep.pack(W, hidden)
@@ -259,7 +265,7 @@ def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool, shortcu
 
 
 def test_a_shortcut_is_the_identity_where_there_are_no_coefficients() -> None:
-    first = FreeCodes(factor_of(problem(KERNELS[0], 15, own=False)), 1e-3)
+    first = UnconstrainedCodes(factor_of(problem(KERNELS[0], 15, own=False)), 1e-3)
     W = random(first.factor.dim, 3, seed=5)
     deep = DeepCodes(first, (Gaussian(0.5), Gaussian(0.3)), (3, P, 4), (1e-2, 1e-2), 12, shortcut=True)
     point = deep.pack(W, [torch.zeros(12, p, dtype=torch.float64) for p in (P, 4)])
@@ -295,7 +301,7 @@ def test_all_rows_as_anchors_of_every_layer_are_the_dense_deep_autoencoder() -> 
     dense = items_autoencoder(
         factorize(H @ H.mT), T, (hidden, kernel), (3, P), (1e-3, 1e-2, 1e-2), rule=semiparametric_decoder
     )
-    deep = DeepCodes(FreeCodes(factor, 1e-3), (hidden,), (3, P), (1e-2,), N)
+    deep = DeepCodes(UnconstrainedCodes(factor, 1e-3), (hidden,), (3, P), (1e-2,), N)
     W, Phi = random(factor.dim, 3, seed=5), random(N, P, seed=7) * 0.1
     ours = Autoencoder(deep, whole.last_layer).value(deep.pack(W, [Phi]))
     theirs = dense.value(dense.encoder.pack(dense.encoder.factor.solve(factor.codes(W)), [Phi]))
@@ -307,7 +313,7 @@ def without_linear_parts(*, weighted: bool, strip: int = 64) -> Autoencoder:
     """The decoder of the paper: kernel parts alone."""
     whole = problem(KERNELS[1], 15, weighted=weighted, own=False, strip=strip)
     factor = replace(factor_of(whole), linear=torch.empty(N, 0, dtype=torch.float64))
-    return Autoencoder(FreeCodes(factor, REG_1), replace(whole.last_layer, linear=False))
+    return Autoencoder(UnconstrainedCodes(factor, REG_1), replace(whole.last_layer, linear=False))
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -335,7 +341,7 @@ def test_without_linear_parts_it_is_the_penalised_model_written_out(weighted: bo
 def test_batches_are_parts_of_the_whole_problem(weighted: bool) -> None:
     whole, V = without_linear_parts(weighted=weighted), random(M, P, seed=5)
     whole = replace(whole, last_layer=replace(whole.last_layer, reg=1.0))
-    assert isinstance(whole.encoder, FreeCodes)
+    assert isinstance(whole.encoder, UnconstrainedCodes)
     assert isinstance(whole.last_layer, AnchorsLayer)
     value, grad = whole.value_and_grad(V)
     every = BatchedAutoencoder(whole.encoder, whole.last_layer, N, 0)
@@ -363,14 +369,14 @@ def test_batches_are_parts_of_the_whole_problem(weighted: bool) -> None:
 
 def test_batches_and_drawn_coefficients_are_functions_of_seed_and_step() -> None:
     whole = without_linear_parts(weighted=True)
-    assert isinstance(whole.encoder, FreeCodes)
+    assert isinstance(whole.encoder, UnconstrainedCodes)
     assert isinstance(whole.last_layer, AnchorsLayer)
     w = whole.last_layer.weights
     assert w is not None
     factor = PerRowCodes(torch.empty(N, 0), torch.arange(24.0 * N).reshape(N, 24), None)
 
     def seen(seed: int, step: int) -> tuple[list[int], list[int]]:
-        few = BatchedAutoencoder(FreeCodes(factor, REG_1), whole.last_layer, 12, seed, part=0.25)
+        few = BatchedAutoencoder(UnconstrainedCodes(factor, REG_1), whole.last_layer, 12, seed, part=0.25)
         encoder, layer = few.batch(step)
         rows = (encoder.factor.features[15:, 0] / 24.0).long()
         torch.testing.assert_close(layer.weights[15:], w[rows] * N / 12)

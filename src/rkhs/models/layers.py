@@ -51,7 +51,7 @@ class CodePenalty(Stored):
     """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
 
     kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
-    total: float  # number of training items, or the sum of their weights: what the price is weighed against
+    total: float  # number of training items, or the sum of their weights: what the penalty is weighed against
     cholesky: np.ndarray | None = None  # (r, r): of the Gram matrix of the pivots
     pivots: np.ndarray | None = None  # (r,): their indices
     directions: np.ndarray | None = None  # (q, k): of the targets; None for all

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from rkhs.problems.coordinates import PerRowCodes
-from rkhs.problems.encoders import FreeCodes
+from rkhs.problems.encoders import UnconstrainedCodes
 from rkhs.problems.last_layers import AnchorsLayer
 
 _SAMPLE = 4096  # rows that the principal axes of the features are found on
@@ -32,7 +32,7 @@ class BatchedAutoencoder:
 
     solvers: ClassVar[tuple[str, ...]] = ("minibatch", "doubly_stochastic")  # that fit the problem
 
-    encoder: FreeCodes  # of all rows, in finite features
+    encoder: UnconstrainedCodes  # of all rows, in finite features
     last_layer: AnchorsLayer  # of all rows
     size: int  # rows of a batch; all rows if there are no more
     seed: int  # of the batches: each is a function of it and the number of the step
@@ -50,7 +50,7 @@ class BatchedAutoencoder:
         variances, axes = torch.linalg.eigh(F.mT @ F / len(F))
         return axes, variances.clamp_min(1e-2 * float(variances[-1]) + 1e-300).sqrt()
 
-    def batch(self, step: int) -> tuple[FreeCodes, AnchorsLayer]:
+    def batch(self, step: int) -> tuple[UnconstrainedCodes, AnchorsLayer]:
         """Codes of the anchors and of the rows of a step, and the last layer of these rows."""
         factor, layer = self.encoder.factor, self.last_layer
         n, a = len(layer.target), layer.anchors
@@ -86,7 +86,7 @@ class BatchedAutoencoder:
         self._means = [old + share * (new - old) for old, new in zip(self._means, sums, strict=True)]
         solved = layer.solve(coded.codes, tuple(self._means))
         (axes, scales), rows = self.axes, self.drawn(step)
-        grad = axes[:, rows].mT @ coded.back(layer.gradient(coded.codes, solved))[0] / scales[rows, None]
+        grad = axes[:, rows].mT @ coded.backward(layer.gradient(coded.codes, solved))[0] / scales[rows, None]
         return solved.value + coded.encoder_penalty, grad, rows
 
     def point(self, V: Tensor) -> Tensor:

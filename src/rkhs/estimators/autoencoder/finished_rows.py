@@ -16,7 +16,7 @@ from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, R
 from rkhs.estimators.autoencoder.stages import SolvedLast, Stage, Start, as_array, on_principal_axes
 from rkhs.models import CodePenalty
 from rkhs.problems.batches import BatchedAutoencoder
-from rkhs.problems.encoders import FreeCodes
+from rkhs.problems.encoders import UnconstrainedCodes
 from rkhs.problems.last_layers import MORE, AnchorsLayer
 from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -141,7 +141,7 @@ def _stepped(stages: RowStages, size: int, previous: Start | None) -> Stage:
     assert isinstance(solver, BATCHED)
     problem, small = (stages.problem(count, reg) for count in (size, min(size, FIRST)))
     encoder, layer = problem.encoder, problem.last_layer
-    assert isinstance(encoder, FreeCodes)
+    assert isinstance(encoder, UnconstrainedCodes)
     assert isinstance(layer, AnchorsLayer)
     seed = int(settings.generator().randint(2**31))
     for number in range(settings.n_init):

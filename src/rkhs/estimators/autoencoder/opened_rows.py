@@ -21,7 +21,7 @@ from rkhs.estimators.training import Training
 from rkhs.models import Rebuilt
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.coordinates import STRIP, Coordinates, PerRowCodes
-from rkhs.problems.encoders import MOST
+from rkhs.problems.encoders import MAX_ENCODER_ROWS
 from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
 from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, subsampled
 from rkhs.spaces.source import Options, open_source
@@ -34,7 +34,7 @@ TILE = STRIP  # rows that are coded at once
 
 def strips(n: int) -> tuple[Block, ...]:
     """Of the rows that are descended on."""
-    return row_blocks(min(n, MOST), STRIP)
+    return row_blocks(min(n, MAX_ENCODER_ROWS), STRIP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +230,17 @@ def open_vectors(
     n_copies = settings.n_copies
     few = min(settings.widths)
     rows = ordered_rows(
-        X, T, prior_variance, features, axes, few, w, total, per_row_codes=per_row_codes, fitted=MOST, copies=n_copies
+        X,
+        T,
+        prior_variance,
+        features,
+        axes,
+        few,
+        w,
+        total,
+        per_row_codes=per_row_codes,
+        fitted=MAX_ENCODER_ROWS,
+        copies=n_copies,
     )
     return Opened(rows, Rebuilt(output, None, training.self_targets), kernel, features, source.diag)
 
@@ -260,7 +270,17 @@ def open_features(
         axes = PrincipalCoordinates(features.whiten(axes.directions), offset, None, axes.scale)  # of raw features
     read, total, few = EvaluatedMap(features), training.total, min(settings.widths)
     rows = ordered_rows(
-        raw, T, prior_variance, read, axes, few, w, total, per_row_codes=per_row_codes, fitted=MOST, outside=outside
+        raw,
+        T,
+        prior_variance,
+        read,
+        axes,
+        few,
+        w,
+        total,
+        per_row_codes=per_row_codes,
+        fitted=MAX_ENCODER_ROWS,
+        outside=outside,
     )
     rebuilt = Rebuilt(
         output, kernel, training.self_targets, diagonal=prior_variance.cpu().numpy() if training.gram else None
