@@ -4,10 +4,9 @@ All of it comes from one matrix. ``A`` is the inverse of the Gram matrix with th
 with constants projected out where the model has an intercept; ``e_i = (A U)_i / A_ii`` is the leave-one-out residual of
 row i, and ``1 / A_ii`` its leave-one-out predictive variance. A new item has the prediction ``h = b^T U`` and the
 posterior variance ``d``; with row i left out they are ``h - b_i e_i`` and ``d + b_i^2 / A_ii``. With the nonconformity
-score ``||y - h|| / sqrt(d)``, the score of row i is at least that of ``(x, y)`` exactly if
-``||y - h + b_i e_i||^2 <= ||e_i||^2 (A_ii d + b_i^2)``. So the set of outputs for which this holds for at least
-``floor(alpha (n + 1))`` rows contains the true output with probability ``1 - alpha``, if rows are exchangeable and
-neither kernel nor ridge was chosen from them.
+score ``||y - h|| / sqrt(d)``, the score of row i is at least that of ``(x, y)`` exactly if ``||y - h + b_i e_i||^2 <=
+||e_i||^2 (A_ii d + b_i^2)``. So the outputs for which this holds for at least ``floor(alpha (n + 1))`` rows contain the
+true one with probability ``1 - alpha``, if rows are exchangeable and neither kernel nor ridge was chosen from them.
 
 The guarantee also holds for norms in the metric ``S^-1``, ``S = U^T A U``: with the new row ``S`` becomes
 ``S + t t^T / d``, ``t = y - h``. With inner products in this metric and ``a = A_ii e_i``, row i is at least as
@@ -59,9 +58,8 @@ class PredictionSets:
     coverage : float
         The probability that was asked for.
     guarantee : {"at least", "about"}
-        "at least": proved for items exchangeable with the training items. "about": measured only, which is so for
-        boxes, for settings that were chosen from the training rows without the new row, and where some rows have more
-        copies than others.
+        "at least": proved for items exchangeable with the training items. "about": measured only, for boxes, settings
+        that were chosen without the new row, and training rows with unequal numbers of copies.
     scope : {"items", "items of known groups"}
         The new items that the guarantee covers: after ``fit(groups=)`` only items of the training groups.
     center : ndarray of shape (m,) or (m, q)
@@ -71,8 +69,7 @@ class PredictionSets:
     radius : ndarray of shape (m,), or None
         Radius of the ball, or of the ball of the same volume as the ellipsoid.
     metric : ndarray of shape (q, q), or None
-        Metric of the ellipsoids, of determinant one: outputs with ``t^T metric t <= radius^2``, ``t = y - center``, are
-        inside.
+        Metric of the ellipsoids, of determinant one: they are ``t^T metric t <= radius^2``, ``t = y - center``.
     informative : ndarray of bool, shape (m,)
         Whether the set excludes any output. With fewer than ``1 / (1 - coverage) - 1`` rows no set does.
     """
@@ -229,15 +226,17 @@ class Calibration:
         parts = K @ self.inverse
         variance = diagonal + (self.ridge + self.mean_variance) - (parts * K).sum(1) - 2.0 * (K @ self.mean_weights)
         values = K @ (self.loo_residuals * self.inverse.diagonal()[:, None]) + self.intercept
-        weights = (parts + self.mean_weights)[:, self.group_of_row]
-        return NewItems(weights, variance.clamp_min(1e-12 * self.ridge), values)
+        return NewItems(
+            weights=(parts + self.mean_weights)[:, self.group_of_row],
+            variance=variance.clamp_min(1e-12 * self.ridge),
+            values=values,
+        )
 
     def p_values(self, new: NewItems, counts: Tensor | None = None) -> np.ndarray:
         """Conformal p-values of new items, shape (m,): ``P(p <= alpha) <= alpha`` for exchangeable items."""
         # counts (n,): number of items that each row represents.
-        loo_variance = 1.0 / self.precision
-        mean_count = len(self.representatives) / len(loo_variance)
-        counts = torch.full_like(loo_variance, mean_count) if counts is None else counts
+        loo_variance, n = 1.0 / self.precision, len(self.group_of_row)
+        counts = loo_variance.new_full((n,), len(self.representatives) / n) if counts is None else counts
         not_smaller = (new.variance[:, None] + new.weights**2 * loo_variance <= loo_variance * _TIE).double()
         return np.asarray(((1.0 + not_smaller @ counts) / (1.0 + counts.sum())).numpy())
 
@@ -311,8 +310,7 @@ class Calibration:
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
         """Predictive variances (m, q): a multiple of the posterior variance plus noise, by leave-one-out likelihood."""
         loo_posterior_variance = (1.0 / self.precision - self.ridges[self.group_of_row]).numpy()
-        unit = max(float(loo_posterior_variance.mean()), 1e-300)
-        posterior_variance = new.variance.numpy() - self.ridge
+        posterior_variance, unit = new.variance.numpy() - self.ridge, max(float(loo_posterior_variance.mean()), 1e-300)
         variances = np.empty((len(posterior_variance), residuals.shape[1]))
         for j, e in enumerate(residuals.T):
             squares = e**2

@@ -6,8 +6,7 @@ of unconstrained codes, and their penalty is the smallest RKHS norm of an encode
 ``K + delta I`` this is Esser et al. (2024), theorem 5, divided by 2n at ``reg = lambda / n``; the inverse of ``K_Z`` in
 that theorem cancels. :class:`DeepCodes` have hidden layers, whose coefficients use the plain gradient, which favours
 smooth directions: preconditioning them too was worse (digits, widths (10, 2, 10), 200 iterations: objective 0.144
-against 0.132). With a shortcut (residual connection) a layer adds to the codes below it: at zero coefficients it is the
-identity.
+against 0.132). With a shortcut (residual connection) a layer adds to the codes below: the identity at zero.
 """
 
 from __future__ import annotations
