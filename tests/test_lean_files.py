@@ -54,15 +54,15 @@ def saved(model: KernelAutoencoder, path: Path) -> tuple[KernelAutoencoder, Cont
 
 
 def lacks(found: Container) -> tuple[bool, bool]:
-    """Whether a file lacks the triangle of the targets, and the coefficients of the last layer."""
+    """Whether a file lacks the Cholesky factor of the targets, and the coefficients of the last layer."""
     model = found.content["state"]["model_"]["fields"]
     output, last = model["rebuilt"]["fields"]["output"], model["layers"]["$tuple"][-1]["fields"]
-    return output["params"]["triangle"] is None, "coefficients" not in last
+    return output["params"]["cholesky"] is None, "coefficients" not in last
 
 
 def answers(model: KernelAutoencoder, items: Any, targets: Any) -> list[np.ndarray]:
     ranking = model.decode(model.codes_[:5], targets[:12])
-    found = [model.transform(items[:7]), ranking.distances, model.decoder_coef_, model.output_.triangle]
+    found = [model.transform(items[:7]), ranking.distances, model.decoder_coef_, model.output_.cholesky]
     return found if targets is not items else [*found, model.reconstruction_error(items[:7])]
 
 

@@ -33,7 +33,7 @@ def features(*widths: int, m: int = 50, **given: Any) -> KernelAutoencoder:
     return KernelAutoencoder(widths or 2, **{**usual, **given})
 
 
-ALL = (True, True, True)  # the file lacks the triangle of the landmarks, that of the targets, the last layer
+ALL = (True, True, True)  # the file lacks the Cholesky factor of the landmarks, that of the targets, the last layer
 CASES: dict[str, tuple[KernelAutoencoder, Any, dict[str, Any], tuple[bool, bool, bool]]] = {
     "molecules": (features(kernel="tanimoto", m=80), BITS, {}, ALL),
     "weights": (features(kernel="tanimoto"), BITS, W, ALL),
@@ -62,9 +62,9 @@ def saved(model: Any, path: Path) -> tuple[Any, Container]:
 def lacks(found: Container) -> tuple[bool, bool, bool]:
     model = found.content["state"]["model_"]["fields"]
     output, last = model["rebuilt"]["fields"]["output"]["params"], model["layers"]["$tuple"][-1]["fields"]
-    triangle = "triangle" in output and output["triangle"] is None
+    lacking = "cholesky" in output and output["cholesky"] is None
     assert ("coefficients" not in last) == ("items" in model)
-    return model["encoder"]["fields"]["map"]["params"]["triangle"] is None, triangle, "coefficients" not in last
+    return model["encoder"]["fields"]["map"]["params"]["cholesky"] is None, lacking, "coefficients" not in last
 
 
 def _map(found: Container) -> Any:
@@ -111,8 +111,8 @@ def test_numbers_that_come_out_otherwise_are_kept(part: str, tmp_path: Path, mon
         assert kept is not None
         model.model_ = replace(model.model_, items=replace(kept, array=kept.array[::-1]))
     elif part == "landmarks":
-        plain = nystroem._triangle_of
-        monkeypatch.setattr(nystroem, "_triangle_of", lambda K: plain(K) * (1.0 + 1e-15))
+        plain = nystroem._cholesky_of
+        monkeypatch.setattr(nystroem, "_cholesky_of", lambda K: plain(K) * (1.0 + 1e-15))
     else:
         monkeypatch.setattr(completion, "leading_directions", lambda T, w, p: -(ways(T, w, p)))
     rkhs.save(model, tmp_path / "m")
@@ -179,9 +179,9 @@ def test_a_file_that_lacks_what_the_layer_follows_from_is_refused(damage: str, t
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_other_estimators_leave_out_the_triangle_of_landmarks(model: Any, tmp_path: Path) -> None:
+def test_other_estimators_leave_out_the_cholesky_factor_of_landmarks(model: Any, tmp_path: Path) -> None:
     model.fit(ROWS, ROWS[:, :2])
     again, found = saved(model, tmp_path / "m")
-    assert _map(found)["triangle"] is None
+    assert _map(found)["cholesky"] is None
     ask = "predict" if hasattr(model, "predict") else "transform"
     np.testing.assert_array_equal(getattr(again, ask)(ROWS[:9]), getattr(model, ask)(ROWS[:9]))

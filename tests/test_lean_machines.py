@@ -33,13 +33,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::Warning")
 
 
 def lacks(path: Path) -> tuple[bool, bool]:
-    """Whether a file lacks the triangle of the outputs, and the coefficients."""
+    """Whether a file lacks the Cholesky factor of the outputs, and the coefficients."""
     model = read_container(path, FORMAT, 2**30).content["state"]["model_"]["fields"]
-    return model["output"]["params"]["triangle"] is None, "coefficients" not in model
+    return model["output"]["params"]["cholesky"] is None, "coefficients" not in model
 
 
 def answers(model: InputOutputKernelRegressor) -> list[np.ndarray]:
-    return [model.dual_coef_, model.predict_weights(X[:7]), model.scores(X[:7]), model.output_.triangle]
+    return [model.dual_coef_, model.predict_weights(X[:7]), model.scores(X[:7]), model.output_.cholesky]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -203,7 +203,7 @@ def _in_units(graph: FittedModule, output: Euclidean, U: Tensor) -> Tensor:
     if output.basis is not None:
         U = graph.times(U, output.basis)
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
-    return U * graph.constant(output.factor / root) + graph.constant(output.mean)
+    return U * graph.constant(output.scale / root) + graph.constant(output.mean)
 
 
 def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from rkhs import InputOutputKernelRegressor, KernelAutoencoder, OperatorKernelRegressorCV
 from rkhs.kernels import ProbabilityProduct, Tanimoto
-from rkhs.models import MemberSets
+from rkhs.models import CandidateSets
 from studies.bench.label_sets import read
 from studies.bench.several_outputs import DEVELOPMENT, OTHERS as HALVES, Pair, halves
 from studies.harness.arguments import bench_arguments
@@ -151,8 +151,8 @@ def of_codes(A: np.ndarray, U: np.ndarray, B: np.ndarray, V: np.ndarray) -> tupl
     options = {"kernel": "tanimoto", "output_kernel": "same"} if bits else {}
     model = KernelAutoencoder(5, **options).fit(A[:third])
     codes, places = model.transform(B), np.arange(len(B))
-    errors = model._left_out()[1].numpy() * model.output_.factor**2
-    left_out = MemberSets.nearest(*model.decode(codes, B, by="features"), errors, 0.9, "about")
+    errors = model._left_out()[1].numpy() * model.output_.scale**2
+    left_out = CandidateSets.nearest(*model.decode(codes, B, by="features"), errors, 0.9, "about")
     split = model.decode_set(codes, B, A[third:])
     inside = left_out.contains(places).mean(), split.contains(places).mean()
     return *inside, left_out.sizes.mean() / split.sizes.mean()

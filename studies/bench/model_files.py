@@ -51,7 +51,7 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Pa
     inner = model.model_
     again = [
         model.decoder_coef_,
-        inner.rebuilt.output.triangle,
+        inner.rebuilt.output.cholesky,
         getattr(inner.map, "lower", 0),
         inner.penalty.directions,
     ]

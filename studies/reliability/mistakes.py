@@ -84,8 +84,8 @@ MISTAKES = (
     Mistake(
         "substrings run over the end of a text into the next",
         "kernels/objects/strings.py",
-        "inside = self.owners[:count] == self.owners[width - 1 :]",
-        "inside = self.owners[:count] == self.owners[:count]",
+        "inside = self.text_of_symbol[:count] == self.text_of_symbol[width - 1 :]",
+        "inside = self.text_of_symbol[:count] == self.text_of_symbol[:count]",
         ("kernels/objects/test_sequences.py",),
     ),
     Mistake(
@@ -226,7 +226,7 @@ MISTAKES = (
     ),
     # ---------------------------------------------------------------- problems
     Mistake(
-        "a dropped 1/2 in the price of a hidden layer",
+        "a dropped 1/2 in the penalty of a hidden layer",
         "problems/encoders.py",
         "encoder_penalty += 0.5 * reg * float((Phi * part[: self.anchors]).sum())",
         "encoder_penalty += reg * float((Phi * part[: self.anchors]).sum())",
@@ -450,7 +450,7 @@ MISTAKES = (
         ("contracts/test_losses.py", "problems/test_encoders.py"),
     ),
     Mistake(
-        "a derivative without the price of codes on a sphere",
+        "a derivative without the penalty of codes on a sphere",
         "problems/encoders.py",
         "G.add_(factor.coefficients(least), alpha=self.reg)",
         "G",

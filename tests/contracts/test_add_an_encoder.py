@@ -20,7 +20,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.coordinates import Coordinates
-from rkhs.problems.encoders import Coded, encoder_of
+from rkhs.problems.encoders import EncoderOutput, encoder_of
 from rkhs.problems.last_layers import ItemsLayer
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -56,16 +56,16 @@ class AngleCodes:
     factor: Coordinates
     reg: float
 
-    def forward(self, point: Tensor) -> Coded:
+    def forward(self, point: Tensor) -> EncoderOutput:
         Z = self.layers(point)[0]
         turned = torch.stack([-Z[:, 1::2], Z[:, ::2]], 2).flatten(1)  # derivatives in the angles
 
-        def back(G: Tensor) -> tuple[Tensor, Tensor]:
+        def backward(G: Tensor) -> tuple[Tensor, Tensor]:
             slopes = (turned * G).view(len(G), -1, 2).sum(2)
             grad = self.factor.pull(slopes) + self.reg * point
             return grad, grad
 
-        return Coded(Z, 0.5 * self.reg * float((point * point).sum()), back)
+        return EncoderOutput(Z, 0.5 * self.reg * float((point * point).sum()), backward)
 
     def layers(self, point: Tensor) -> list[Tensor]:
         T = self.factor.codes(point)

@@ -18,7 +18,7 @@ from torch import Tensor
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import FreeCodes
+from rkhs.problems.encoders import UnconstrainedCodes
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.solvers import LBFGS
 
@@ -43,7 +43,7 @@ class CodesOfClasses(ClassifierMixin, BaseEstimator):
         Y = torch.as_tensor(1.0 * (y[:, None] == self.classes_))
         self.kernel_, self.head_ = Gaussian(self.gamma), Gaussian(self.gamma_codes)
         factor = factorize(self.kernel_._gram(self.items_))  # F F^T = K
-        encoder = FreeCodes(factor, self.reg[0])  # f = F V
+        encoder = UnconstrainedCodes(factor, self.reg[0])  # f = F V
         problem = Autoencoder(encoder, ItemsLayer(Y - Y.mean(0), self.head_, self.reg[1]))  # g is eliminated
         solution = LBFGS().solve(problem, encoder.start([self.items_[:, : self.p]], 1.0))
         self.objective_ = solution.value

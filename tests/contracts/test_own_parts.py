@@ -16,7 +16,7 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
 from rkhs.losses import Loss
 from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.encoders import DeepCodes, FreeCodes
+from rkhs.problems.encoders import DeepCodes, UnconstrainedCodes
 from rkhs.problems.last_layers import AnchorsLayer, ItemsLayer
 from rkhs.solvers import LBFGS
 from rkhs.spaces.grams.blocked import Blocked
@@ -86,8 +86,8 @@ def autoencoders(reg: float = 1e-2) -> tuple[Autoencoder, Autoencoder]:
     K = kernel._gram(X)
     K.diagonal().add_(shift)
     layer = ItemsLayer(TARGET, Gaussian(1.0), 1e-3)
-    in_products = Autoencoder(FreeCodes(Products(Blocked(kernel, X, max_bytes=8 * 25 * 7), shift), reg), layer)
-    return in_products, Autoencoder(FreeCodes(factorize(K), reg), layer)
+    in_products = Autoencoder(UnconstrainedCodes(Products(Blocked(kernel, X, max_bytes=8 * 25 * 7), shift), reg), layer)
+    return in_products, Autoencoder(UnconstrainedCodes(factorize(K), reg), layer)
 
 
 def test_a_matrix_that_is_only_multiplied_is_a_storage() -> None:
@@ -106,7 +106,7 @@ def test_hidden_layers_and_anchors_stand_on_it_too() -> None:
     in_products, dense = autoencoders()
     values = []
     for one in (in_products, dense):
-        encoder = DeepCodes(one.encoder, (Gaussian(1.0),), (2, 1), (1e-2,), len(X), whole=True)
+        encoder = DeepCodes(one.encoder, (Gaussian(1.0),), (2, 1), (1e-2,), len(X), all_anchors=True)
         layer = AnchorsLayer.of(TARGET, Gaussian(1.0), 10, 1e-3, None, None)
         problem = Autoencoder(encoder, layer)
         point = encoder.pack(one.encoder.resume(TARGET[:, :2].contiguous(), []), [TARGET[:, :1] / len(X)])

@@ -25,7 +25,7 @@ from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import jittered_factor
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.problems.dual import DualProblem, dual_problem
-from rkhs.problems.encoders import CodesOnASet
+from rkhs.problems.encoders import ConstrainedCodes
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import LBFGS, Solver
@@ -78,7 +78,7 @@ def demanding(loss: Any) -> DualProblem:
     return made
 
 
-SPHERE = Autoencoder(CodesOnASet(jittered_factor(K), 0.1, Sphere()), ItemsLayer(X, Gaussian(0.4), 0.1))
+SPHERE = Autoencoder(ConstrainedCodes(jittered_factor(K), 0.1, Sphere()), ItemsLayer(X, Gaussian(0.4), 0.1))
 PROBLEMS: dict[str, Callable[[], Any]] = {
     **{f"free on {each!r}": lambda each=each: Everything(each) for each in SETS},
     **{f"machine, center={center}": lambda center=center: machine(center=center) for center in (True, False)},

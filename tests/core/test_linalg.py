@@ -47,7 +47,7 @@ def test_factor_of_any_rank(n: int, r: int, seed: int) -> None:
     assert F.shape == (n, rank)
     assert torch.allclose(F @ F.mT, K, atol=1e-10 * float(K.abs().max()))
     assert factor.residual < 1e-12
-    assert torch.equal(factor.triangle, torch.tril(factor.triangle))
+    assert torch.equal(factor.cholesky, torch.tril(factor.cholesky))
     V = normal(rank, 3, seed=seed + 1)
     C = factor.coefficients(V)
     assert torch.allclose(K @ C, F @ V, atol=1e-8 * float(K.abs().max()))

@@ -65,7 +65,7 @@ def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_workers_killed_every_second_change_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "MOST", 2000)  # the other rows are coded by the cluster
+    monkeypatch.setattr(streams, "MAX_ENCODER_ROWS", 2000)  # the other rows are coded by the cluster
     with Dask(n_workers=3, patience=250.0) as engine:
         rows = engine.place(as_rows(X))
         client = engine._connect().client

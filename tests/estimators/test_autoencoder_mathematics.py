@@ -95,7 +95,7 @@ def test_mean_distortion_is_n_reg_squared_trace_of_n(output_kernel: Any, options
     X = data(1)
     model = KernelAutoencoder(2, output_kernel=output_kernel, **CURVED, **options).fit(X)
     trace = (model.decoder_coef_**2).sum()
-    expected = len(X) * CURVED["reg"][1] ** 2 * trace * model.output_.factor**2
+    expected = len(X) * CURVED["reg"][1] ** 2 * trace * model.output_.scale**2
     # The errors are those of new items that happen to be the training items.
     assert model.reconstruction_error(X).mean() == pytest.approx(expected, rel=1e-7)
     assert model.score(X) == pytest.approx(-expected, rel=1e-7)

@@ -108,7 +108,7 @@ def test_stages_grow_and_rows_beyond_the_last_are_coded_too(monkeypatch: pytest.
     assert staged_rows.stage_sizes(300) == [60, 120, 300]
     whole = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
     assert sorted({row["rows"] for row in whole.history_}) == [60, 120, 300]
-    monkeypatch.setattr(staged_rows, "MOST", 130)
+    monkeypatch.setattr(staged_rows, "MAX_ENCODER_ROWS", 130)
     assert staged_rows.stage_sizes(300) == [60, 130]
     part = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
     assert part.codes_.shape == (300, 2)
@@ -225,7 +225,7 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.save(tmp_path / "x.npy", X)
-    monkeypatch.setattr(autoencoder_streams, "MOST", 130)
+    monkeypatch.setattr(autoencoder_streams, "MAX_ENCODER_ROWS", 130)
     monkeypatch.setattr(autoencoder_streams, "BLOCK", 64)
     options: dict[str, Any] = {"storage": Nystroem(40), "reg": REG}
     model = KernelAutoencoder(2, **options).fit(as_rows(tmp_path / "x.npy"))
@@ -517,7 +517,7 @@ def test_codes_that_are_not_refined_are_those_of_new_rows_in_files_too(
 ) -> None:
     np.save(tmp_path / "x.npy", X)
     rows = np.load(tmp_path / "x.npy", mmap_mode="r")
-    monkeypatch.setattr(autoencoder_streams, "MOST", 100)
+    monkeypatch.setattr(autoencoder_streams, "MAX_ENCODER_ROWS", 100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KernelAutoencoder(storage=Nystroem(20), reg=1e-3, max_iter=5, **options).fit(rows)

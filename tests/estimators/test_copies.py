@@ -67,7 +67,7 @@ def test_compare_keeps_copies_and_groups_on_one_side() -> None:
 def test_twenty_rows_of_two_kinds_are_named_so() -> None:
     X = np.arange(20)[:, None] % 2.0
     model = OperatorKernelRegressor(reg=0.1).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="at least 3 different rows.*got 2 among 20"):
+    with pytest.raises(ValueError, match="at least 3 distinct rows.*got 2 among 20"):
         model.predict_set(X)
 
 

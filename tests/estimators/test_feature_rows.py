@@ -57,7 +57,7 @@ def test_an_error_is_the_distance_of_two_features() -> None:
 
 def test_the_objective_is_that_of_all_of_the_features() -> None:
     last, left = MODEL.model_.last, MODEL.reconstruction_error(X, codes=MODEL.codes_).mean()
-    A, C, f = last.anchors, last.coefficients, MODEL.output_.factor
+    A, C, f = last.anchors, last.coefficients, MODEL.output_.scale
     penalty = 0.5 * REG[1] * float(((last.kernel(A) @ C) * C).sum())
     assert MODEL.objective_ > 0.5 * left / f**2 + penalty
     assert MODEL.objective_ < 0.5
@@ -68,7 +68,7 @@ def test_the_step_of_a_new_item_is_that_of_least_cost() -> None:
     start = MODEL.set_params(refine=False).transform(NEW[:20])
     MODEL.set_params(refine=True)
     turn = np.eye(2) if model.code_map is None else np.linalg.inv(model.code_map)
-    f = MODEL.output_.factor
+    f = MODEL.output_.scale
 
     def cost(Z: np.ndarray) -> np.ndarray:
         lost = MODEL.reconstruction_error(NEW[:20], codes=Z) / f**2
@@ -117,7 +117,7 @@ def test_rows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     np.testing.assert_allclose(fitted(rkhs.engines.as_rows(rows)).codes_, MODEL.codes_, atol=1e-9)
     for module in (autoencoder_streams, staged_rows, opened_rows):
-        monkeypatch.setattr(module, "MOST", 120)
+        monkeypatch.setattr(module, "MAX_ENCODER_ROWS", 120)
     sampled = fitted(rkhs.engines.as_rows(rows))
     assert sampled.codes_.shape == (200, 2)
     assert share(sampled, NEW) < 1.5 * share(MODEL, NEW)
@@ -125,7 +125,7 @@ def test_rows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_more_items_than_are_descended_on_are_coded_as_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (staged_rows, opened_rows):
-        monkeypatch.setattr(module, "MOST", 120)
+        monkeypatch.setattr(module, "MAX_ENCODER_ROWS", 120)
     few = fitted()
     assert share(few, NEW) < 1.5 * share(MODEL, NEW)
     assert torch.isfinite(torch.as_tensor(few.codes_)).all()

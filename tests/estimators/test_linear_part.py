@@ -170,7 +170,7 @@ def test_columns_of_unlike_units_do_no_harm() -> None:
     model = KernelAutoencoder(10).fit(X)
     assert model.reconstruction_error(new).mean() < 1.05 * theirs
     # A penalty is relative to what the linear parts leave, so the unit of the targets is much finer than their spread.
-    assert model.output_.factor < 1e-2 * np.sqrt(X.var(0).sum())
+    assert model.output_.scale < 1e-2 * np.sqrt(X.var(0).sum())
 
 
 @pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # columns fall off by tens
@@ -185,14 +185,14 @@ def test_finer_units_are_the_same_model_at_weaker_penalties(weighted: bool) -> N
     variances = np.linalg.eigvalsh(centred.T @ (v[:, None] * centred))
     unit = 100.0 * variances[:-2].sum() / variances.sum()
     fitted = free(2, reg=(1e-1, 1e-2), refine=False).fit(X, sample_weight=w)
-    assert fitted.output_.factor == pytest.approx(np.sqrt(unit * variances.sum()), rel=1e-9)
+    assert fitted.output_.scale == pytest.approx(np.sqrt(unit * variances.sum()), rel=1e-9)
     # The same targets without a scale of the model, handed over in those units.
     twin = free(2, reg=(1e-1, 1e-2), refine=False, scale=False).fit(
-        X, targets=X / fitted.output_.factor, sample_weight=w
+        X, targets=X / fitted.output_.scale, sample_weight=w
     )
     assert twin.objective_ == pytest.approx(fitted.objective_, rel=1e-8)
     np.testing.assert_allclose(
-        twin.inverse_transform(twin.transform(new)) * fitted.output_.factor,
+        twin.inverse_transform(twin.transform(new)) * fitted.output_.scale,
         fitted.inverse_transform(fitted.transform(new)),
         atol=1e-7,
     )
@@ -204,7 +204,7 @@ def test_data_that_linear_parts_rebuild_keep_their_unit(d: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = KernelAutoencoder(3).fit(X)
-    assert model.output_.factor == pytest.approx(np.sqrt(X.var(0).sum()))
+    assert model.output_.scale == pytest.approx(np.sqrt(X.var(0).sum()))
 
 
 @pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # columns fall off by tens
@@ -214,7 +214,7 @@ def test_features_are_in_units_of_what_linear_parts_leave_too() -> None:
     options: dict[str, Any] = {"reg": (1e-2, 1e-2), "decoder_kernel": Matern(1.5, 0.5)}
     vectors = free(2, kernel="linear", **options).fit(X)
     gram = free(2, kernel="precomputed", **options).fit(X @ X.T)
-    assert gram.output_.factor == pytest.approx(vectors.output_.factor, rel=1e-6)
+    assert gram.output_.scale == pytest.approx(vectors.output_.scale, rel=1e-6)
     assert gram.objective_ == pytest.approx(vectors.objective_, rel=1e-4)
     rebuilt = gram.reconstruction_error(X @ X.T, diag=(X * X).sum(1))
     np.testing.assert_allclose(rebuilt, vectors.reconstruction_error(X), atol=1e-5 * X.var(0).sum())

@@ -10,7 +10,7 @@ import pytest
 from rkhs import InputOutputKernelRegressor
 from rkhs.errors import InputError
 from rkhs.kernels import Gaussian
-from rkhs.models.calibration import rows_at_least
+from rkhs.models.calibration import min_nonconforming_rows
 
 
 def made(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ def test_a_set_of_candidates_is_the_full_conformal_one(center: bool) -> None:
     (X, Y), (new, others) = made(25), made(12, 1)
     model = machine(center=center).fit(X, Y)
     found = model.predict_set(new, others, coverage=0.8)
-    needed = rows_at_least(0.8, 25)
+    needed = min_nonconforming_rows(0.8, 25)
     for x, members in zip(new, found.members, strict=True):
         K = Gaussian(0.5)(np.vstack([X, x]))
         P = np.linalg.inv(K + 0.25 * np.eye(26))

@@ -37,7 +37,7 @@ def test_the_model_is_that_of_one_fit_on_the_rows_so_far(storage: Any) -> None:
 
 
 def test_of_many_rows_a_sample_is_kept_whose_model_is_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_autoencoder, "MOST", 150)
+    monkeypatch.setattr(kernel_autoencoder, "MAX_ENCODER_ROWS", 150)
     model, options = KernelAutoencoder(2, **{**OPTIONS, "max_iter": 60}), {**OPTIONS, "max_iter": 60}
     for start in range(0, 300, 50):
         model.partial_fit(X[start : start + 50])

@@ -15,7 +15,7 @@ from rkhs.estimators.regression.terms import REGS
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian
 from rkhs.models import Calibration
-from rkhs.models.calibration import rows_at_least
+from rkhs.models.calibration import min_nonconforming_rows
 from rkhs.models.chosen import _hull
 
 
@@ -41,7 +41,7 @@ def test_an_interval_is_the_full_conformal_set_of_machines_with_the_new_row(mean
     y, new = y if mean else y - 100.0, made(6, seed=1)[0]
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2, center=mean).fit(X, y)
     found = model.predict_set(new, coverage=coverage)
-    kernel, needed = Gaussian(0.4), rows_at_least(coverage, 29)
+    kernel, needed = Gaussian(0.4), min_nonconforming_rows(coverage, 29)
     for x, lower, upper in zip(new, found.lower, found.upper, strict=True):
         A = inverse(kernel(np.vstack([X, x])), 0.29, mean=mean)
 
@@ -56,11 +56,11 @@ def test_an_interval_is_the_full_conformal_set_of_machines_with_the_new_row(mean
 def test_scores_of_the_machine_with_a_new_row_are_the_formula_of_the_machine_without_it() -> None:
     X, Y = made(25, q=3)
     K, (new, _) = Gaussian(0.4)(X), made(4, seed=2)
-    calibration = Calibration.of(torch.as_tensor(K), torch.as_tensor(Y), 0.1, mean=True)
+    calibration = Calibration.from_gram(torch.as_tensor(K), torch.as_tensor(Y), 0.1, mean=True)
     seen = calibration.new(torch.as_tensor(Gaussian(0.4)(new, X)), torch.ones(4))
     for place, x in enumerate(new):
         A = inverse(Gaussian(0.4)(np.vstack([X, x])), 0.1, mean=True)
-        b, d = seen.shares[place].numpy(), float(seen.variance[place])
+        b, d = seen.weights[place].numpy(), float(seen.variance[place])
         assert 1.0 / A[-1, -1] == pytest.approx(d, rel=1e-9)
         own = np.diag(inverse(K, 0.1, mean=True))
         assert 1.0 / np.diag(A)[:-1] == pytest.approx(1.0 / own - 1.0 / own**2 * b**2 / (d + b**2 / own), rel=1e-8)

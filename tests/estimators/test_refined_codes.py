@@ -90,7 +90,7 @@ def test_power_function_is_the_residual_of_projection() -> None:
     kernel = Gaussian(0.3)
     K, cross = kernel._gram(X), kernel._gram(new, X)
     factor = factorize(K)
-    found = power_function(factor.triangle, cross[:, factor.pivots], kernel._diag(new))
+    found = power_function(factor.cholesky, cross[:, factor.pivots], kernel._diag(new))
     expected = 1.0 - (cross * torch.linalg.lstsq(K, cross.mT).solution.mT).sum(1)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
 
@@ -143,6 +143,12 @@ def test_codes_do_not_change_on_the_way_through_files(tmp_path: Path) -> None:
         rkhs.save(model, tmp_path / "model.rkhs")
         for copy in (rkhs.load(tmp_path / "model.rkhs"), pickle.loads(pickle.dumps(model))):
             np.testing.assert_allclose(copy.transform(rows), model.transform(rows), rtol=0.0, atol=1e-12)
+
+
+def test_a_pickle_leaves_out_the_cholesky_factor_of_the_penalty() -> None:
+    model = KernelAutoencoder(2).fit(table(0))
+    assert model.model_.penalty.cholesky is not None
+    assert pickle.loads(pickle.dumps(model)).model_.penalty.cholesky is None
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import PerRowCodes
-from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, SmoothBall
+from rkhs.problems.encoders import ConstrainedCodes, DeepCodes, Encoder, SmoothBall, UnconstrainedCodes
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
 
@@ -35,11 +35,11 @@ def problem(
     factor = PerRowCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
     w = None if w is None else w / w.sum()
     decoder = AnchorsLayer(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip)
-    return Autoencoder(FreeCodes(factor, REG_1), decoder)
+    return Autoencoder(UnconstrainedCodes(factor, REG_1), decoder)
 
 
 def factor_of(whole: Autoencoder) -> PerRowCodes:
-    assert isinstance(whole.encoder, FreeCodes)
+    assert isinstance(whole.encoder, UnconstrainedCodes)
     return whole.encoder.factor
 
 
@@ -203,7 +203,7 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
     code_set: Sphere | Ball | Whitened, kernel: Kernel, weighted: bool
 ) -> None:
     factor = factor_of(problem(kernel, 15))
-    encoder = CodesOnASet(factor, REG_1, SmoothBall() if isinstance(code_set, Ball) else code_set)
+    encoder = ConstrainedCodes(factor, REG_1, SmoothBall() if isinstance(code_set, Ball) else code_set)
     point = random(factor.dim, P, seed=5)
     checked(encoder, point, kernel, weighted=weighted)
     Z, price, _ = encoder.forward(point)
@@ -222,7 +222,7 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
 def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> None:
     whole = problem(KERNELS[0], 15, weighted=weighted)
     free, w = whole.encoder, whole.last_layer.weights
-    assert isinstance(free, FreeCodes)
+    assert isinstance(free, UnconstrainedCodes)
     soft = replace(free, soft=SoftSphere(0.7), weights=w)
     point = random(free.factor.dim, P, seed=5)
     checked(soft, point, KERNELS[0], weighted=weighted)
@@ -243,7 +243,13 @@ def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> Non
 def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool, shortcut: bool) -> None:
     factor = factor_of(problem(kernel, 15, own=False))
     deep = DeepCodes(
-        FreeCodes(factor, 1e-3), (kernel, Gaussian(0.3)), (3, P, P), (1e-2, 1e-2), 12, strip=7, shortcut=shortcut
+        UnconstrainedCodes(factor, 1e-3),
+        (kernel, Gaussian(0.3)),
+        (3, P, P),
+        (1e-2, 1e-2),
+        12,
+        strip=7,
+        shortcut=shortcut,
     )
     W, hidden = random(factor.dim, 3, seed=5), [random(12, P, seed=7), random(12, P, seed=8)]
     point = deep.pack(W, hidden)
@@ -258,7 +264,7 @@ def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool, shortcu
 
 
 def test_a_shortcut_is_the_identity_where_there_are_no_coefficients() -> None:
-    first = FreeCodes(factor_of(problem(KERNELS[0], 15, own=False)), 1e-3)
+    first = UnconstrainedCodes(factor_of(problem(KERNELS[0], 15, own=False)), 1e-3)
     W = random(first.factor.dim, 3, seed=5)
     deep = DeepCodes(first, (Gaussian(0.5), Gaussian(0.3)), (3, P, 4), (1e-2, 1e-2), 12, shortcut=True)
     point = deep.pack(W, [torch.zeros(12, p, dtype=torch.float64) for p in (P, 4)])
@@ -294,7 +300,7 @@ def test_all_rows_as_anchors_of_every_layer_are_the_dense_deep_autoencoder() -> 
     dense = items_autoencoder(
         factorize(H @ H.mT), T, (hidden, kernel), (3, P), (1e-3, 1e-2, 1e-2), rule=semiparametric_decoder
     )
-    deep = DeepCodes(FreeCodes(factor, 1e-3), (hidden,), (3, P), (1e-2,), N)
+    deep = DeepCodes(UnconstrainedCodes(factor, 1e-3), (hidden,), (3, P), (1e-2,), N)
     W, Phi = random(factor.dim, 3, seed=5), random(N, P, seed=7) * 0.1
     ours = Autoencoder(deep, whole.last_layer).value(deep.pack(W, [Phi]))
     theirs = dense.value(dense.encoder.pack(dense.encoder.factor.solve(factor.codes(W)), [Phi]))
@@ -306,7 +312,7 @@ def without_linear_parts(*, weighted: bool, strip: int = 64) -> Autoencoder:
     """The decoder of the paper: kernel parts alone."""
     whole = problem(KERNELS[1], 15, weighted=weighted, own=False, strip=strip)
     factor = replace(factor_of(whole), linear=torch.empty(N, 0, dtype=torch.float64))
-    return Autoencoder(FreeCodes(factor, REG_1), replace(whole.last_layer, linear=False))
+    return Autoencoder(UnconstrainedCodes(factor, REG_1), replace(whole.last_layer, linear=False))
 
 
 @pytest.mark.parametrize("weighted", [True, False])

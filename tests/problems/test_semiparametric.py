@@ -94,7 +94,7 @@ def test_power_function_is_the_residual_of_projection_in_the_joint_space() -> No
     kernel = Gaussian(0.3)
     factor = LinearFactor(factorize(kernel._gram(X)), axes.of(X))
     cross, q = kernel._gram(new, X), axes.of(new)
-    found = power_function(factor.kernel.triangle, cross, kernel._diag(new), q, factor.mixed)
+    found = power_function(factor.kernel.cholesky, cross, kernel._diag(new), q, factor.mixed)
     joint = kernel._gram(X) + axes.of(X) @ axes.of(X).mT
     side = cross + q @ axes.of(X).mT
     expected = 1.0 + (q * q).sum(1) - (side * torch.linalg.solve(joint, side.mT).mT).sum(1)

@@ -151,8 +151,8 @@ _TABLE = (*_READER, "filling", "$estimator", "state")
         ("kernel_pca_tables", _in("model_", "fields", mean_norm=10**400), "mean_norm"),
         (
             "kernel_autoencoder_gram",
-            _in(*_REBUILT[:3], "fields", "output", "params", factor=1e308),
-            "square of a factor",
+            _in(*_REBUILT[:3], "fields", "output", "params", scale=1e308),
+            "square of a scale",
         ),
         ("kernel_autoencoder_filled", _in("model_", "fields", "linear", "fields", mixed=None), "both sides"),
         ("kernel_pca_linear", lambda found: found.content["state"].update(transform=None), "name of a fitted"),

@@ -40,19 +40,19 @@ class Factor:
         return self.matrix.mT @ G
 
     @property
-    def triangle(self) -> Tensor:
-        """The lower-triangular block ``F[pivots]``, shape (r, r)."""
-        return self.matrix if self._is_triangle else self.matrix[self.pivots]
+    def cholesky(self) -> Tensor:
+        """Cholesky factor of the block of the pivots, the lower-triangular ``F[pivots]``; shape (r, r)."""
+        return self.matrix if self._is_cholesky else self.matrix[self.pivots]
 
     @property
-    def _is_triangle(self) -> bool:
+    def _is_cholesky(self) -> bool:
         full = self.matrix.shape[0] == self.matrix.shape[1]
         return full and bool((self.pivots == torch.arange(len(self.pivots), device=self.pivots.device)).all())
 
     def coefficients(self, V: Tensor) -> Tensor:
         """Representer coefficients ``C`` with ``K C = F V``, shape (n, p); zero outside the pivots."""
-        small = torch.linalg.solve_triangular(self.triangle.mT, V, upper=True)
-        if self._is_triangle:
+        small = torch.linalg.solve_triangular(self.cholesky.mT, V, upper=True)
+        if self._is_cholesky:
             return small
         coefficients = V.new_zeros(self.matrix.shape[0], V.shape[1])
         coefficients[self.pivots] = small
@@ -60,7 +60,7 @@ class Factor:
 
     def solve(self, Z: Tensor) -> Tensor:
         """Whitened parameters ``V`` with ``F V = Z`` on the pivot rows, shape (r, p)."""
-        return torch.linalg.solve_triangular(self.triangle, Z[self.pivots], upper=False)
+        return torch.linalg.solve_triangular(self.cholesky, Z[self.pivots], upper=False)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def solve_smooth(K: Tensor, B: Tensor, ridge: float) -> Tensor | None:
     part = factorize(K[::step, ::step].contiguous(), tol=1e-2 * ridge / total)
     if part.dim == len(part.matrix):
         return None
-    L = torch.linalg.solve_triangular(part.triangle, K[step * part.pivots], upper=False)
+    L = torch.linalg.solve_triangular(part.cholesky, K[step * part.pivots], upper=False)
     if not total - float((L * L).sum()) <= 0.1 * ridge:
         return None
     M = torch.addmm(torch.eye(len(L)).to(L), L, L.mT, beta=ridge)

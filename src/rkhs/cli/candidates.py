@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
-    from rkhs.models import MemberSets
+    from rkhs.models import CandidateSets
     from rkhs.persistence import ModelFile
 
 
@@ -104,7 +104,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
     data, lists = _read_lists(args, args.input, file, "INPUT")
     with user_errors():
         held_out, facts = _known(args, file)
-        sets: MemberSets = file.estimator.predict_set(
+        sets: CandidateSets = file.estimator.predict_set(
             data.items, lists, coverage=coverage, held_out=held_out, per_sample=True
         )
         scores = file.estimator.scores(data.items, lists, per_sample=True)
@@ -179,7 +179,7 @@ def _notes(facts: dict[str, Any]) -> Iterator[str]:
     yield f"of {facts['known items']} known items{out} the true structure is first for {facts['top'][1]:.0%}, {shares}"
 
 
-def _rows(data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: MemberSets) -> Iterator[list[Any]]:
+def _rows(data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: CandidateSets) -> Iterator[list[Any]]:
     """One row an item and candidate, best first."""
     labels, likely = label_columns(data)[0], sets.probabilities
     yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set"]

@@ -205,7 +205,7 @@ def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
     if not machine.leaves_out or machine.map.kept is None:
         return
     left = machine.calibrated()
-    variances, errors = 1.0 / left.precision - left.ridges[left.place], _norms(machine.in_units(left.residuals))
+    variances, errors = 1.0 / left.precision - left.ridges[left.group_of_row], _norms(machine.in_units(left.residuals))
     if variances.max() > variances.min() and errors.max() > errors.min():
         yield (
             "_sd, which rkhs predict writes, and the size of the error: rank correlation "

@@ -40,7 +40,7 @@ def report_choice(
     total = float(w @ (coordinates * coordinates).sum(1))
     if total <= 0.0:
         return replace(choice, held_out=None, kinds=None), None
-    spread = total * float(output.factor) ** 2
+    spread = total * float(output.scale) ** 2
     left = (reg / w)[:, None] * decoder.parameters
     # No warning of the ends: the user has not chosen them.
     kinds = None if choice.kinds is None else {kind: error / spread for kind, error in choice.kinds.items()}

@@ -26,7 +26,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
-from rkhs.models import MachineModel, MemberSets
+from rkhs.models import CandidateSets, MachineModel
 from rkhs.models.chosen import Setting, chosen_members
 from rkhs.outputs import RKHS
 from rkhs.selection.candidate_sets import check_places_of, label_limit, likely_candidates
@@ -316,7 +316,7 @@ class InputOutputKernelRegressor(KernelMachine):
         diag: ArrayLike | None = None,
         per_sample: bool = False,
         gram: ArrayLike | None = None,
-    ) -> MemberSets:
+    ) -> CandidateSets:
         """Sets of candidates, or of labels, that hold the true one with a guaranteed probability.
 
         Without ``held_out`` each training row is left out in turn, in closed form. Candidates form the exact full
@@ -339,7 +339,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
         Returns
         -------
-        MemberSets
+        CandidateSets
             One set an item, in the order of its candidates or labels.
 
         Raises
@@ -363,7 +363,7 @@ class InputOutputKernelRegressor(KernelMachine):
             scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
             places = check_places_of(places, [len(one) for one in known])
             likely = likely_candidates(known, places, list(scores), coverage)
-            return MemberSets(coverage, self._promise_of(other), *likely)
+            return CandidateSets(coverage, self._promise_of(other), *likely)
         machine = LeftOutMachine(self, self.model_, X, gram=gram)
         if candidates is None and self.multilabel_:
             return self._label_sets(machine, coverage)
@@ -384,16 +384,16 @@ class InputOutputKernelRegressor(KernelMachine):
             found = machine.each_of_settings(members)
         else:
             found = machine.each(lambda new: members([(machine.calibration, new)]))
-        return MemberSets(coverage, "at least" if machine.exact else "about", list(found), scope=self._scope)
+        return CandidateSets(coverage, "at least" if machine.exact else "about", list(found), scope=self._scope)
 
-    def _label_sets(self, found: LeftOutMachine, coverage: float) -> MemberSets:
+    def _label_sets(self, found: LeftOutMachine, coverage: float) -> CandidateSets:
         """Labels above the limit at which few true ones are missed, by left-out scores."""
         Y = np.asarray(self.train_outputs_, dtype=np.float64)
         zero = self._label_scores(found.calibration.residuals[:1] * 0.0)
         missed = self._label_scores(found.calibration.residuals) - zero
         limit = label_limit(Y - missed, Y, coverage)
         members = list(found.each(lambda new: self._label_scores(new.values)) >= limit)
-        return MemberSets(coverage, "about", members, scope=self._scope)
+        return CandidateSets(coverage, "about", members, scope=self._scope)
 
     def _label_scores(self, U: Tensor) -> np.ndarray:
         """Predicted label vectors (m, q) at coordinates."""

@@ -23,7 +23,7 @@ from rkhs.estimators.options.combinations import kind_of_storage
 from rkhs.estimators.reader import read_checked, times_of
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
-from rkhs.problems.encoders import MOST
+from rkhs.problems.encoders import MAX_ENCODER_ROWS
 from rkhs.spaces.rounding import refuse_equal
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class KernelAutoencoder(BaseAutoencoder):
     collection holds, mean landmarks whatever their number.
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is ``z
-    = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
+    = f(x) + sqrt(k(x, x)) u``. The penalty of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
     ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. In the end,
     where ``reg`` was chosen and there is one hidden layer, all rows to 32,768 are anchors: above ``3 m`` rows each leaf
     of a tree of the codes has a decoder of its rows, and near the border of two both count. With
@@ -367,7 +367,7 @@ class KernelAutoencoder(BaseAutoencoder):
         names = vars(self).get("feature_names_in_")
         seen = vars(self).get("n_rows_seen_", 0)
         seed = self.random_state if isinstance(self.random_state, int) else 0
-        sample = sample_of_parts(rows[:0] if before is None else before, seen, rows, MOST, seed=seed)
+        sample = sample_of_parts(rows[:0] if before is None else before, seen, rows, MAX_ENCODER_ROWS, seed=seed)
         seen, fitted = seen + len(rows), vars(self).get("n_rows_fitted_", 0)
         if seen >= _GROWTH * fitted:
             self.fit(sample)

@@ -255,7 +255,7 @@ class _AutoencoderRounds:
                 f"X must hold items that differ: the {kept.sum()} of {len(kept)} that fit_robust takes for inliers are "
                 "all equal, so there is nothing to rebuild. Leave out copies"
             )
-        errors[kept] = inside.cpu().numpy() * fitted.output_.factor**2
+        errors[kept] = inside.cpu().numpy() * fitted.output_.scale**2
         if not kept.all():
             rows = np.flatnonzero(~kept)
             views = fitted.kernel_.domain == "gram" and has_views(self.X)

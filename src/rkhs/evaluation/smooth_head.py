@@ -1,4 +1,4 @@
-"""A smooth learner for codes: ridge regression with the Laplacian kernel, chosen by its own leave-one-out error."""
+"""Kernel ridge regression on codes with the Euclidean Laplacian kernel; settings by the leave-one-out error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIE = 1e-12  # scores of classes are of order one
 
 
 class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
-    """The ridge regression that both learners are."""
+    """The kernel ridge regression of both estimators."""
 
     gamma_: float
     reg_: float
@@ -80,6 +80,9 @@ class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
 
 class SmoothRegressor(MultiOutputMixin, RegressorMixin, _Smooth):
     """Kernel ridge regression with ``exp(-gamma ||x - x'|| / median)``, gamma and reg by leave-one-out.
+
+    The kernel is the Laplacian of the Euclidean distance, Matern 1/2; scikit-learn's ``laplacian_kernel`` takes the
+    Manhattan distance.
 
     ``min_f 1/(2n) sum_i ||y_i - b - f(x_i)||^2 + reg/2 ||f||^2`` with ``b`` the mean of ``y``. The leave-one-out
     residual is ``(a_i) / (G^-1)_ii``, ``G = K + n reg I``, ``a = G^-1 (y - b)``: all settings of one bandwidth cost one

@@ -1,7 +1,7 @@
 from rkhs.models.autoencoder import FINE as FINE, ROUGH as ROUGH, AutoencoderModel as AutoencoderModel
 from rkhs.models.calibration import (
     Calibration as Calibration,
-    MemberSets as MemberSets,
+    CandidateSets as CandidateSets,
     NewItems as NewItems,
     PredictionSets as PredictionSets,
 )

@@ -116,9 +116,9 @@ def _penalty_scale(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tenso
     if model.penalty.kind == "diagonal":
         return torch.where(_is_training_item(model, raw, diag), torch.zeros_like(diag), diag)
     linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
-    triangle, pivots = model.factor
+    cholesky, pivots = model.factor
     mixed = None if model.linear is None else tensor_like(model.linear.mixed, raw)
-    found = power_function(tensor_like(triangle, raw), raw[:, row_index(pivots, raw)], diag, linear, mixed)
+    found = power_function(tensor_like(cholesky, raw), raw[:, row_index(pivots, raw)], diag, linear, mixed)
     return torch.where(found > 1e-9 * diag, found, torch.zeros_like(found))
 
 

@@ -35,7 +35,7 @@ def chosen_interval(settings: Sequence[Setting], coverage: float) -> np.ndarray:
         return np.array([[-np.inf, np.inf]]).repeat(len(ends), 0)
     parts = []
     for machine, new in settings:
-        constant, slope, curvature = machine.unlikelihood(new)
+        constant, slope, curvature = machine.loo_likelihood_terms(new)
         slope[:, :-1] *= machine.residuals[:, 0]
         parts.append(np.stack([constant, slope, curvature], 2))
     return np.array([_hull(*row) for row in zip(np.stack(parts, 1), values, ends, strict=True)])
@@ -47,12 +47,12 @@ def chosen_members(
     """Which candidates of coordinates (c, r), at squared distances (c,) from each setting's value, a set holds."""
     errors, inside = [], []
     for (machine, new), near in zip(settings, squares, strict=True):
-        constant, slope, curvature = (part[row][:, None] for part in machine.unlikelihood(new))
+        constant, slope, curvature = (part[row][:, None] for part in machine.loo_likelihood_terms(new))
         along = machine.residuals @ (E.double() - new.values[row]).mT
         found = constant + curvature * near.double()
         found[:-1] += slope[:-1] * along
         errors.append(found.min(0).values.numpy())
-        inside.append(machine.holds(new, row, E, near, coverage))
+        inside.append(machine.contains(new, row, E, near, coverage))
     return np.asarray((np.stack(inside) & _least(np.stack(errors))).any(0))
 
 

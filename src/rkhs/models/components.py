@@ -162,6 +162,6 @@ class ComponentsModel(Stored):
             )
         with completing():
             items = self.map.kept.astype(self.encoder.coefficients.dtype, order="C")
-            output, U = back.output.restored(torch.from_numpy(items))
+            output, U = back.output.recomputed(torch.from_numpy(items))
             C, _ = best_layer(back.kernel, self.codes, U, back.reg)
         return replace(self, back=replace(back, coefficients=np.asarray(C.numpy(), order="F"), output=output))

@@ -129,7 +129,7 @@ class CodeRegression(Layer):
 class LinearPart(Stored):
     """The free linear part ``q(x) A`` of an encoder, with ``q = (rows - center) @ directions - offset``."""
 
-    directions: np.ndarray  # (d, k): in units in which the slopes ``A`` have the price of the encoder
+    directions: np.ndarray  # (d, k): in units in which the slopes ``A`` have the penalty of the encoder
     offset: np.ndarray  # (k,)
     center: np.ndarray | None  # (d,)
     coefficients: np.ndarray  # (k, p): ``A``
@@ -146,7 +146,7 @@ class LinearPart(Stored):
 
     @classmethod
     def along(cls, axes: PrincipalCoordinates, coefficients: Tensor, mixed: Tensor | None = None) -> Self:
-        """The linear part on principal coordinates in units of their price."""
+        """The linear part on principal coordinates in units of their penalty."""
         found = (axes.directions, axes.offset, axes.center, coefficients, mixed)
         return cls(*(None if one is None else one.contiguous().cpu().numpy() for one in found))  # type: ignore[arg-type]
 

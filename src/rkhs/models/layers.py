@@ -51,19 +51,19 @@ class CodePenalty(Stored):
     """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
 
     kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
-    total: float  # number of training items, or the sum of their weights: what the price is weighed against
-    triangle: np.ndarray | None = None  # (r, r)
-    pivots: np.ndarray | None = None  # (r,): numbers of these items
+    total: float  # number of training items, or the sum of their weights: what the penalty is weighed against
+    cholesky: np.ndarray | None = None  # (r, r): of the Gram matrix of the pivots
+    pivots: np.ndarray | None = None  # (r,): their indices
     directions: np.ndarray | None = None  # (q, k): of the targets; None for all
     row_constraint: CodeSet | None = None
     free: bool = True  # whether codes may be refined
 
     def check_stored(self) -> None:
         """Sizes must agree."""
-        check_shape("triangle", self.triangle, None, None)
-        if self.triangle is not None:
+        check_shape("cholesky", self.cholesky, None, None)
+        if self.cholesky is not None:
             check_places("pivots", self.pivots, 2**31)
-            check_shape("pivots", self.pivots, self.triangle.shape[1], kinds="iu")
+            check_shape("pivots", self.pivots, self.cholesky.shape[1], kinds="iu")
         check_shape("directions", self.directions, None, None)
         if not self.total > 0.0:
             raise InputError(f"the weight of the items of a model file must be positive; got {self.total}")
@@ -182,25 +182,25 @@ class AutoencoderLayers(Stored):
 
     @cached_property
     def factor(self) -> tuple[np.ndarray, np.ndarray]:
-        """Triangle and pivots of the power function; a model from a file computes them again."""
-        if self.penalty.triangle is not None and self.penalty.pivots is not None:
-            return self.penalty.triangle, self.penalty.pivots
+        """Cholesky factor and pivots of the power function; a model from a file computes them again."""
+        if self.penalty.cholesky is not None and self.penalty.pivots is not None:
+            return self.penalty.cholesky, self.penalty.pivots
         like = as_tensor(self.encoder.coefficients)
         kept = self.map.whole and self.map.kept is not None
         K = clipped_gram(self.kernel, self.map.support(like), like) if kept else self.training_gram(like)
         assert K is not None
         factor = factorize(K)
         check_shape("mixed", None if self.linear is None else self.linear.mixed, factor.dim, None)
-        return factor.triangle.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
+        return factor.cholesky.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
 
     def training_gram(self, like: Tensor) -> Tensor | None:
         """Gram matrix of the training items, None where it is not known any more."""
         if self.map.whole and self.map.kept is not None:
             return self.kernel._gram(self.map.support(like)).to(like)
-        triangle, pivots = self.penalty.triangle, self.penalty.pivots
-        if triangle is None or pivots is None or len(triangle) != len(self.layers[0].anchors):
+        cholesky, pivots = self.penalty.cholesky, self.penalty.pivots
+        if cholesky is None or pivots is None or len(cholesky) != len(self.layers[0].anchors):
             return None
-        T = tensor_like(triangle, like)
+        T = tensor_like(cholesky, like)
         K = torch.empty_like(T)
         order = torch.as_tensor(pivots, device=T.device)
         K[order[:, None], order[None, :]] = T @ T.mT
@@ -242,5 +242,5 @@ class AutoencoderLayers(Stored):
         """The state without what can be computed again from the training items."""
         state = {name: value for name, value in vars(self).items() if name != "factor"}
         if self.map.kept is not None:
-            state["pricing"] = replace(self.penalty, triangle=None, pivots=None)
+            state["penalty"] = replace(self.penalty, cholesky=None, pivots=None)
         return state

@@ -113,7 +113,7 @@ class MachineModel(Stored):
         assert self.reg is not None
         C, n, mean = as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
         U = K @ C + n * self.reg * C
-        return Calibration.of(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
+        return Calibration.from_gram(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
 
     @cached_property
     def _calibration(self) -> Calibration:
@@ -161,16 +161,16 @@ class MachineModel(Stored):
     @property
     def _parts(self) -> tuple[Any, ...]:
         """What a file may lack."""
-        return self.coefficients, self.output.triangle if isinstance(self.output, RKHS) else None
+        return self.coefficients, self.output.cholesky if isinstance(self.output, RKHS) else None
 
     def _lean(self) -> Iterator[Self]:
         """Models that lack parts, first those that lack most."""
         output = self.output
         if not isinstance(output, RKHS) or self.gram_of_outputs is None:
             return
-        if 2 * len(output.triangle) <= len(output.gram_mean):  # hardly any memory
+        if 2 * len(output.cholesky) <= len(output.gram_mean):  # hardly any memory
             return
-        lean = replace(self, map=self.map.in_file(), output=output.without_triangle())
+        lean = replace(self, map=self.map.in_file(), output=output.without_cholesky())
         if self._has_closed_form:
             yield replace(lean, coefficients=None)
         yield lean
@@ -200,10 +200,10 @@ class MachineModel(Stored):
         """The model with what the file lacks."""
         output, of, C = self.output, self.gram_of_outputs, self.coefficients
         with completing():
-            if isinstance(output, RKHS) and output.triangle is None and of is not None:
-                output, U = output.restored(of())
+            if isinstance(output, RKHS) and output.cholesky is None and of is not None:
+                output, U = output.recomputed(of())
                 C = self._coefficients(U) if C is None and self._has_closed_form else C
-        if C is None or (isinstance(output, RKHS) and output.triangle is None):
+        if C is None or (isinstance(output, RKHS) and output.cholesky is None):
             raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
         return replace(self, output=output, coefficients=C)
 

@@ -14,7 +14,7 @@ from rkhs._core.arrays import Items, as_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.copies import copies, same_items
 from rkhs._core.stored import check_shape
-from rkhs.models.calibration import Calibration, NewItems, rows_at_least
+from rkhs.models.calibration import Calibration, NewItems, min_nonconforming_rows
 from rkhs.models.kept import GramModel, GramOf
 
 
@@ -45,7 +45,7 @@ class NoveltyModel(GramModel):
     def calibration(self) -> Calibration:
         """Each of the items that differ left out, without targets."""
         K = self._distinct[0]
-        return Calibration.of(K, K.new_zeros(len(K), 1), self.ridge, mean=False)
+        return Calibration.from_gram(K, K.new_zeros(len(K), 1), self.ridge, mean=False)
 
     def new(self, items: Items, diagonal: Tensor | None = None) -> NewItems:
         """Posterior variances of items among the training items; ``diagonal`` (m,) where items are kernel values."""
@@ -56,7 +56,7 @@ class NoveltyModel(GramModel):
         rows = known.any(1)
         found = replace(found, known=rows)
         found.variance[rows] = 1.0 / self.calibration.precision[known.double().argmax(1)[rows]]
-        found.shares[rows] = 0.0
+        found.weights[rows] = 0.0
         return found
 
     def differences(self, x: Tensor) -> np.ndarray:
@@ -78,8 +78,8 @@ class NoveltyModel(GramModel):
         return new.variance if new.known is None else new.variance + self.shift * new.known
 
     def limit(self, alpha: float) -> float:
-        """The score above which an item is stranger than all but a share of the training items."""
+        """The score above which an item is more novel than all but a share ``alpha`` of the training items."""
         variances, (_, _, counts) = 1.0 / self.calibration.precision + self.shift, self._distinct
         values = torch.repeat_interleave(variances, counts.long()).sort(descending=True).values
-        needed = rows_at_least(1.0 - alpha, len(values))
+        needed = min_nonconforming_rows(1.0 - alpha, len(values))
         return float(values[needed - 1]) if needed > 0 else sys.float_info.max

@@ -32,14 +32,14 @@ Model = TypeVar("Model", bound=AutoencoderLayers)
 def in_file(model: Model) -> Model:
     """The model without what follows from the rest."""
     if model.map.kept is not None:  # the factor can be computed again
-        model = replace(model, penalty=replace(model.penalty, triangle=None, pivots=None))
+        model = replace(model, penalty=replace(model.penalty, cholesky=None, pivots=None))
     return leanest(replace(model, items=None), _lean(model), _parts)
 
 
 def _parts(model: AutoencoderLayers) -> tuple[Any, ...]:
     """What a file may lack."""
     output, layer = model.rebuilt.output, model.last
-    span = output.triangle if isinstance(output, RKHS) else output.basis if isinstance(output, Euclidean) else None
+    span = output.cholesky if isinstance(output, RKHS) else output.basis if isinstance(output, Euclidean) else None
     return span, layer.coefficients, layer.linear, model.penalty.directions
 
 
@@ -51,7 +51,7 @@ def _lean(model: Model) -> Iterator[Model]:
         if squared and items is not None and spares_memory(items):
             yield _without_layer(_with_output(model, output.without_basis()))
     elif isinstance(output, RKHS) and (_on_landmarks(model) or model.gram_of_targets is not None):
-        spanned = _with_output(model, output.without_triangle())
+        spanned = _with_output(model, output.without_cholesky())
         if squared and (model.items is not None or not _on_landmarks(model)):
             yield _without_layer(spanned)
         yield replace(spanned, items=None)
@@ -77,9 +77,9 @@ def from_file(model: Model) -> Model:
     """The model of a file with what the file lacks."""
     output, layer, U = model.rebuilt.output, model.last, None
     with completing():
-        if isinstance(output, RKHS) and output.triangle is None:
+        if isinstance(output, RKHS) and output.cholesky is None:
             with thread_limit(1 if _on_landmarks(model) else None):
-                output, U = output.restored(_gram_of_targets(model))
+                output, U = output.recomputed(_gram_of_targets(model))
             model = _with_output(model, output)
         if layer.coefficients is not None:
             return model
@@ -92,7 +92,7 @@ def _gram_of_targets(model: AutoencoderLayers) -> Tensor:
         return model.map.kept_raw()
     gram = None if _on_landmarks(model) else model.gram_of_targets
     if gram is None:
-        raise InputError("triangle must be an array where the training targets are not held; got None")
+        raise InputError("cholesky must be an array where the training targets are not held; got None")
     return gram()
 
 
@@ -103,7 +103,7 @@ def _with_layer(model: Model, U: Tensor | None) -> Model:
         items = _rebuilt_items(model)
         if items is not None:
             Y = torch.from_numpy(items.astype(layer.anchors.dtype, order="C"))
-            output, U = output.restored(Y, None if model.row_weights is None else tensor_like(model.row_weights, Y))
+            output, U = output.recomputed(Y, None if model.row_weights is None else tensor_like(model.row_weights, Y))
             model = _with_output(model, output)
     if U is None:
         raise InputError("the last layer must have coefficients, or targets to compute them again; got neither")

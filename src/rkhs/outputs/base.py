@@ -10,15 +10,15 @@ from rkhs._core.config import Configurable
 
 
 class OutputSpace(Configurable):
-    """A space that targets live in, seen through coordinates ``U`` of shape (n, r) with ``U U^T`` their Gram matrix.
+    """A space of targets, represented by coordinates ``U`` of shape (n, r) whose Gram matrix ``U U^T`` is theirs.
 
-    Targets are centred (``center=True``) and divided by the root of their total variance (``scale=True``)::
+    Targets are centred (``center=True``) and divided by the square root of their total variance (``scale=True``)::
 
         <u_i, u_j> = <y_i - m, y_j - m> / s^2,    m = sum_i w_i y_i,    s^2 = sum_i w_i ||y_i - m||^2
 
     with weights that sum to one. Problems and solvers see the coordinates only. The class method ``fit`` of a subclass
-    returns the space and the coordinates of the training targets. The space itself is a handful of arrays, so that a
-    fitted model can be stored.
+    returns the space and the coordinates of the training targets. The space itself is stored as a few arrays with a
+    fitted model.
 
     References
     ----------
@@ -35,8 +35,8 @@ class OutputSpace(Configurable):
     (True, True)
     """
 
-    factor: float
-    """Scale by which the centred targets were divided; 1.0 without scaling."""
+    scale: float
+    """Standard deviation by which the centred targets were divided; 1.0 without scaling."""
 
     @property
     @abstractmethod

@@ -22,9 +22,10 @@ class Euclidean(OutputSpace):
     Parameters
     ----------
     mean : array of shape (q,)
-        What is subtracted.
-    factor : float
-        What is divided by, after the mean.
+        The vector that is subtracted.
+    scale : float
+        Standard deviation by which the centred targets were divided (square root of the total variance); 1.0 without
+        scaling.
     basis : array of shape (r, q), optional
         Orthonormal rows that span the training targets; None: the coordinate axes, and in
         model files that hold the training targets.
@@ -47,22 +48,22 @@ class Euclidean(OutputSpace):
     >>> from rkhs.outputs import Euclidean
     >>> Y = torch.tensor([[0.0, 1.0], [4.0, 1.0]], dtype=torch.float64)
     >>> space, U = Euclidean.fit(Y, center=True, scale=True)
-    >>> space.mean, space.factor, bool(torch.allclose(space.decode(U), Y))
+    >>> space.mean, space.scale, bool(torch.allclose(space.decode(U), Y))
     (array([2., 1.]), 2.0, True)
     """
 
     mean: np.ndarray
 
-    def __init__(self, mean: Any, factor: float = 1.0, basis: Any = None, column_weights: Any = None) -> None:
+    def __init__(self, mean: Any, scale: float = 1.0, basis: Any = None, column_weights: Any = None) -> None:
         self.mean = mean
-        self.factor = factor
+        self.scale = scale
         self.basis = basis
         self.column_weights = column_weights
 
     def check_stored(self) -> None:
         """Sizes must agree."""
         check_shape("mean", self.mean, None)
-        check_types(Euclidean, {"mean": self.mean, "factor": self.factor})
+        check_types(Euclidean, {"mean": self.mean, "scale": self.scale})
         check_shape("basis", self.basis, None, len(self.mean))
         check_shape("column weights", self.column_weights, len(self.mean))
 
@@ -82,7 +83,7 @@ class Euclidean(OutputSpace):
         column_weights: Any = None,
         rotate: bool = True,
     ) -> tuple[Euclidean, Tensor]:
-        """Choose mean, factor and basis on training targets.
+        """Choose mean, scale and basis on training targets.
 
         Parameters
         ----------
@@ -90,7 +91,7 @@ class Euclidean(OutputSpace):
         weights : Tensor of shape (n,), optional
             Sample weights that sum to one.
         center, scale : bool
-            Subtract the mean; divide by the root of the total variance ``sum_i w_i ||y_i - mean||^2``.
+            Subtract the mean; divide by the square root of the total variance ``sum_i w_i ||y_i - mean||^2``.
         column_weights : array of shape (q,), optional
             See the class.
         rotate : bool, default=True
@@ -109,40 +110,40 @@ class Euclidean(OutputSpace):
         if column_weights is not None:
             U = U * tensor_like(np.sqrt(column_weights), Y)
         variance = float(weighted_mean((U * U).sum(1), weights))
-        factor = variance**0.5 if scale and variance > 0.0 else 1.0  # constant targets stay finite
-        U = U / factor
+        deviation = variance**0.5 if scale and variance > 0.0 else 1.0  # constant targets stay finite
+        U = U / deviation
         basis = None
         if q > n and rotate:
             left, s, right = torch.linalg.svd(U, full_matrices=False)
             kept = s > s[0] * q * torch.finfo(s.dtype).eps
             kept[0] = True
             U, basis = left[:, kept] * s[kept], right[kept].cpu().numpy()
-        return cls(mean.cpu().numpy(), factor, basis, column_weights), U
+        return cls(mean.cpu().numpy(), deviation, basis, column_weights), U
 
-    def restored(self, Y: Tensor, weights: Tensor | None = None) -> tuple[Euclidean, Tensor]:
-        """The space of a model file with its basis, and coordinates (n, r) of the training targets ``Y`` (n, q)."""
-        options = {"center": bool(np.any(self.mean)), "scale": self.factor != 1.0}
+    def recomputed(self, Y: Tensor, weights: Tensor | None = None) -> tuple[Euclidean, Tensor]:
+        """Recompute the basis of a space from a model file, and the coordinates (n, r) of the targets ``Y`` (n, q)."""
+        options = {"center": bool(np.any(self.mean)), "scale": self.scale != 1.0}
         space, U = Euclidean.fit(Y, weights, **options, column_weights=self.column_weights)
-        unit = self.factor / space.factor
-        found = Euclidean(self.mean, self.factor, space.basis, self.column_weights)
+        unit = self.scale / space.scale
+        found = Euclidean(self.mean, self.scale, space.basis, self.column_weights)
         return found, U if unit == 1.0 else U / unit
 
     def without_basis(self) -> Euclidean:
         """The space for a model file that holds the training targets."""
-        return Euclidean(self.mean, self.factor, None, self.column_weights)
+        return Euclidean(self.mean, self.scale, None, self.column_weights)
 
     def moved(self, shift: Tensor) -> Euclidean:
         """The space whose mean is moved by ``shift`` of shape (r,), in coordinates: these become less by as much."""
         mean = self.decode(shift[None])[0].cpu().numpy()
-        return Euclidean(mean, self.factor, self.basis, self.column_weights)
+        return Euclidean(mean, self.scale, self.basis, self.column_weights)
 
-    def in_units(self, unit: float) -> Euclidean:
-        """The space with coordinates that are divided by ``unit`` too."""
-        return Euclidean(self.mean, self.factor * unit, self.basis, self.column_weights)
+    def rescaled(self, unit: float) -> Euclidean:
+        """The space whose coordinates are divided by ``unit`` as well."""
+        return Euclidean(self.mean, self.scale * unit, self.basis, self.column_weights)
 
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
-        U = (Y - tensor_like(self.mean, Y)) * self.root(Y) / self.factor
+        U = (Y - tensor_like(self.mean, Y)) * self.root(Y) / self.scale
         axes = self.basis
         return U if axes is None else U @ tensor_like(axes, Y).mT
 
@@ -150,7 +151,7 @@ class Euclidean(OutputSpace):
         """Targets of coordinates, shape (m, q)."""
         axes = self.basis
         full = U if axes is None else U @ tensor_like(axes, U)
-        return (full * (self.factor / self.root(U))).add_(tensor_like(self.mean, U))
+        return (full * (self.scale / self.root(U))).add_(tensor_like(self.mean, U))
 
     def root(self, like_tensor: Tensor) -> Any:
         """Roots of the column weights, shape (q,), or 1.0."""

@@ -107,12 +107,12 @@ def _eigenfunctions(C: np.ndarray, weights: np.ndarray, count: int) -> tuple[np.
 
 
 class Functional(OutputSpace):
-    """Curves in ``L2``, seen through their inner products with ``m`` functions.
+    """Curves in ``L2``, represented by their inner products with ``m`` functions.
 
     Parameters
     ----------
     mean : array of shape (T,)
-        Curve that is subtracted.
+        The curve that is subtracted.
     functions : array of shape (m, T)
         ``psi_j`` on the grid.
     eigenvalues : array of shape (m,)
@@ -135,7 +135,7 @@ class Functional(OutputSpace):
     (torch.Size([2, 3]), True)
     """
 
-    factor: float = 1.0  # parameters of losses are in units of the curves
+    scale: float = 1.0  # parameters of losses are in units of the curves
     mean: np.ndarray
     functions: np.ndarray
     eigenvalues: np.ndarray

@@ -15,8 +15,8 @@ the layer, at no cost.
 
 In finite features the kernel of the encoder is ``Q Q^T + F F^T + diag(s^2)`` with principal coordinates ``Q`` and
 ``s_i^2 = k(x_i, x_i)``, low rank and a diagonal (Snelson and Ghahramani, 2006, whose diagonal is what the features
-leave): every row has a code of its own, ``reg_1 / (2 s^2) ||z - f(x)||^2`` prices its distance from what the encoder
-says, and a new row is coded at the same price. Why all of ``k(x, x)``: what landmarks leave of it is nothing at a
+leave): every row has a code of its own, ``reg_1 / (2 s^2) ||z - f(x)||^2`` penalises its distance from what the encoder
+says, and a new row is coded with the same penalty. Why all of ``k(x, x)``: what landmarks leave of it is nothing at a
 landmark and little where rows are alike, so that training rows were held where new ones are free, and regularisers
 chosen on rows among them misled.
 """
@@ -70,7 +70,7 @@ class Autoencoder:
             value, G = self.last_layer.value_and_gradient(coded.codes)
         except InputError:  # a system that is singular: too long a step of a line search
             return float("inf"), torch.zeros_like(point), torch.zeros_like(point)
-        return value + coded.encoder_penalty, *coded.back(G)
+        return value + coded.encoder_penalty, *coded.backward(G)
 
     def freeze_last(self, first: Tensor) -> Autoencoder:
         """Return the problem with the best last layer at ``first`` held: one step of algorithm 1."""
@@ -109,5 +109,5 @@ def items_autoencoder(
     if hidden[0]:
         kernels, widths, reg, operators = hidden
         n = len(target)
-        encoder = DeepCodes(encoder, kernels, widths, reg, n, operators, weights, whole=True, shortcut=shortcut)
+        encoder = DeepCodes(encoder, kernels, widths, reg, n, operators, weights, all_anchors=True, shortcut=shortcut)
     return Autoencoder(encoder, layer)

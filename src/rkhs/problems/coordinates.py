@@ -1,4 +1,4 @@
-"""Coordinates of codes: ``Z = F V`` at the price ``||V||^2``, whatever ``F`` is.
+"""Coordinates of codes: ``Z = F V`` with the penalty ``||V||^2``, whatever ``F`` is.
 
 A factor of the Gram matrix of all items (:class:`~rkhs._core.linalg.Factor`), the same with a linear part
 (:class:`~rkhs.problems.semiparametric.LinearFactor`), and finite features where rows have codes of their own.
@@ -24,7 +24,7 @@ _RIDGE = 1e-8  # of the mean square of the features, where parameters are found 
 
 
 class Coordinates(Protocol):
-    """``V`` of shape (dim, p) gives the codes ``F V`` of shape (n, p) at the price ``||V||^2``."""
+    """``V`` of shape (dim, p) gives the codes ``F V`` of shape (n, p) with the penalty ``||V||^2``."""
 
     @property
     def dim(self) -> int:
@@ -94,7 +94,7 @@ class MixedCoordinates:
 class PerRowCodes:
     """Coordinates of an encoder in finite features with a code of its own for every row."""
 
-    linear: Tensor  # (n, k): ``Q``, principal coordinates in units of their price
+    linear: Tensor  # (n, k): ``Q``, principal coordinates in units of their penalty
     features: Tensor  # (n, m): ``F``
     spread: Tensor | None  # (n,): ``s``, positive; None: codes are those of the features alone
 

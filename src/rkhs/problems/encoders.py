@@ -1,12 +1,12 @@
-"""Encoders: codes of the rows, their penalty, and the chain rule; :func:`encoder_of` picks the one of a model.
+"""Encoders: codes of the rows, their penalty and its gradient; :func:`encoder_of` picks the encoder of a set of codes.
 
-Each stands on :class:`~rkhs.problems.coordinates.Coordinates`, whatever the storage. :class:`FreeCodes` are codes as
-they are, or drawn to a sphere. :class:`CodesOnASet` are kept on a sphere, in a ball or white: the image of free ones,
-at the least penalty of such codes. With coordinates of ``K + delta I`` that is Esser et al. (2024), theorem 5, divided
-by 2n at ``reg = lambda / n``, with no inverse of ``K_Z`` left of the printed expression. :class:`DeepCodes` have hidden
-layers. Their coefficients keep the plain gradient, which favours smooth directions: whitening them too measured worse
-from smooth starts (digits, widths (10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain). With a shortcut a layer
-adds to the codes below it: at zero coefficients it is the identity, and the deep model the one without it.
+All use :class:`~rkhs.problems.coordinates.Coordinates`, whatever the storage. :class:`UnconstrainedCodes` may be
+penalised towards a sphere. :class:`ConstrainedCodes` lie on a sphere, in a ball, or are whitened: they are projections
+of unconstrained codes, and their penalty is the smallest RKHS norm of an encoder with these codes. With coordinates of
+``K + delta I`` this is Esser et al. (2024), theorem 5, divided by 2n at ``reg = lambda / n``; the inverse of ``K_Z`` in
+that theorem cancels. :class:`DeepCodes` have hidden layers, whose coefficients use the plain gradient, which favours
+smooth directions: preconditioning them too was worse (digits, widths (10, 2, 10), 200 iterations: objective 0.144
+against 0.132). With a shortcut (residual connection) a layer adds to the codes below: the identity at zero.
 """
 
 from __future__ import annotations
@@ -26,39 +26,40 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Radial
 from rkhs.problems.coordinates import STRIP, Coordinates
 
-# Hidden layers start as ridge fits that drop directions of less than one per cent of the trace. A layer that
-# interpolates its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice
-# the objective.
-_SMOOTH = 1e-2
-# Length of a row of hidden coefficients next to whitened ones; measured best of powers of ten from 1 to 1e4 on digits.
-_UNIT = 100.0
+# Hidden layers start as ridge fits whose regulariser is one per cent of the mean of the diagonal. A layer that
+# interpolates its targets has a huge norm and makes the objective of the layers below ill-conditioned: on digits,
+# widths (10, 2, 10), the final objective is twice as large.
+_START_RIDGE = 1e-2
+# Scale of hidden coefficients relative to whitened parameters; best of the powers of ten from 1 to 1e4 on digits.
+_HIDDEN_SCALE = 100.0
 
-INSIDE = 0.9
-"""Of the radius, at which codes on a set start: on the boundary of a ball the map has no radial slope."""
-
-
-MOST = 32_768
-"""Rows of a fit in stages that the encoder is fitted to."""
+START_RADIUS = 0.9
+"""Largest norm of initial codes in a ball: on the sphere the map has no radial derivative."""
 
 
-class Coded(NamedTuple):
-    """Value of an encoder at a point."""
+MAX_ENCODER_ROWS = 32_768
+"""Largest number of rows that the encoder of a staged fit is fitted to."""
+
+
+class EncoderOutput(NamedTuple):
+    """Result of the forward pass of an encoder: codes, penalty and the backward pass."""
 
     codes: Tensor  # (n, p): that the last layer reads
-    encoder_penalty: float  # penalty of the encoder
-    # From the gradient in the codes, which it may change, to that in the point, plain and in the function spaces.
-    back: Callable[[Tensor], tuple[Tensor, Tensor]]
+    encoder_penalty: float
+    # Maps a gradient in the codes (may be overwritten) to the gradient in the parameters and the one preconditioned by
+    # the RKHS metric.
+    backward: Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 class Encoder(Protocol):
-    """A map from points to codes of the rows, with a penalty."""
+    """A map from parameters (a point of the solver) to codes of the rows, with a penalty."""
 
     @property
     def factor(self) -> Coordinates:
         """Return the factor of the first layer."""
 
-    def forward(self, point: Tensor) -> Coded:
-        """Codes, penalty and the pull-back of a gradient."""
+    def forward(self, point: Tensor) -> EncoderOutput:
+        """Codes, penalty and the backward pass."""
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """Codes of every layer."""
@@ -70,29 +71,29 @@ class Encoder(Protocol):
         """A point with these codes of the first layer and these coefficients ``Phi_l A_l``."""
 
     def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
-        """A point of its parts."""
+        """The parameter vector made of these parts; inverse of ``parts``."""
 
     def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
-        """A point whose codes come near to ``scale`` times these; ``known`` are parameters of the first ones."""
+        """Parameters with codes near ``scale * targets``; ``known``: exact parameters of the first target, or None."""
 
 
-def gram_and_pulls(kernel: Kernel, Z: Tensor, A: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor]]]:
-    """``k(Z, A)``, and what takes a gradient in it, which is overwritten, to those in ``Z`` and ``A``."""
+def gram_and_vjp(kernel: Kernel, Z: Tensor, A: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor]]]:
+    """``k(Z, A)`` and its vector-Jacobian product: a gradient in it (overwritten) to those in ``Z`` and ``A``."""
     radial = kernel.radial
     if not isinstance(radial, Radial):
         K = kernel._gram(Z, A)
         return K, lambda S: kernel._pair_pullback(Z, A, S, K)
     K, slopes = radial.gram_and_slopes(Z, A)
 
-    def pulls(S: Tensor) -> tuple[Tensor, Tensor]:
+    def vjp(S: Tensor) -> tuple[Tensor, Tensor]:
         M = S.mul_(slopes)
         return radial.pulled(Z, A, M), radial.pulled(A, Z, M.mT)
 
-    return K, pulls
+    return K, vjp
 
 
-class _ItsParameters:
-    """An encoder of one layer whose points are the parameters of its codes."""
+class _SingleLayer:
+    """An encoder without hidden layers whose point is its parameter matrix."""
 
     def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The point itself; no hidden layers."""
@@ -104,22 +105,22 @@ class _ItsParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class FreeCodes(_ItsParameters):
-    """Codes ``F V`` at the price ``reg / 2 ||V||^2``; points are ``V`` of shape (dim, p)."""
+class UnconstrainedCodes(_SingleLayer):
+    """Unconstrained codes ``F V`` with the penalty ``reg / 2 ||V||^2``; points are ``V`` of shape (dim, p)."""
 
     factor: Coordinates
     reg: float
     soft: SoftSphere | None = None  # adds the penalty that draws codes to the unit sphere
     weights: Tensor | None = None  # (n,): of the rows in this penalty, sum to one; None: equal
 
-    def forward(self, point: Tensor) -> Coded:
-        """``F V`` at its price."""
+    def forward(self, point: Tensor) -> EncoderOutput:
+        """``F V`` and its penalty."""
         encoder_penalty, Z = 0.5 * self.reg * float((point * point).sum()), self.factor.codes(point)
         if self.soft is None:
-            return Coded(Z, encoder_penalty, lambda G: (self.factor.pull(G).add_(point, alpha=self.reg),) * 2)
+            return EncoderOutput(Z, encoder_penalty, lambda G: (self.factor.pull(G).add_(point, alpha=self.reg),) * 2)
         w = Z.new_full((len(Z),), 1.0 / len(Z)) if self.weights is None else self.weights
         penalty, slope = self.soft.penalty(Z, w)
-        return Coded(
+        return EncoderOutput(
             Z, encoder_penalty + penalty, lambda G: (self.factor.pull(G.add_(slope)).add_(point, alpha=self.reg),) * 2
         )
 
@@ -137,23 +138,23 @@ class FreeCodes(_ItsParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class CoefficientCodes(_ItsParameters):
-    """Codes ``K Phi A`` at the price ``reg / 2 <K, Phi A Phi^T>``; points are ``Phi``, as in the paper."""
+class CoefficientCodes(_SingleLayer):
+    """Codes ``K Phi A`` with the penalty ``reg / 2 <K, Phi A Phi^T>``; points are ``Phi``, as in the paper."""
 
     gram: Tensor  # (n, n): ``K``
     reg: float
     operator: Tensor | None = None  # (p, p): ``A``
 
-    def forward(self, point: Tensor) -> Coded:
-        """The codes; without its left factor ``K`` a gradient is that of the function space."""
+    def forward(self, point: Tensor) -> EncoderOutput:
+        """Codes and penalty; the gradient in the RKHS is the plain gradient without its left factor ``K``."""
         A, Z = self.operator, self.layers(point)[0]
 
-        def back(G: Tensor) -> tuple[Tensor, Tensor]:
+        def backward(G: Tensor) -> tuple[Tensor, Tensor]:
             H = torch.add(G, point, alpha=self.reg)
             H = H if A is None else H @ A
             return self.gram @ H, H
 
-        return Coded(Z, 0.5 * self.reg * float((point * Z).sum()), back)
+        return EncoderOutput(Z, 0.5 * self.reg * float((point * Z).sum()), backward)
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """The codes."""
@@ -161,24 +162,24 @@ class CoefficientCodes(_ItsParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class CodesOnASet:
-    """Codes on a sphere, in a ball, or white: the image of free codes ``F V``."""
+class ConstrainedCodes:
+    """Codes on a sphere, in a ball, or whitened: the projection of unconstrained codes ``F V``."""
 
     factor: Coordinates  # with codes for every row
     reg: float
     image: CodeSet | SmoothBall  # the set
 
-    def forward(self, point: Tensor) -> Coded:
-        """Codes on the set at the least penalty of such codes."""
+    def forward(self, point: Tensor) -> EncoderOutput:
+        """Codes on the set, with the smallest penalty of an encoder that has them."""
         factor = self.factor
         Y = factor.codes(point)
         Z = self.image.project(Y)
         least = factor.solve(Z)
 
-        def back(G: Tensor) -> tuple[Tensor, Tensor]:
+        def backward(G: Tensor) -> tuple[Tensor, Tensor]:
             return (factor.pull(self.image.pullback(Y, G.add_(factor.coefficients(least), alpha=self.reg))),) * 2
 
-        return Coded(Z, 0.5 * self.reg * float((least * least).sum()), back)
+        return EncoderOutput(Z, 0.5 * self.reg * float((least * least).sum()), backward)
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """The codes on the set."""
@@ -199,7 +200,7 @@ class CodesOnASet:
     def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """Codes on the set, or well inside of a ball whatever the scale."""
         if isinstance(self.image, SmoothBall):
-            return self.resume(INSIDE * targets[0] / divisor(targets[0].norm(dim=1).max()), [])
+            return self.resume(START_RADIUS * targets[0] / divisor(targets[0].norm(dim=1).max()), [])
         return self.resume(self.image.project(scale * targets[0]), [])
 
 
@@ -215,11 +216,12 @@ class DeepCodes:
     first: Any  # Encoder of the first layer, or its coefficients
     kernels: tuple[Kernel, ...]  # of the hidden layers
     widths: tuple[int, ...]  # dimensions of the codes of all layers, the first one first
-    reg: tuple[float, ...]  # one a hidden layer
+    reg: tuple[float, ...]  # one per hidden layer
     anchors: int  # how many; those of a layer are the codes of the first rows
     operators: tuple[Tensor | None, ...] = ()  # ``A_l`` of the hidden layers, where all rows are anchors
     weights: Tensor | None = None  # (n,): where all rows are anchors; sum to one
-    whole: bool = False  # whether all rows are anchors, so that their Gram matrices are symmetric and kept
+    # Whether every row is an anchor; the Gram matrices are then symmetric and stored.
+    all_anchors: bool = False
     engine: Engine | None = None
     strip: int = STRIP
     shortcut: bool = False  # whether every layer adds to the codes below it
@@ -231,10 +233,14 @@ class DeepCodes:
 
     @property
     def unit(self) -> Tensor | float:
-        """Return the unit of a row of ``Phi_l`` in a point: a row of weight two has the geometry of two rows."""
+        """Scale of the rows of ``Phi_l`` in a point; a row of weight two counts like two rows."""
         if isinstance(self.first, CoefficientCodes):
             return 1.0
-        return (_UNIT / self.anchors) ** 0.5 if self.weights is None else (_UNIT * self.weights[:, None]).sqrt()
+        return (
+            (_HIDDEN_SCALE / self.anchors) ** 0.5
+            if self.weights is None
+            else (_HIDDEN_SCALE * self.weights[:, None]).sqrt()
+        )
 
     def _operator(self, layer: int) -> Tensor | None:
         return self.operators[layer] if self.operators else None
@@ -244,7 +250,7 @@ class DeepCodes:
         return Phi if A is None else Phi @ A
 
     def resume(self, codes: Tensor, hidden: list[Tensor]) -> Tensor:
-        """A point whose first codes come near to these, with these coefficients."""
+        """A point whose first codes approximate these, with these coefficients."""
         operators = self.operators or (None,) * len(hidden)
         plain = [P if A is None else apply_inverse(P, A) for P, A in zip(hidden, operators, strict=True)]
         return self.pack(self.first.parts(self.first.resume(codes, []))[0], plain)
@@ -265,13 +271,13 @@ class DeepCodes:
         return self.pack(W, hidden)
 
     def _ridge(self, diagonal: Tensor) -> Tensor | float:
-        """A share of the mean of the diagonal over each weight: so weight two is the same as two rows."""
+        """Ridge, a share of the mean diagonal divided by the weight of each row: weight two equals two rows."""
         if self.weights is None:
-            return _SMOOTH * self.anchors * float(diagonal.mean())
-        return _SMOOTH * float(self.weights @ diagonal) / self.weights
+            return _START_RIDGE * self.anchors * float(diagonal.mean())
+        return _START_RIDGE * float(self.weights @ diagonal) / self.weights
 
     def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
-        """A point of its parts; coefficients of fewer anchors are continued by zero."""
+        """The parameter vector made of these parts; missing anchors get zero coefficients."""
         padded = [torch.cat([Phi, Phi.new_zeros(self.anchors - len(Phi), Phi.shape[1])]) / self.unit for Phi in hidden]
         return _joined(self.first.pack(W, []), *padded)
 
@@ -293,7 +299,7 @@ class DeepCodes:
         return self._through(self.first.layers(W)[0], hidden)[0]
 
     def _through(self, codes: Tensor, hidden: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor | None]]:
-        """Codes of every layer, what the kernels of hidden ones add, and the Gram matrices that are kept."""
+        """Codes of every layer, what the kernels of hidden ones add, and the Gram matrices that are stored."""
         layers, added, grams = [codes], [], []
         for layer, (kernel, Phi) in enumerate(zip(self.kernels, hidden, strict=True)):
             found, part, K = self._next(kernel, layers[-1], self._mixed(Phi, layer))
@@ -305,7 +311,7 @@ class DeepCodes:
     def _next(self, kernel: Kernel, below: Tensor, C: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Codes of a layer with the coefficients ``C = Phi A``, and the part of its kernel."""
         K = None
-        if self.whole:
+        if self.all_anchors:
             K = kernel._gram(below)
             part = K @ C
         else:
@@ -313,8 +319,8 @@ class DeepCodes:
             part = torch.cat(list((self.engine or Serial()).map(_layer, blocks, None, seen)))
         return (part + pad_or_truncate(below, part.shape[1]) if self.shortcut else part), part, K
 
-    def forward(self, point: Tensor) -> Coded:
-        """Codes of the last hidden layer at their price. O(n a (p + p')) a layer."""
+    def forward(self, point: Tensor) -> EncoderOutput:
+        """Codes of the last hidden layer and the penalty. O(n a (p + p')) per layer."""
         W, hidden = self._split(point)
         first = self.first.forward(W)
         layers, added, grams = self._through(first.codes, hidden)
@@ -322,7 +328,7 @@ class DeepCodes:
         for reg, Phi, part in zip(self.reg, hidden, added, strict=True):
             encoder_penalty += 0.5 * reg * float((Phi * part[: self.anchors]).sum())
 
-        def back(G: Tensor) -> tuple[Tensor, Tensor]:
+        def backward(G: Tensor) -> tuple[Tensor, Tensor]:
             grads: list[Tensor] = []
             naturals: list[Tensor] = []
             for layer in range(len(hidden) - 1, -1, -1):
@@ -339,10 +345,10 @@ class DeepCodes:
                 G = G + pad_or_truncate(above, below.shape[1]) if self.shortcut else G
                 naturals.append(natural / self.unit)
                 grads.append(slope * self.unit)
-            plain, rest = first.back(G)
+            plain, rest = first.backward(G)
             return _joined(plain, *grads[::-1]), _joined(rest, *naturals[::-1])
 
-        return Coded(layers[-1], encoder_penalty, back)
+        return EncoderOutput(layers[-1], encoder_penalty, backward)
 
     def _pulled(
         self, below: Tensor, kernel: Kernel, Phi: Tensor, G: Tensor, added: Tensor, reg: float
@@ -361,7 +367,7 @@ class DeepCodes:
 
 
 def _joined(*parts: Tensor) -> Tensor:
-    """Parts of a point in one vector."""
+    """Parts of the parameters flattened into one vector."""
     return torch.cat([part.reshape(-1) for part in parts])
 
 
@@ -375,8 +381,8 @@ def _pull(items: Any, block: Block, seen: tuple[int, Tensor, Kernel, Tensor, Ten
     """Gradients of a strip in the coefficients of a layer, in its codes below and in the anchors there."""
     count, below, kernel, Phi, G = seen
     rows = slice(block.start, block.stop)
-    K, pulls = gram_and_pulls(kernel, below[rows], below[:count])
-    return (K.mT @ G[rows], *pulls(G[rows] @ Phi.mT))
+    K, vjp = gram_and_vjp(kernel, below[rows], below[:count])
+    return (K.mT @ G[rows], *vjp(G[rows] @ Phi.mT))
 
 
 class SmoothBall:
@@ -395,22 +401,22 @@ class SmoothBall:
 
     @staticmethod
     def lift(Z: Tensor) -> Tensor:
-        """A matrix whose image codes ``Z`` in the ball are."""
+        """The matrix that ``project`` maps to ``Z``, codes in the ball."""
         return Z / (1.0 + (1.0 - (Z * Z).sum(1, keepdim=True)).clamp_min(0.0).sqrt())
 
 
 @singledispatch
 def encoder_of(code_set: Any, factor: Coordinates, reg: float, weights: Tensor | None) -> Encoder:
-    """The encoder of one hidden layer by the kind of its set of codes, whose class may register another one."""
-    return CodesOnASet(factor, reg, code_set)
+    """The encoder of one hidden layer, dispatched on the class of its code set; register new classes here."""
+    return ConstrainedCodes(factor, reg, code_set)
 
 
 @encoder_of.register(SoftSphere)
 @encoder_of.register(type(None))
 def _free_codes(code_set: SoftSphere | None, factor: Coordinates, reg: float, weights: Tensor | None) -> Encoder:
-    return FreeCodes(factor, reg, code_set, weights)
+    return UnconstrainedCodes(factor, reg, code_set, weights)
 
 
 @encoder_of.register(Ball)
 def _codes_in_a_ball(code_set: Ball, factor: Coordinates, reg: float, weights: Tensor | None) -> Encoder:
-    return CodesOnASet(factor, reg, SmoothBall())
+    return ConstrainedCodes(factor, reg, SmoothBall())

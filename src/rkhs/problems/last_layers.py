@@ -30,7 +30,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss, Squared
 from rkhs.problems.coordinates import STRIP
 from rkhs.problems.decoder import Decoder, RobustDecoder, optimal_decoder
-from rkhs.problems.encoders import gram_and_pulls
+from rkhs.problems.encoders import gram_and_vjp
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.spaces.sums import upper_product
 
@@ -299,8 +299,8 @@ def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
     decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
     assert layer is not None
     Z, b = seen.codes[rows], layer.linear
-    K, pulls = gram_and_pulls(decoder.kernel, Z, layer.anchors)
+    K, vjp = gram_and_vjp(decoder.kernel, Z, layer.anchors)
     R = layer.of(Z, K).sub_(decoder.target[rows])
     R.mul_(1.0 / len(decoder.target) if decoder.weights is None else decoder.weights[rows, None])
-    dZ, dA = pulls(R @ layer.coefficients.mT)
+    dZ, dA = vjp(R @ layer.coefficients.mT)
     return dZ if b is None else dZ.addmm_(R, b[:-1].mT), dA

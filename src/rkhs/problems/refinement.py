@@ -273,12 +273,12 @@ class LeftOutRefinement(CodeRefinement):
 
 
 def power_function(
-    triangle: Tensor, cross: Tensor, diag: Tensor, linear: Tensor | None = None, mixed: Tensor | None = None
+    cholesky: Tensor, cross: Tensor, diag: Tensor, linear: Tensor | None = None, mixed: Tensor | None = None
 ) -> Tensor:
     """``s^2(x)``, the squared distance of ``phi(x)`` from the span of the training features."""
     # With a linear part: the squared distance of (q(x), phi(x)) from the span of the (q(x_i), phi(x_i)): with M = F^-1
     # Q and e = q(x) - M^T F^-1 phi(x), the one of the kernel plus e^T (I + M^T M)^-1 e.
-    F = torch.linalg.solve_triangular(triangle, cross.mT, upper=False)
+    F = torch.linalg.solve_triangular(cholesky, cross.mT, upper=False)
     power = (diag - (F * F).sum(0)).clamp_min(0.0)
     if linear is None or mixed is None:
         return power

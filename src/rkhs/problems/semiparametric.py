@@ -3,16 +3,16 @@
 Encoder ``z = q(x) A + f(x)``, decoder ``g(z) = [z, 1] b + h(z)``, with the principal coordinates ``q`` of the inputs at
 unit variance, and ``f``, ``h`` in the spaces of their kernels:
 
-    J = sum_i w_i 1/2 ||t_i - g(z_i)||^2 + reg_1 / 2 ||f||^2 + reg_2 / 2 ||h||^2 + price / 2 ||A||^2 + free / 2 ||b||^2.
+    J = sum_i w_i 1/2 ||t_i - g(z_i)||^2 + reg_1 / 2 ||f||^2 + reg_2 / 2 ||h||^2 + slope / 2 ||A||^2 + free / 2 ||b||^2.
 
-Every direction costs the same however little the inputs vary along it, and ``free`` is tiny, so principal component
-analysis is in the model at next to no cost, and the kernels are paid for what they add to it. With ``B = [Z, 1]`` and
-``W = K + reg_2 diag(1/w)`` the decoder is the solution of
+Every direction costs the same, ``slope``, however little the inputs vary along it, and ``free`` is tiny, so principal
+component analysis is in the model at next to no cost, and the kernels are paid for what they add to it. With
+``B = [Z, 1]`` and ``W = K + reg_2 diag(1/w)`` the decoder is the solution of
 
     (B^T W^-1 B + free / reg_2 I') b = B^T W^-1 T,   Phi = W^-1 (T - B b),   J = reg_2 / 2 <T, Phi> + encoder's terms,
 
 ``I'`` without a one for the constant; the derivative is ``-reg_2 / 2 Phi Phi^T`` in ``K`` and ``-reg_2 Phi b^T`` in
-``B``. The encoder is whitened as any other: ``[q sqrt(reg_1 / price), F]`` takes the place of ``F``.
+``B``. The encoder is whitened as any other: ``[q sqrt(reg_1 / slope), F]`` takes the place of ``F``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rkhs.problems.initial_codes import kernel_pca_scores
 # Beside a total variance of one, of the slopes of the encoder on coordinates of unit variance. It sets the scale of the
 # codes next to the kernel of the decoder: far lower, the codes spread until every item is alone and the kernels
 # interpolate.
-PRICE = 3e-2
+SLOPE_PENALTY = 3e-2
 _TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
 SAMPLE = 2000  # rows that say what the leading directions of the data leave
 _MUCH_LEFT = 1e-2  # of the variance; a tenth or all of it measured no better
@@ -132,7 +132,7 @@ class PrincipalCoordinates:
 
 def linear_unit(reg: float) -> float:
     """Unit of coordinates of variance one in which the penalty of their slopes is ``reg``."""
-    return (reg / PRICE) ** 0.5 if reg > 0.0 else 1.0
+    return (reg / SLOPE_PENALTY) ** 0.5 if reg > 0.0 else 1.0
 
 
 def principal_coordinates(rows: Tensor, directions: Tensor, offset: Tensor, center: Tensor | None) -> Tensor:
@@ -146,7 +146,7 @@ def _with_variance(values: Tensor, size: int, dtype: torch.dtype) -> Tensor:
 
 @dataclass(frozen=True)
 class LinearFactor:
-    """A whitened encoder with a linear part: ``Z = Q A + F V`` at the price ``||A||^2 + ||V||^2``."""
+    """A whitened encoder with a linear part: ``Z = Q A + F V`` with the penalty ``||A||^2 + ||V||^2``."""
 
     kernel: Factor  # ``F``, n rows and r columns
     linear: Tensor  # (n, k)

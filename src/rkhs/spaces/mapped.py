@@ -134,8 +134,8 @@ def fit_euclidean(passes: Data, source: Source, *, center: bool, scale: bool) ->
     mean = torch.as_tensor(passes.sum(block_spread, plain)[0])
     if not center:
         mean = torch.zeros_like(mean)
-    factor = 1.0
+    deviation = 1.0
     if scale:
         variance = float(passes.sum(block_spread, plain.cast(shift=mean))[0])
-        factor = variance**0.5 if variance > 0.0 else 1.0
-    return Euclidean(mean.numpy(), factor, None)
+        deviation = variance**0.5 if variance > 0.0 else 1.0
+    return Euclidean(mean.numpy(), deviation, None)

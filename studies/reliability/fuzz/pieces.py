@@ -154,7 +154,7 @@ def output_walk(case: Case, name: str) -> None:
                 case.agree("decode(coordinates) gives the targets", back.value, Y, atol=1e-9 * size)
             again = case.call("encode", space.encode, Y)
             if again.answered:
-                left = 8.0 * np.finfo(np.float64).eps * size / space.factor  # what rounding leaves of the targets
+                left = 8.0 * np.finfo(np.float64).eps * size / space.scale  # what rounding leaves of the targets
                 atol = 1e-6 * max(1.0, float(U.abs().max())) + left
                 case.agree("encode gives the coordinates", again.value, U, atol=atol)
     elif name == "Functional":
@@ -176,7 +176,7 @@ def output_walk(case: Case, name: str) -> None:
         if made.answered:
             space, U = made.value
             H = torch.eye(n, dtype=torch.float64) - 1.0 / n
-            goal = H @ K @ H / float(space.factor) ** 2
+            goal = H @ K @ H / float(space.scale) ** 2
             case.agree("coordinates have the centred Gram matrix", U @ U.mT, goal, rtol=1e-7)
             case.call("weights", space.weights, U)
             far = case.call("squared_distances", space.squared_distances, U, K, K.diagonal(), paired=True)

@@ -109,7 +109,7 @@ def test_strings_go_through_a_model(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("kernel", "X", "message"),
     [
-        (Spectrum(), ["abc", ""], r"not empty; got '' as item 1"),
+        (Spectrum(), ["abc", ""], r"not empty; item 1 is ''"),
         (Spectrum(), ["abc", "  "], "not empty"),
         (Spectrum(), ["abc", 3], r"reads texts \(str\); item 1 is a int"),
         (Spectrum(4), ["abcd", "abc"], "at least 4 symbols.*item 1 has 3. Lower k"),
@@ -117,11 +117,11 @@ def test_strings_go_through_a_model(tmp_path) -> None:
         (Spectrum(0), ["a"], "Spectrum.k must be an integer >= 1; got 0"),
         (Spectrum(tokens="syllables"), ["abc"], "Spectrum.tokens must be one of"),
         (Spectrum(1, "dna", "words"), ["abc"], "Spectrum.alphabet must be None with tokens='words'"),
-        (Spectrum(1, "aa"), ["abc"], "Spectrum.alphabet must hold every letter once"),
+        (Spectrum(1, "aa"), ["abc"], "Spectrum.alphabet must not repeat a letter"),
         (Spectrum(1, unknown="guess"), ["abc"], "Spectrum.unknown must be one of"),
         (Mismatch(2, 2, "ab"), ["ab"], r"Mismatch.m must be an integer from 0 to 1 \(k - 1\)"),
-        (Mismatch(2, 1, None), ["ab"], "Mismatch.alphabet must be 'dna', 'rna', 'protein' or a text of letters"),
-        (Mismatch(9, 4, "protein"), ["A" * 9], "counts .* neighbours.*lower m or k"),
+        (Mismatch(2, 1, None), ["ab"], "Mismatch.alphabet must be 'dna', 'rna', 'protein' or a string of distinct"),
+        (Mismatch(9, 4, "protein"), ["A" * 9], "has .* k-mers in the mismatch.*lower m or k"),
         (Spectrum(), "abc", "list of objects"),
     ],
 )

@@ -19,7 +19,7 @@ from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models import FINE, AutoencoderModel, MemberSets, Targets, left_out_facts
+from rkhs.models import FINE, AutoencoderModel, CandidateSets, Targets, left_out_facts
 from rkhs.outputs import RKHS, Euclidean
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def decode_set(
         self, codes: ArrayLike, candidates: Items | None, held_out: Any, *, coverage: float = 0.9, diag: Any = None
-    ) -> MemberSets:
+    ) -> CandidateSets:
         """Sets of candidates that hold the item of each code with probability ``coverage``, if it is among them.
 
         A set holds the candidates within the conformal quantile of the reconstruction errors of items that the fit did
@@ -178,7 +178,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         check_number(coverage, "coverage", above=0.0, at_most=1.0)
         ranking = self.decode(codes, candidates, by="features", diag=diag)
         errors = self.reconstruction_error(held_out, diag=diag)
-        return MemberSets.nearest(*ranking, errors, coverage, self._promise_of(held_out))
+        return CandidateSets.nearest(*ranking, errors, coverage, self._promise_of(held_out))
 
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None

@@ -227,7 +227,7 @@ def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> n
     """Squared errors of the training items, each left out in turn, in the units of the data."""
     errors = left_out_facts(model, run.options, plain=True, refine=settings.refine)[1]
     assert errors is not None
-    return errors.cpu().numpy() * model.rebuilt.output.factor**2
+    return errors.cpu().numpy() * model.rebuilt.output.scale**2
 
 
 def _errors_of(

@@ -240,7 +240,7 @@ class ItemStages(Stages):
         if settings.code_set is not None or not settings.refine:
             return penalty
         factor = self.read.factor
-        return replace(penalty, triangle=as_array(factor.triangle), pivots=as_array(factor.pivots))
+        return replace(penalty, cholesky=as_array(factor.cholesky), pivots=as_array(factor.pivots))
 
     def residual_size(self, stage: Stage) -> float:
         """Of rows that are left out in turn, at the codes of the stage."""
@@ -425,7 +425,7 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
             items = as_numpy(targets)
     unit = _unit(settings, U, weights)
     if unit != 1.0:
-        space, U = space.in_units(unit), U / unit
+        space, U = space.rescaled(unit), U / unit
     return Rebuilt(space, resolved, training.self_targets, items, diagonal), U
 
 

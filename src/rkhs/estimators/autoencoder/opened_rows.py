@@ -21,7 +21,7 @@ from rkhs.estimators.training import Training
 from rkhs.models import Rebuilt
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.coordinates import STRIP, Coordinates, PerRowCodes
-from rkhs.problems.encoders import MOST
+from rkhs.problems.encoders import MAX_ENCODER_ROWS
 from rkhs.problems.semiparametric import SAMPLE, PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
 from rkhs.spaces.features.base import EvaluatedMap, FeatureMap, subsampled
 from rkhs.spaces.source import Options, open_source
@@ -34,7 +34,7 @@ TILE = STRIP  # rows that are coded at once
 
 def strips(n: int) -> tuple[Block, ...]:
     """Of the rows that are descended on."""
-    return row_blocks(min(n, MOST), STRIP)
+    return row_blocks(min(n, MAX_ENCODER_ROWS), STRIP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ def row_outputs(
         return space, T
     some = subsampled(w, SAMPLE)
     unit = kernel_unit(subsampled(T, SAMPLE), p, some / some.sum())
-    return space.in_units(unit), T / unit
+    return space.rescaled(unit), T / unit
 
 
 def landmark_space(
@@ -176,14 +176,21 @@ def landmark_space(
     assert K is not None
     mean = features.whiten_adjoint(raw_mean[:, None])
     gram_mean = raw_mean if center else torch.zeros_like(raw_mean)
-    total = float((mean * mean).sum()) if center else 0.0
-    C = (K.to(gram_mean) - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
-    variance = max(diag - total, 0.0)
-    factor = variance**0.5 if scale and variance > 0.0 else 1.0
-    factored = factorize(C.div_(factor**2))
+    mean_squared_norm = float((mean * mean).sum()) if center else 0.0
+    C = (K.to(gram_mean) - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(mean_squared_norm)
+    variance = max(diag - mean_squared_norm, 0.0)
+    deviation = variance**0.5 if scale and variance > 0.0 else 1.0
+    factor = factorize(C.div_(deviation**2))
     weights = features.whiten(mean)[:, 0].cpu().numpy() if center else None
-    triangle, pivots = factored.triangle.cpu().numpy(), factored.pivots.cpu().numpy()
-    return RKHS(weights, gram_mean.cpu().numpy(), total, factor, triangle, pivots), variance / factor**2
+    space = RKHS(
+        mean=weights,
+        gram_mean=gram_mean.cpu().numpy(),
+        mean_squared_norm=mean_squared_norm,
+        scale=deviation,
+        cholesky=factor.cholesky.cpu().numpy(),
+        pivots=factor.pivots.cpu().numpy(),
+    )
+    return space, variance / deviation**2
 
 
 class Opened(NamedTuple):
@@ -223,7 +230,17 @@ def open_vectors(
     n_copies = settings.n_copies
     few = min(settings.widths)
     rows = ordered_rows(
-        X, T, prior_variance, features, axes, few, w, total, per_row_codes=per_row_codes, fitted=MOST, copies=n_copies
+        X,
+        T,
+        prior_variance,
+        features,
+        axes,
+        few,
+        w,
+        total,
+        per_row_codes=per_row_codes,
+        fitted=MAX_ENCODER_ROWS,
+        copies=n_copies,
     )
     return Opened(rows, Rebuilt(output, None, training.self_targets), kernel, features, source.diag)
 
@@ -245,7 +262,7 @@ def open_features(
     norms = torch.cat(
         [output.squared_norms(*tile) for tile in zip(raw.split(TILE), prior_variance.split(TILE), strict=True)]
     )
-    outside = (norms / output.factor**2 - (T * T).sum(1)).clamp_min_(0.0)
+    outside = (norms / output.scale**2 - (T * T).sum(1)).clamp_min_(0.0)
     if settings.linear_part == "free":
         axes = PrincipalCoordinates.of_vectors(features.whiten_adjoint(raw.mT).mT, p, w)
         assert axes.center is not None
@@ -253,7 +270,17 @@ def open_features(
         axes = PrincipalCoordinates(features.whiten(axes.directions), offset, None, axes.scale)  # of raw features
     read, total, few = EvaluatedMap(features), training.total, min(settings.widths)
     rows = ordered_rows(
-        raw, T, prior_variance, read, axes, few, w, total, per_row_codes=per_row_codes, fitted=MOST, outside=outside
+        raw,
+        T,
+        prior_variance,
+        read,
+        axes,
+        few,
+        w,
+        total,
+        per_row_codes=per_row_codes,
+        fitted=MAX_ENCODER_ROWS,
+        outside=outside,
     )
     rebuilt = Rebuilt(
         output, kernel, training.self_targets, diagonal=prior_variance.cpu().numpy() if training.gram else None

@@ -19,7 +19,7 @@ from rkhs.estimators.autoencoder.opened_rows import TILE, Opened, OrderedRows
 from rkhs.estimators.autoencoder.stages import Draws, Stage, Stages, Start, layers_of
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.coordinates import PerRowCodes
-from rkhs.problems.encoders import INSIDE, MOST, CodesOnASet, DeepCodes, Encoder, encoder_of
+from rkhs.problems.encoders import MAX_ENCODER_ROWS, START_RADIUS, ConstrainedCodes, DeepCodes, Encoder, encoder_of
 from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale
 from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
@@ -43,7 +43,7 @@ HELD_OUT = 500  # rows that settings are compared on
 
 def stage_sizes(n: int) -> list[int]:
     """Rows of the stages: a thousand, twice as many and so on, and all, or as many as are descended on."""
-    n, found = min(n, MOST), []
+    n, found = min(n, MAX_ENCODER_ROWS), []
     size = FIRST
     while 1.5 * size < n:
         found.append(size)
@@ -144,9 +144,9 @@ class RowStages(Stages):
         Z = factor.codes(W)
         unit = normalise_scale(Z, self.rows.part(len(Z)))
         W *= float(unit.norm()) / max(float(Z.norm()), 1e-37)
-        if isinstance(encoder, CodesOnASet):  # well inside, at whatever scale
+        if isinstance(encoder, ConstrainedCodes):  # well inside, at whatever scale
             even = even_columns(unit)
-            return encoder.resume(INSIDE * encoder.image.project(even / divisor(even.norm(dim=1).max())), [])
+            return encoder.resume(START_RADIUS * encoder.image.project(even / divisor(even.norm(dim=1).max())), [])
         layer_targets = [unit[:, :p] for p in widths]
         return best_start(problem.value, lambda scale: encoder.start(layer_targets, scale, W))
 

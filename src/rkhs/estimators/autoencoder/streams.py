@@ -21,7 +21,7 @@ from rkhs.estimators.autoencoder.stages import Choice, Fit
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel
-from rkhs.problems.encoders import MOST
+from rkhs.problems.encoders import MAX_ENCODER_ROWS
 from rkhs.spaces import BLOCK, gather_rows, positive_rows
 from rkhs.spaces.source import Options
 
@@ -31,7 +31,7 @@ def open_any_rows(settings: Settings, training: Training, run: Run) -> OpenedRow
     rows = training.items
     if not isinstance(rows, Rows):
         return open_rows(settings, training, run)
-    chosen = positive_rows(len(training), MOST, training.row_weights, np.random.RandomState(0))
+    chosen = positive_rows(len(training), MAX_ENCODER_ROWS, training.row_weights, np.random.RandomState(0))
     opened = open_rows(settings, _part(training, to_tensor(gather_rows(rows, chosen), **run.options), chosen), run)
     if chosen is None:
         return opened

@@ -10,7 +10,7 @@ from rkhs._core.memory import SHARE, available_bytes, readable
 from rkhs.engines import count_threads
 from rkhs.estimators.options.combinations import RULES, check_combination
 from rkhs.problems.coordinates import STRIP
-from rkhs.problems.encoders import MOST
+from rkhs.problems.encoders import MAX_ENCODER_ROWS
 from rkhs.problems.last_layers import MORE
 from rkhs.spaces.features import Nystroem
 
@@ -25,7 +25,7 @@ _MEASURED = {
 
 def staged_bytes(n: int, m: int, features: int, *, columns: int, outputs: int, components: int) -> float:
     """Memory of a fit in stages with ``m`` anchors: features of the rows, copies of the data, strips, squares."""
-    fitted, last = min(n, MOST), min(n, MORE * m)
+    fitted, last = min(n, MAX_ENCODER_ROWS), min(n, MORE * m)
     workers, p = min(count_threads(), -(-fitted // STRIP)), components
     resident = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * last + 2 * outputs) + 2 * min(outputs, 2000) ** 2
@@ -62,7 +62,7 @@ def _seconds(name: str, n: int, m: int, columns: int, components: int) -> float:
     """Processor time of a fit on landmarks, from its operations; right within a factor of some three."""
     if name != "KernelAutoencoder":
         return n * m * (m + 2.0 * columns) / _RATE
-    fitted, last, width = min(n, MOST), min(n, MORE * m), columns + components
+    fitted, last, width = min(n, MAX_ENCODER_ROWS), min(n, MORE * m), columns + components
     descent = 40.0 * fitted * (m // 2) * (m // 2 + 6.0 * width)
     return (descent + 12.0 * (n - fitted) * last * 4.0 * width + n * last * (last + 2.0 * columns)) / _RATE
 

@@ -66,12 +66,12 @@ class LeftOutMachine:
         """Whether the choice of settings, where they were chosen at all, can take part in sets that are exact."""
         compared = self.machine._compared
         joins = compared is None or (len(compared) > 0 and self.model.map.width <= _MOST_ROWS)
-        return joins and self.calibration.even
+        return joins and self.calibration.equal_copies
 
     @property
     def guarantee(self) -> str:
         """Return the guarantee of sets that use the chosen settings as if they had been given."""
-        return "at least" if self.machine._compared is None and self.calibration.even else "about"
+        return "at least" if self.machine._compared is None and self.calibration.equal_copies else "about"
 
     @cached_property
     def _compared(self) -> list[tuple[MachineModel, list[Calibration]]]:
@@ -92,7 +92,7 @@ class LeftOutMachine:
         like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
         K = torch.stack([clipped_gram(kernel, items, like) for kernel in kernels]).sum(0)
         mean = bool(self.calibration.mean_variance)
-        others = Calibration.of(K[:-1, :-1], K.new_zeros(len(K) - 1, 1), ridge, mean=mean)
+        others = Calibration.from_gram(K[:-1, :-1], K.new_zeros(len(K) - 1, 1), ridge, mean=mean)
         return float(others.p_values(others.new(K[-1:, :-1], K.diagonal()[-1:]))[0])
 
     def each(self, function: Callable[[NewItems], Any]) -> Any:
@@ -132,7 +132,7 @@ def left_out_answers(
     limits = {
         "ball": calibration.ball,
         "ellipsoid": calibration.ellipsoid,
-    }.get(shape, calibration.interval if one else partial(calibration.band, residuals))
+    }.get(shape, calibration.interval if one else partial(calibration.box, residuals))
 
     def sentences(new: NewItems) -> tuple[np.ndarray, ...]:
         center = model.outputs(new.values).numpy()
@@ -143,7 +143,7 @@ def left_out_answers(
         return PredictionSets(coverage, found.guarantee, center, radius=limit), *others
     if shape == "ellipsoid":
         B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
-        metric, unit = _unit_metric(B.T @ calibration.moments.numpy() @ B)
+        metric, unit = _unit_metric(B.T @ calibration.dual_moments.numpy() @ B)
         return PredictionSets(coverage, found.guarantee, center, radius=unit * limit, metric=metric), *others
     if one:
         ends = _chosen_ends(found, coverage) if found.exact and found.machine._compared is not None else limit

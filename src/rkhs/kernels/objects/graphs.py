@@ -224,7 +224,7 @@ class WeisfeilerLehman(_GraphKernel, PartsKernel):
         if not self.optimal_assignment:
             return counts
         found = counts.matrix.tocoo()
-        return in_unary(found.coords[0], counts.codes[found.coords[1]], found.data.astype(np.int64), union.n)
+        return in_unary(found.coords[0], counts.hashes[found.coords[1]], found.data.astype(np.int64), union.n)
 
 
 @dataclass(eq=False, repr=False)

@@ -1,7 +1,7 @@
 """Kernels on objects through counted parts: substrings, subtrees, paths, atom neighbourhoods.
 
-An object is a sparse vector of counts, one for each part that occurs. A part is known by a 64-bit code that does not
-depend on the other objects, so that features of different lists fit together.
+An object is a sparse vector of counts, one for each part that occurs. A part is identified by a 64-bit hash that does
+not depend on the other objects, so that features of different lists fit together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROWS = 512
 class Counts(NamedTuple):
     """Counted parts of n objects."""
 
-    codes: np.ndarray  # (v,): the parts that occur, ascending
+    hashes: np.ndarray  # (v,): hashes of the parts that occur, ascending
     matrix: Any  # (n, v): how often
 
 
@@ -40,33 +40,33 @@ def mix(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def count_parts(owners: np.ndarray, codes: np.ndarray, n: int) -> Counts:
-    """Count parts by owner."""
-    known, columns = np.unique(codes, return_inverse=True)
-    matrix = scipy.sparse.coo_array((np.ones(len(codes)), (owners, columns.ravel())), shape=(n, len(known))).tocsr()
+def count_parts(rows: np.ndarray, hashes: np.ndarray, n: int) -> Counts:
+    """Count the parts of ``n`` objects; ``rows`` is the object of each part."""
+    known, columns = np.unique(hashes, return_inverse=True)
+    matrix = scipy.sparse.coo_array((np.ones(len(hashes)), (rows, columns.ravel())), shape=(n, len(known))).tocsr()
     return Counts(known, matrix)
 
 
-def in_unary(owners: np.ndarray, codes: np.ndarray, counts: np.ndarray, n: int) -> Counts:
+def in_unary(rows: np.ndarray, hashes: np.ndarray, counts: np.ndarray, n: int) -> Counts:
     """Counted parts of which a count c becomes c parts, so that products of counts are minima."""
     levels = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return count_parts(np.repeat(owners, counts), np.repeat(mix(codes), counts) + levels.astype(np.uint64), n)
+    return count_parts(np.repeat(rows, counts), np.repeat(mix(hashes), counts) + levels.astype(np.uint64), n)
 
 
 def stack(blocks: list[Counts]) -> Counts:
     """Put the counts of consecutive blocks of objects below each other."""
     if len(blocks) == 1:
         return blocks[0]
-    codes = np.unique(np.concatenate([block.codes for block in blocks]))
-    placed = [_placed(block, codes) for block in blocks]
-    return Counts(codes, scipy.sparse.vstack(placed, format="csr"))
+    hashes = np.unique(np.concatenate([block.hashes for block in blocks]))
+    placed = [_placed(block, hashes) for block in blocks]
+    return Counts(hashes, scipy.sparse.vstack(placed, format="csr"))
 
 
-def _placed(counts: Counts, codes: np.ndarray) -> Any:
-    """The matrix with the columns of a longer list of codes."""
+def _placed(counts: Counts, hashes: np.ndarray) -> Any:
+    """The matrix with the columns of a longer list of hashes."""
     old = counts.matrix
-    columns = np.searchsorted(codes, counts.codes)[old.indices]
-    return scipy.sparse.csr_array((old.data, columns, old.indptr), shape=(old.shape[0], len(codes)))
+    columns = np.searchsorted(hashes, counts.hashes)[old.indices]
+    return scipy.sparse.csr_array((old.data, columns, old.indptr), shape=(old.shape[0], len(hashes)))
 
 
 def common_product(A: Counts, B: Counts) -> np.ndarray:
@@ -74,7 +74,7 @@ def common_product(A: Counts, B: Counts) -> np.ndarray:
     if A is B:
         left = right = A.matrix
     else:
-        _, a, b = np.intersect1d(A.codes, B.codes, assume_unique=True, return_indices=True)
+        _, a, b = np.intersect1d(A.hashes, B.hashes, assume_unique=True, return_indices=True)
         left, right = A.matrix[:, a], B.matrix[:, b]
     n, m = left.shape[0], right.shape[0]
     if left.shape[1] == 0:

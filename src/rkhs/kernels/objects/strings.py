@@ -27,32 +27,32 @@ class _Symbols:
 
     def __init__(self, texts: list[np.ndarray]) -> None:
         self.n = len(texts)
-        self.codes = np.concatenate(texts)
-        self.owners = np.repeat(np.arange(self.n), [len(text) for text in texts])
+        self.symbols = np.concatenate(texts)
+        self.text_of_symbol = np.repeat(np.arange(self.n), [len(text) for text in texts])
 
     def windows(self, width: int) -> np.ndarray:
-        """Starts of the windows that lie within one text and hold no unknown letter."""
-        count = len(self.codes) - width + 1
+        """Starts of the windows that lie within one text and contain no unknown letter."""
+        count = len(self.symbols) - width + 1
         if count <= 0:
             return np.zeros(0, dtype=np.int64)
-        inside = self.owners[:count] == self.owners[width - 1 :]
-        unknown = np.concatenate([[0], np.cumsum(self.codes == _UNKNOWN)])
+        inside = self.text_of_symbol[:count] == self.text_of_symbol[width - 1 :]
+        unknown = np.concatenate([[0], np.cumsum(self.symbols == _UNKNOWN)])
         return np.flatnonzero(inside & (unknown[width:] == unknown[:-width]))
 
 
 _UNKNOWN = np.uint64(2**64 - 1)
 
 
-def _joined(columns: Iterator[np.ndarray]) -> np.ndarray:
-    """Give one code for the symbols of each row, in their order."""
-    code = np.uint64(0)
+def _hashed(columns: Iterator[np.ndarray]) -> np.ndarray:
+    """Hash of the symbols of each row, in their order."""
+    hashes = np.uint64(0)
     for symbols in columns:
-        code = mix((code * np.uint64(0x9E3779B97F4A7C15)) ^ symbols)  # type: ignore[assignment]
-    return code  # type: ignore[return-value]
+        hashes = mix((hashes * np.uint64(0x9E3779B97F4A7C15)) ^ symbols)  # type: ignore[assignment]
+    return hashes  # type: ignore[return-value]
 
 
 class _StringKernel(PartsKernel):
-    """What the string kernels share: alphabets, reading, blocks of texts."""
+    """Base class of the string kernels: alphabets, checks of items, and counting in blocks of texts."""
 
     k: int
     alphabet: str | None
@@ -71,23 +71,24 @@ class _StringKernel(PartsKernel):
             letters = self.alphabet
             if not isinstance(letters, str) or not letters:
                 raise InputError(
-                    f"{name}.alphabet must be 'dna', 'rna', 'protein', a text of letters or None; got {letters!r}"
+                    f"{name}.alphabet must be 'dna', 'rna', 'protein', a string of distinct letters or None; got "
+                    f"{letters!r}"
                 )
             if letters not in _ALPHABETS and len(set(letters)) != len(letters):
-                raise InputError(f"{name}.alphabet must hold every letter once; got {letters!r}")
+                raise InputError(f"{name}.alphabet must not repeat a letter; got {letters!r}")
 
     def _read_item(self, item: Any, row: int) -> str:
         if not isinstance(item, str):
             raise InputError(f"{self._name} reads texts (str); item {row} is a {type(item).__name__}")
         if not item.strip():
-            raise InputError(f"{self._name} reads texts that are not empty; got {item!r} as item {row}. Leave it out")
+            raise InputError(f"{self._name} needs texts that are not empty; item {row} is {item!r}: remove it")
         return str(item)
 
     def _letters(self) -> str | None:
         return None if self.alphabet is None else _ALPHABETS.get(self.alphabet, self.alphabet)
 
     def _symbols(self, text: str, row: int) -> np.ndarray:
-        """Letters as numbers: places in the alphabet, or code points."""
+        """Symbols as integers: positions in the alphabet, or Unicode code points."""
         letters = self._letters()
         if letters is None:
             return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
@@ -95,16 +96,16 @@ class _StringKernel(PartsKernel):
             text = text.upper()
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         known = np.sort(np.frombuffer(letters.encode("utf-32-le"), dtype="<u4"))
-        places = np.minimum(np.searchsorted(known, points), len(known) - 1)
-        strange = known[places] != points
-        if strange.any() and self.unknown == "raise":
-            place = int(np.flatnonzero(strange)[0])
+        positions = np.minimum(np.searchsorted(known, points), len(known) - 1)
+        unknown_symbols = known[positions] != points
+        if unknown_symbols.any() and self.unknown == "raise":
+            first = int(np.flatnonzero(unknown_symbols)[0])
             raise InputError(
-                f"{self._name} reads the letters {letters!r} (alphabet={self.alphabet!r}); got {text[place]!r} at "
-                f"position {place} of item {row}. Correct it, pass unknown='skip' to leave out substrings with other "
+                f"{self._name} reads the letters {letters!r} (alphabet={self.alphabet!r}); got {text[first]!r} at "
+                f"position {first} of item {row}. Correct it, pass unknown='skip' to leave out substrings with other "
                 "letters, or another alphabet"
             )
-        return np.where(strange, _UNKNOWN, places.astype(np.uint64))
+        return np.where(unknown_symbols, _UNKNOWN, positions.astype(np.uint64))
 
     def _features(self, items: list[str]) -> Counts:
         symbols = [self._symbols(text, row) for row, text in enumerate(items)]
@@ -125,40 +126,42 @@ class _StringKernel(PartsKernel):
 
     def _block(self, symbols: _Symbols) -> Counts:
         starts = symbols.windows(self.k)
-        owners = symbols.owners[starts]
+        texts = symbols.text_of_symbol[starts]
         step = max(1, _BLOCK // max(1, len(starts)))
         parts: list[Counts] = []
-        variants = self._variants(symbols.codes, starts)
+        variants = self._variants(symbols.symbols, starts)
         while chunk := list(itertools.islice(variants, step)):
-            which = np.concatenate([rows for rows, _ in chunk])
-            parts.append(count_parts(owners[which], np.concatenate([codes for _, codes in chunk]), symbols.n))
+            windows, hashes = (np.concatenate(arrays) for arrays in zip(*chunk, strict=True))
+            parts.append(count_parts(texts[windows], hashes, symbols.n))
         if len(parts) == 1:
             return parts[0]
-        wide = stack(parts)  # one set of rows a chunk: add them up
+        wide = stack(parts)  # one block of rows per chunk: sum them
         total = sum(wide.matrix[i * symbols.n : (i + 1) * symbols.n] for i in range(len(parts)))
-        return Counts(wide.codes, total.tocsr())
+        return Counts(wide.hashes, total.tocsr())
 
-    def _variants(self, codes: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Parts of the windows, piece by piece: numbers of windows, and codes."""
-        yield np.arange(len(starts)), _joined(codes[starts + i] for i in range(self.k))
+    def _variants(self, symbols: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pairs of window indices and hashes of the parts of these windows."""
+        yield np.arange(len(starts)), _hashed(symbols[starts + i] for i in range(self.k))
 
 
 @dataclass(eq=False, repr=False)
 class Spectrum(_StringKernel):
     """Spectrum kernel: texts are compared by the substrings of length ``k`` that they share.
 
-    ``k(x, y) = sum_u c_u(x) c_u(y)`` over all substrings ``u`` of length ``k``, ``c_u(x)`` their number in ``x``;
-    ``normalize=True`` divides by ``sqrt(k(x, x) k(y, y))``. ``tokens="words"`` counts runs of ``k`` words instead; with
-    ``k=1`` that is the bag of words.
+    ``K(x, y) = sum_u c_u(x) c_u(y)`` over all substrings ``u`` of length ``k`` (k-mers), where ``c_u(x)`` counts ``u``
+    in ``x``; ``normalize=True`` divides by ``sqrt(K(x, x) K(y, y))``. ``tokens="words"`` counts runs of ``k`` words
+    instead; with ``k=1`` that is the bag of words.
 
     Parameters
     ----------
     k : int, default=3
         Length of the substrings, >= 1.
     alphabet : {"dna", "rna", "protein"}, str or None, default=None
-        The letters there are; the named ones ignore case. None: any letter. Not for words.
+        The symbols that occur; the named ones ignore case. None: any character, spaces and punctuation included. Not
+        for words.
     tokens : {"letters", "words"}, default="letters"
-        What is counted. Words are runs of letters, digits and underscores, in lower case.
+        What is counted: runs of ``k`` characters or of ``k`` words. Words are runs of letters, digits and underscores,
+        in lower case.
     normalize : bool, default=True
         Cosine of the counts.
     unknown : {"raise", "skip"}, default="raise"
@@ -171,8 +174,8 @@ class Spectrum(_StringKernel):
 
     Notes
     -----
-    Substrings are found as whole arrays and known by 64-bit codes: two different ones among N have the same code
-    with a probability of about ``N^2 / 4e19``. O(total length) for features, one sparse product for the Gram matrix.
+    Substrings are extracted by vectorised operations and identified by 64-bit hashes: among N distinct ones a collision
+    has probability about ``N^2 / 4e19``. O(total length) for the features, one sparse product for the Gram matrix.
 
     References
     ----------
@@ -212,9 +215,9 @@ class Spectrum(_StringKernel):
 
 @dataclass(eq=False, repr=False)
 class Mismatch(_StringKernel):
-    """Mismatch kernel: as :class:`Spectrum`, but substrings count as shared if up to ``m`` letters differ.
+    """Mismatch kernel: as :class:`Spectrum`, but k-mers match if at most ``m`` of their letters differ.
 
-    Each substring of length ``k`` counts for every word over the alphabet within Hamming distance ``m`` of it.
+    Each k-mer of a text adds one to the count of every k-mer over the alphabet within Hamming distance ``m`` of it.
 
     Parameters
     ----------
@@ -223,14 +226,15 @@ class Mismatch(_StringKernel):
     m : int, default=1
         Largest number of differing letters, 0 <= m < k.
     alphabet : {"dna", "rna", "protein"} or str, default="dna"
-        The letters there are; the named ones ignore case.
+        The letters that occur; the named ones ignore case.
     normalize, unknown : bool and {"raise", "skip"}, default=True and "raise"
         As in :class:`Spectrum`.
 
     Notes
     -----
     A substring has ``sum_{i <= m} C(k, i) (a - 1)^i`` neighbours over ``a`` letters: 16 for DNA at (5, 1), 277 at
-    (8, 2), 96 for proteins at (5, 1). Features cost that times the total length; blocks of them bound the memory.
+    (8, 2), 96 for proteins at (5, 1). Features cost this number times the total length; they are computed in
+    blocks, so that memory is bounded.
 
     References
     ----------
@@ -254,18 +258,20 @@ class Mismatch(_StringKernel):
         super()._check()
         check_count(self.m, "Mismatch.m", at_least=0, at_most=self.k - 1, why=" (k - 1)")
         if self.alphabet is None:
-            raise InputError("Mismatch.alphabet must be 'dna', 'rna', 'protein' or a text of letters; got None")
+            raise InputError(
+                "Mismatch.alphabet must be 'dna', 'rna', 'protein' or a string of distinct letters; got None"
+            )
         size = len(self._letters() or "")
         neighbours = sum(math.comb(self.k, i) * (size - 1) ** i for i in range(self.m + 1))
         if neighbours > 20_000:
             raise InputError(
-                f"Mismatch with k={self.k}, m={self.m} and {size} letters counts {neighbours} neighbours of every "
-                "substring; lower m or k so that there are at most 20000"
+                f"Mismatch with k={self.k}, m={self.m} and {size} letters has {neighbours} k-mers in the mismatch "
+                "neighbourhood of each k-mer; lower m or k so that there are at most 20000"
             )
 
-    def _variants(self, codes: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _variants(self, symbols: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         size = np.uint64(len(self._letters() or ""))
-        windows, every = [codes[starts + i] for i in range(self.k)], np.arange(len(starts))
+        windows, every = [symbols[starts + i] for i in range(self.k)], np.arange(len(starts))
         shifts = range(1, int(size))
         for count in range(self.m + 1):
             for places in itertools.combinations(range(self.k), count):
@@ -273,7 +279,7 @@ class Mismatch(_StringKernel):
                     moved = dict(zip(places, change, strict=True))
                     yield (
                         every,
-                        _joined(
+                        _hashed(
                             (windows[i] + np.uint64(moved[i])) % size if i in moved else windows[i]
                             for i in range(self.k)
                         ),

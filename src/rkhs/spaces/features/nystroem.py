@@ -30,14 +30,14 @@ class LandmarkMap(KernelValues):
     kernel : Kernel
         Resolved.
     landmarks : array of shape (m, d), list of m objects, or array of m column numbers of a Gram matrix
-    triangle : array of shape (m, m) or None
-        Lower triangular, ``L``, in float64. None in model files where it follows from the landmarks: it is computed
-        again when it is asked for.
+    cholesky : array of shape (m, m) or None
+        Cholesky factor ``L`` of their Gram matrix (lower triangular), in float64. None in model files where it follows
+        from the landmarks: it is computed again when it is asked for.
 
     Raises
     ------
     InputError
-        For items that the kernel cannot read; for a triangle that is neither held nor follows from the landmarks.
+        For items that the kernel cannot read; for a Cholesky factor that is not held and cannot be computed again.
 
     References
     ----------
@@ -58,16 +58,16 @@ class LandmarkMap(KernelValues):
 
     _cache_lower: np.ndarray
 
-    def __init__(self, kernel: Kernel, landmarks: Any, triangle: Any) -> None:
+    def __init__(self, kernel: Kernel, landmarks: Any, cholesky: Any) -> None:
         self.kernel = kernel
         self.landmarks = landmarks
-        self.triangle = triangle
+        self.cholesky = cholesky
 
     def check_stored(self) -> None:
         """Every landmark must be one that the kernel reads, or the number of a column."""
         m = len(self.landmarks)
         check_whole("number of landmarks", m, 1)
-        check_shape("triangle", self.triangle, m, m)
+        check_shape("cholesky", self.cholesky, m, m)
         gram = isinstance(self.kernel, Kernel) and self.kernel.domain == "gram"
         check_items_stored(self.kernel, None if gram else self.landmarks, m)
         if gram:
@@ -75,33 +75,33 @@ class LandmarkMap(KernelValues):
 
     @property
     def lower(self) -> np.ndarray:
-        """The triangle, computed again where it is not held."""
-        if self.triangle is None and not hasattr(self, "_cache_lower"):
-            found = self._recomputed_triangle()
+        """The Cholesky factor, computed again where it is not held."""
+        if self.cholesky is None and not hasattr(self, "_cache_lower"):
+            found = self._recomputed_cholesky()
             if found is None:
-                raise InputError("triangle must be an array where the landmarks have no Cholesky factor; got None")
+                raise InputError("cholesky must be an array where the landmarks have no Cholesky factor; got None")
             self._cache_lower = found
-        lower: np.ndarray = self._cache_lower if self.triangle is None else self.triangle
+        lower: np.ndarray = self._cache_lower if self.cholesky is None else self.cholesky
         return lower
 
     def in_file(self) -> LandmarkMap:
-        """The map for a model file: without its triangle, where that follows from the landmarks to the last bit."""
-        if self.triangle is None or self.kept is None:
+        """The map for a model file: without its Cholesky factor, where landmarks determine it to the last bit."""
+        if self.cholesky is None or self.kept is None:
             return self
         lean = LandmarkMap(self.kernel, self.landmarks, None)
-        found = self._recomputed_triangle()
-        if found is None or not np.array_equal(found, self.triangle):
+        found = self._recomputed_cholesky()
+        if found is None or not np.array_equal(found, self.cholesky):
             return self
         lean._cache_lower = found
         return lean
 
-    def _recomputed_triangle(self) -> np.ndarray | None:
-        """The triangle by the steps of a fit, on one core as there."""
+    def _recomputed_cholesky(self) -> np.ndarray | None:
+        """The Cholesky factor by the steps of a fit, on one core as there."""
         if self.kept is None:
             return None
         with thread_limit(1):
             vectors = self.kernel.domain == "vectors"
-            return _triangle_of(self.kernel._gram(as_tensor(self.landmarks) if vectors else self.landmarks))
+            return _cholesky_of(self.kernel._gram(as_tensor(self.landmarks) if vectors else self.landmarks))
 
     @property
     def width(self) -> int:
@@ -126,7 +126,7 @@ class LandmarkMap(KernelValues):
         return super().raw(items)
 
     def _solve(self, B: Tensor, *, transposed: bool) -> Tensor:
-        """``L^{-1} B`` or ``L^{-T} B``, always in float64: a triangle loses half of the digits of its matrix."""
+        """``L^{-1} B`` or ``L^{-T} B``, always in float64: a Cholesky factor loses half of the digits of its matrix."""
         wide = B.to(torch.float64)
         L = tensor_like(self.lower, wide)
         X = torch.linalg.solve_triangular(L.mT if transposed else L, wide, upper=transposed)
@@ -236,12 +236,12 @@ class Nystroem(Features):
         else:
             kept = [chosen[i] for i in pivots] if isinstance(chosen, list) else as_numpy(chosen)[pivots]
         # Of the landmarks that are kept, so that it follows from them; pivots of another matrix round otherwise.
-        triangle = None if len(pivots) == len(K) else _triangle_of(K[factor.pivots][:, factor.pivots])
-        return LandmarkMap(kernel, kept, factor.triangle.cpu().numpy() if triangle is None else triangle)
+        L = None if len(pivots) == len(K) else _cholesky_of(K[factor.pivots][:, factor.pivots])
+        return LandmarkMap(kernel, kept, factor.cholesky.cpu().numpy() if L is None else L)
 
 
-def _triangle_of(K: Tensor) -> np.ndarray | None:
+def _cholesky_of(K: Tensor) -> np.ndarray | None:
     """Cholesky factor of the Gram matrix of landmarks; None if it is not safely positive definite."""
     factor = factorize(K.to(torch.float64), tol=rank_tolerance(len(K), K.dtype))
     plain = torch.equal(factor.pivots.cpu(), torch.arange(len(K)))
-    return factor.triangle.cpu().numpy() if plain else None
+    return factor.cholesky.cpu().numpy() if plain else None

@@ -163,7 +163,7 @@ def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int
     K = kernel._gram(pick(items, rows))
     factor = factorize(K.to(torch.float64), tol=max(1e-10, rank_tolerance(len(K), K.dtype)))
     chosen = pick(items, rows[factor.pivots])
-    F = torch.linalg.solve_triangular(factor.triangle, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
+    F = torch.linalg.solve_triangular(factor.cholesky, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
     d = ridge.to(torch.float64)[:, None] if isinstance(ridge, Tensor) else ridge
     S = F.mT @ (F / d)
     S.diagonal().add_(1.0)
