@@ -1,17 +1,17 @@
 r"""A chemist: from SMILES to a map and back
 ========================================
 
-You have a list of molecules. You want a picture of them, a few numbers for each, its neighbours, and perhaps a
-prediction. This tutorial uses the 500 real molecules that travel with rkhs (MassBank records). It needs the extras
-``chem`` and ``plots``.
+You have a list of molecules. You want a map of them, a code for each molecule, its neighbours, and perhaps a
+prediction. This tutorial uses the 500 real molecules of rkhs (MassBank records). It needs the extras ``chem`` and
+``plots``.
 """
 
 # %%
 # Read the molecules
 # ------------------
 #
-# A molecule is a SMILES, which is a text. The kernel turns it into a fingerprint: a list of the small fragments that it
-# holds. The kernel value of two molecules is the share of fragments that they have in common (Tanimoto).
+# A molecule is a SMILES string. The kernel computes its fingerprint: the set of small fragments that it contains. The
+# kernel value of two molecules is the share of fragments that they have in common (Tanimoto).
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,7 @@ from rkhs import KernelAutoencoder, KernelPCA, diagnose
 from rkhs.data import load_molecules
 from rkhs.kernels import MoleculeTanimoto
 
-RDLogger.DisableLog("rdApp.*")  # RDKit's own remarks on the records
+RDLogger.DisableLog("rdApp.*")  # RDKit's messages about the records
 smiles = list(load_molecules().smiles)
 order = np.random.default_rng(0).permutation(len(smiles))
 train = [smiles[i] for i in order[:400]]
@@ -30,29 +30,29 @@ test = [smiles[i] for i in order[400:]]
 train[:3]
 
 # %%
-# Ten numbers for each molecule
-# -----------------------------
+# Ten components
+# --------------
 #
-# The model is fitted on 400 molecules. The other 100 stay aside, so that the result can be measured honestly. No
-# setting has to be chosen: the regulariser is found on held-out molecules during the fit.
+# The model is fitted to 400 molecules. The other 100 are test data. No setting has to be chosen: the regulariser is
+# selected on held-out molecules during the fit.
 
 model = KernelAutoencoder(10, kernel=MoleculeTanimoto()).fit(train)
 codes = model.transform(test)
 codes.shape
 
 # %%
-# How good are ten numbers? ``reconstruction`` says how much of the variance between molecules can be rebuilt from their
-# codes. Kernel PCA with the same kernel stands beside it.
+# How good are ten components? ``reconstruction`` measures the share of the variance between molecules that the codes
+# explain. Kernel PCA with the same kernel is the baseline.
 
 from rkhs.evaluation import decoding_quality, reconstruction
 
 pca = KernelPCA(10, kernel=MoleculeTanimoto()).fit(train)
-print(f"rebuilt from ten numbers: {reconstruction(model, test).share:.0%}")
-print(f"the same by kernel PCA:   {reconstruction(pca, test).share:.0%}")
+print(f"explained by ten components: {reconstruction(model, test).share:.0%}")
+print(f"the same by kernel PCA:      {reconstruction(pca, test).share:.0%}")
 
 # %%
-# The share is not large: molecules differ in many ways, and ten numbers are few. A more telling question: does the
-# code of a molecule lead back to that molecule? The next line ranks all 500 molecules for each code.
+# The share is not large: molecules differ in many ways, and ten components are few. More relevant is whether the code
+# of a molecule is decoded to that molecule. The next line ranks all 500 molecules for each code.
 
 quality = decoding_quality(model, test, candidates=train + test, truth=np.arange(400, 500), ks=(1, 5, 10))
 {f"among the best {k}": f"{share:.0%}" for k, share in quality.top.items()}
@@ -61,24 +61,24 @@ quality = decoding_quality(model, test, candidates=train + test, truth=np.arange
 # A map
 # -----
 #
-# Two numbers a molecule make a picture. Colour shows a property that the model has never seen: the logarithm of the
-# octanol-water partition (Crippen's estimate).
+# Two components are a map. The colour is a property that the model does not use: the logarithm of the octanol-water
+# partition coefficient (Crippen's estimate).
 
 from rkhs.plots import CodeMapDisplay
 
 plane = KernelAutoencoder(2, kernel=MoleculeTanimoto()).fit(train)
 logp = np.array([Crippen.MolLogP(Chem.MolFromSmiles(text)) for text in train])
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
-title = "400 molecules by two numbers"
+title = "400 molecules, two components"
 CodeMapDisplay(plane.codes_, values=logp, title=title, value_name="logP (Crippen)").plot(axes)
 plt.show()
 
 # %%
-# Neighbours, and the way back
-# ----------------------------
+# Neighbours and decoding
+# -----------------------
 #
-# ``decode`` takes codes and ranks molecules. Here the first new molecule, and the three training molecules whose
-# features lie nearest to what its code stands for.
+# ``decode`` ranks molecules for each code. Here are the first new molecule and the three training molecules that rank
+# first for its code.
 
 ranking = model.decode(codes[:1], train, n_best=3)
 shown = [test[0], *(train[i] for i in ranking.indices[0])]
@@ -93,9 +93,8 @@ plt.show()
 # Predict a property
 # ------------------
 #
-# Codes are ordinary numbers, so any method of scikit-learn can learn from them. ``SmoothRegressor`` is a good
-# partner. As an honest comparison the same method learns from the 2,048 bits themselves, and a kernel ridge
-# regression from the kernel.
+# Codes are numeric features, so any scikit-learn method can use them. ``SmoothRegressor`` works well. For comparison
+# the same method is fitted to the 2,048 bits, and a kernel ridge regression with the kernel.
 
 from sklearn.kernel_ridge import KernelRidge
 
@@ -116,23 +115,24 @@ for name, score in scores.items():
     print(f"{name}: share of the variance of logP explained {score:.2f}")
 
 # %%
-# All molecules here have labels, and then the kernel itself is the best input. Codes pay when labels are few, when
-# the codes are wanted anyway, or when the next program accepts a few numbers and not a kernel.
+# All molecules here have labels, and then the kernel itself is best. Codes are useful when labels are few, when the
+# codes are needed anyway, or when the next program accepts a few features but no kernel.
 #
 # Can the model be trusted?
 # -------------------------
 
-found = diagnose(model, test)
+diagnosis = diagnose(model, test)
 print(
-    f"share of the variance lost: {found.held_out_error:.2f} on new molecules, {found.training_error:.2f} in training"
+    f"share of the variance lost: {diagnosis.held_out_error:.2f} on new molecules, "
+    f"{diagnosis.training_error:.2f} in training"
 )
-found.warnings
+diagnosis.warnings
 
 # %%
-# Keep it
-# -------
+# Save the model
+# --------------
 #
-# The file holds numbers and texts only, and no program code. :doc:`/user/model_files` says more.
+# The file contains only numbers and strings, no code. See :doc:`/user/model_files`.
 
 import tempfile
 from pathlib import Path
@@ -142,8 +142,8 @@ import rkhs
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "molecules.rkhs"
     rkhs.save(model, path)
-    again = rkhs.load(path)
-np.array_equal(again.transform(test[:5]), model.transform(test[:5]))
+    loaded = rkhs.load(path)
+np.array_equal(loaded.transform(test[:5]), model.transform(test[:5]))
 
 # %%
 # The same from the command line, for a file of yours:

@@ -1,8 +1,8 @@
-"""Few labels: five a class
-========================
+"""Few labels: five per class
+==========================
 
-You have many rows and few labels. Codes need no labels, so they are learned from all rows; a small classifier then
-learns from the labelled ones. This tutorial uses 500 of scikit-learn's digits, with five labels for each of the ten
+You have many rows and few labels. Codes need no labels, so they are learned from all rows; a small classifier is then
+fitted to the labelled rows. This tutorial uses 500 of scikit-learn's digits, with five labels for each of the ten
 classes.
 """
 
@@ -21,11 +21,11 @@ hidden = np.setdiff1d(np.arange(len(y)), labelled)
 len(labelled), len(hidden)
 
 # %%
-# Codes from all rows, a head on fifty
-# ------------------------------------
+# Codes from all rows, a classifier on fifty
+# ------------------------------------------
 #
-# ``SmoothClassifier`` chooses its settings by leave-one-out in closed form, so that no label has to be kept for
-# validation. The same head learns from the raw pixels, from principal components and from codes.
+# ``SmoothClassifier`` chooses its settings by leave-one-out in closed form, so it needs no validation set. The same
+# classifier is fitted to the raw pixels, to principal components and to codes.
 
 from sklearn.decomposition import PCA
 
@@ -35,38 +35,38 @@ from rkhs.kernels import Gaussian
 
 codes = {
     "raw pixels": X,
-    "PCA, 10 numbers": PCA(10).fit_transform(X),
-    "kernel PCA, 10 numbers": KernelPCA(10).fit_transform(X),
-    "kernel autoencoder, 10 numbers": KernelAutoencoder(10).fit_transform(X),
+    "PCA, 10 components": PCA(10).fit_transform(X),
+    "kernel PCA, 10 components": KernelPCA(10).fit_transform(X),
+    "kernel autoencoder, 10 components": KernelAutoencoder(10).fit_transform(X),
 }
 
 
-def right(Z: np.ndarray) -> float:
-    """Share of the hidden labels that a head on the labelled rows finds."""
+def accuracy(Z: np.ndarray) -> float:
+    """Accuracy on the hidden labels of a classifier fitted to the labelled rows."""
     return SmoothClassifier().fit(Z[labelled], y[labelled]).score(Z[hidden], y[hidden])
 
 
 for name, Z in codes.items():
-    print(f"{name}: {right(Z):.1%} of the hidden labels")
+    print(f"{name}: {accuracy(Z):.1%} of the hidden labels")
 
 # %%
-# One draw of fifty labels says little: another draw moves every line by several percent. Always repeat it.
+# One draw of fifty labels is not enough: another draw changes every accuracy by several per cent. Always repeat it.
 
 draws = []
 for seed in range(10):
     again = np.random.default_rng(seed)
     labelled = np.concatenate([again.choice(np.flatnonzero(y == digit), 5, replace=False) for digit in range(10)])
     hidden = np.setdiff1d(np.arange(len(y)), labelled)
-    draws.append([right(Z) for Z in codes.values()])
+    draws.append([accuracy(Z) for Z in codes.values()])
 for name, mean, error in zip(codes, np.mean(draws, 0), np.std(draws, 0, ddof=1) / 10**0.5, strict=True):
     print(f"{name}: {mean:.1%} +- {error:.1%}")
 
 # %%
-# Codes that know what does not matter
-# ------------------------------------
+# Codes that are invariant to shifts
+# ----------------------------------
 #
-# A contrastive model learns from pairs that should be alike. Here a pair is a digit and the same digit moved by one
-# pixel. That knowledge is worth labels, if it is true of your data.
+# A contrastive model learns from pairs that should get similar codes. Here a pair is a digit and the same digit shifted
+# by one pixel. Such an invariance can replace labels, if it holds for your data.
 
 contrastive = KernelContrastive(
     20, kernel=Gaussian("median"), pairs="augment", augment="random_shift", loss="spectral", random_state=0
@@ -77,12 +77,12 @@ for seed in range(10):
     again = np.random.default_rng(seed)
     labelled = np.concatenate([again.choice(np.flatnonzero(y == digit), 5, replace=False) for digit in range(10)])
     hidden = np.setdiff1d(np.arange(len(y)), labelled)
-    shifts.append(right(Z))
-print(f"contrastive, 20 numbers: {np.mean(shifts):.1%} +- {np.std(shifts, ddof=1) / 10**0.5:.1%}")
+    shifts.append(accuracy(Z))
+print(f"contrastive, 20 components: {np.mean(shifts):.1%} +- {np.std(shifts, ddof=1) / 10**0.5:.1%}")
 
 # %%
-# A picture
-# ---------
+# A plot
+# ------
 
 import matplotlib.pyplot as plt
 
@@ -90,12 +90,12 @@ from rkhs.plots import CodeMapDisplay
 
 plane = KernelAutoencoder(2).fit(X)
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
-CodeMapDisplay(plane.codes_, labels=y, title="500 digits by two numbers; no label was used").plot(axes)
+CodeMapDisplay(plane.codes_, labels=y, title="500 digits, two components; no label was used").plot(axes)
 plt.show()
 
 # %%
 # On your own table
 # -----------------
 #
-# ``rkhs compare table.csv --target class --few-labels 50`` runs such a comparison with five random splits. The same
-# numbers come from ``rkhs.evaluation.compare_codes(X, y, n_labels=50)``. See :doc:`/user/few_labels`.
+# ``rkhs compare table.csv --target class --few-labels 50`` runs such a comparison with five random splits.
+# ``rkhs.evaluation.compare_codes(X, y, n_labels=50)`` returns the same numbers. See :doc:`/user/few_labels`.

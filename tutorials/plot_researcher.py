@@ -1,21 +1,21 @@
 r"""A researcher: formulas, certificates, tables
 ============================================
 
-You know kernel methods. You want to see that the code computes what the paper says, to compare algorithms, to change
-one part, and to run the tables of the papers. This tutorial uses 300 of scikit-learn's digits.
+You know kernel methods. You want to check that the code computes the formulas of the papers, to compare algorithms, to
+replace one part, and to reproduce the tables of the papers. This tutorial uses 300 of scikit-learn's digits.
 """
 
 # %%
-# One scale
-# ---------
+# One objective
+# -------------
 #
 # Everywhere in the library the objective is
 #
 # .. math:: \frac1n \sum_{i=1}^n \ell\bigl(f(x_i) - y_i\bigr) + \frac{\mathrm{reg}}{2} \lVert f \rVert^2,
 #           \qquad \ell(r) = \tfrac12 \lVert r \rVert^2 \text{ for the squared loss.}
 #
-# :doc:`/notation` translates the letters and scales of four papers. For vector outputs the function is
-# :math:`f(x) = \sum_i k(x, x_i) c_i`, so the objective can be written down and compared.
+# :doc:`/notation` translates the symbols and scales of four papers. For vector outputs the function is :math:`f(x) =
+# \sum_i k(x, x_i) c_i`, so the objective can be computed by hand and compared.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -40,9 +40,9 @@ print(f"objective of the model {model.objective_:.10f}, by hand {by_hand:.10f}")
 # A certificate
 # -------------
 #
-# The dual of the problem bounds the optimum from below. ``gap_`` is the distance between the two bounds, whatever
-# solver ran: a proof, not a hope. The gap is the sum of one term a sample, and each is zero only where the optimality
-# conditions hold.
+# The dual of the problem bounds the optimum from below. ``gap_`` is the difference of the primal and the dual
+# objective: a proven bound for every solver. The gap is a sum of one term per sample, and each is zero only if the
+# optimality conditions hold.
 
 print(f"gap {model.gap_:.1e}, largest part {model.certificates_.max():.1e}")
 print(f"samples where the loss is linear: {len(model.saturated_)} of {len(X)}")
@@ -51,9 +51,9 @@ print(f"samples where the loss is linear: {len(model.saturated_)} of {len(X)}")
 # An algorithm race
 # -----------------
 #
-# Problems and solvers do not know each other. A deep restricted kernel machine is a problem with orthogonality
-# constraints; four solvers start from the same random point. :doc:`/gallery/plot_algorithms` draws the costs of five
-# over time, and ``studies/bench/drkm.py`` measures Table 1 of the paper.
+# Problems and solvers are independent. A deep restricted kernel machine is a problem with orthogonality constraints;
+# four solvers start from the same random point. :doc:`/gallery/plot_algorithms` plots the costs of five over time, and
+# ``studies/bench/drkm.py`` measures Table 1 of the paper.
 
 import torch
 
@@ -70,12 +70,11 @@ for solver in (Subspace(), ProjectedGradient(tol=1e-7), RiemannianLBFGS(tol=1e-7
     print(f"{type(solver).__name__:18} cost {run.value:.6f} after {run.n_iter} iterations, {run.reason.name}")
 
 # %%
-# Change one part
-# ---------------
+# Replace one part
+# ----------------
 #
-# A kernel of your own is a class of a few lines. A whole suite of checks tells whether it keeps the guarantees that
-# estimators rely on: symmetry, positive semi-definiteness, gradients. :doc:`/user/add_a_kernel` explains the
-# contract.
+# A kernel of your own is a class of a few lines. ``check_kernel`` tests the guarantees that estimators rely on:
+# symmetry, positive semi-definiteness, gradients. :doc:`/user/add_a_kernel` explains the interface.
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Radial
@@ -105,17 +104,17 @@ KernelAutoencoder(3, kernel=RationalQuadratic(), reg=1e-4).fit(images[:200]).rec
 # The tables of the papers
 # ------------------------
 #
-# Each paper has a page with its equations, where they live in the code, what the paper leaves open, and what came out
-# when its tables were run again, also where it disagrees:
+# Each paper has a page with its equations, their place in the code, what the paper leaves open, and the reproduced
+# tables, with the differences:
 #
 # * :doc:`/papers/kernel_autoencoders`
 # * :doc:`/papers/constr_drkm`
 # * :doc:`/papers/representation_learning`
 # * :doc:`/papers/duality_robust_losses`
 #
-# The runs are commands in a checkout of the repository. :doc:`/results/papers` lists them all: which model, which data,
-# which verdict. Those on benchmark data need the folder ``RKHS_DATA``. A run with ``--cells FILE`` can be stopped and
-# goes on.
+# The runs are commands in a checkout of the repository. :doc:`/results/papers` lists them all with models, data and
+# verdicts. Those on benchmark data need the folder ``RKHS_DATA``. A run with ``--cells FILE`` can be interrupted and
+# continued.
 #
 # .. code-block:: sh
 #

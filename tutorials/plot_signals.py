@@ -1,17 +1,17 @@
 """A signal group: windows of a recording
 ======================================
 
-You have a recording of several channels. You want a few numbers for each window, a model that says what is usual, and
-the windows that are not. This tutorial uses a real electroencephalogram of four channels, 800 samples each, which
-travels with matplotlib.
+You have a recording of several channels. You want a code for each window, a model of the usual windows, and a list of
+the unusual ones. This tutorial uses a real electroencephalogram of four channels, 800 samples each, from matplotlib's
+sample data.
 """
 
 # %%
 # Cut the recording into windows
 # ------------------------------
 #
-# A window is 40 samples of one channel. The first three quarters of the recording train the model. The last quarter
-# is new to it, and no window lies in both parts.
+# A window is 40 samples of one channel. The first three quarters of the recording are for training, the last quarter
+# for testing. No window overlaps both parts.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +23,7 @@ WIDTH, STEP, CUT = 40, 10, 600
 
 
 def windows(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Windows (n, WIDTH) between two samples, channel after channel, and where each begins."""
+    """Windows (n, WIDTH) between two samples, channel after channel, and their first samples."""
     begins = np.arange(start, stop - WIDTH + 1, STEP)
     cut = [recording[b : b + WIDTH, channel] for channel in range(4) for b in begins]
     return np.array(cut), np.tile(begins, 4)
@@ -40,15 +40,15 @@ for channel in range(4):
     axes.plot(recording[:, channel] - 6 * channel, color="C0", linewidth=0.8)
 axes.axvspan(CUT, 800, color="grey", alpha=0.2, linewidth=0)
 axes.set(xlabel="sample", yticks=[-6 * c for c in range(4)], yticklabels=[f"channel {c}" for c in range(4)])
-axes.set_title("the recording; grey: kept for the test")
+axes.set_title("the recording; grey: test part")
 plt.show()
 
 # %%
-# Four numbers a window
-# ---------------------
+# Four components
+# ---------------
 #
-# No setting has to be chosen. The share of the variance that four numbers rebuild is measured on the new windows,
-# beside principal components.
+# No setting has to be chosen. The explained share of the variance is measured on the new windows, and compared with
+# principal components.
 
 from sklearn.decomposition import PCA
 
@@ -59,8 +59,8 @@ back = model.inverse_transform(model.transform(X_new))
 pca = PCA(4).fit(X)
 plain = pca.inverse_transform(pca.transform(X_new))
 spread = ((X_new - X.mean(0)) ** 2).sum()
-print(f"rebuilt, kernel autoencoder:   {1 - ((back - X_new) ** 2).sum() / spread:.2f}")
-print(f"rebuilt, principal components: {1 - ((plain - X_new) ** 2).sum() / spread:.2f}")
+print(f"explained, kernel autoencoder:   {1 - ((back - X_new) ** 2).sum() / spread:.2f}")
+print(f"explained, principal components: {1 - ((plain - X_new) ** 2).sum() / spread:.2f}")
 
 # %%
 
@@ -68,7 +68,7 @@ figure, panels = plt.subplots(1, 4, figsize=(10, 3.0), sharey=True, layout="cons
 for channel, panel in enumerate(panels):
     row = channel * (len(X_new) // 4) + 7
     panel.plot(X_new[row], color="grey", label="new window")
-    panel.plot(back[row], color="C0", label="from four numbers")
+    panel.plot(back[row], color="C0", label="reconstruction")
     panel.set(title=f"channel {channel}", xlabel="sample")
 figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
 plt.show()
@@ -77,26 +77,27 @@ plt.show()
 # Which windows are unusual?
 # --------------------------
 #
-# ``fit_robust`` leaves out the windows that the others cannot explain, and scores every window: above 1 means
-# unusual. We add an artefact to the test part, a short step as a loose electrode makes it, and ask for the scores.
+# ``fit_robust`` leaves out windows that the model of the other windows does not fit, and scores every window: a score
+# above 1 is unusual. We add an artefact to the test part, a short step such as that of a loose electrode, and compute
+# the scores.
 
 from rkhs import fit_robust
 
-spoilt = X_new.copy()
+corrupted = X_new.copy()
 artefact = (begins == 660) & (np.arange(len(begins)) < len(begins) // 4)  # one window of channel 0
-spoilt[artefact, 15:25] += 6.0
-found = fit_robust(KernelAutoencoder(4), X)
-scores = found.score_items(spoilt)
-print(f"score of the spoilt window: {scores[artefact][0]:.2f}")
+corrupted[artefact, 15:25] += 6.0
+result = fit_robust(KernelAutoencoder(4), X)
+scores = result.score_items(corrupted)
+print(f"score of the corrupted window: {scores[artefact][0]:.2f}")
 print(f"largest score of the others: {scores[~artefact].max():.2f}, their median: {np.median(scores[~artefact]):.2f}")
 
 # %%
 # Windows that are shifted
 # ------------------------
 #
-# A window that begins a little later holds the same wave. ``ShiftInvariant`` compares windows under all shifts, and
-# ``GlobalAlignment`` even under stretches of time. Two numbers by the first make a map; its colour is how strong the
-# window is.
+# A window that begins slightly later contains the same wave. ``ShiftInvariant`` compares windows under all shifts,
+# ``GlobalAlignment`` also under time warping. Two components with the first kernel are a map, coloured by the standard
+# deviation of the window.
 
 from rkhs.plots import CodeMapDisplay
 
@@ -111,9 +112,8 @@ plt.show()
 # Can the model be trusted?
 # -------------------------
 #
-# Neighbouring windows overlap, so the training windows are no independent rows: an error that is measured on some of
-# them is too good or too bad by chance. The number to believe is the one on the part of the recording that no
-# training window touches.
+# Neighbouring windows overlap, so the training windows are not independent: an error estimated on some of them is
+# unreliable. Use the error on the part of the recording that no training window overlaps.
 
 report = diagnose(model, X_new)
 print(
@@ -122,7 +122,7 @@ print(
 report.warnings
 
 # %%
-# Curves on an uneven grid take ``kernel="functional_gaussian"`` or ``FunctionalGaussian(times=...)``: distances are
-# then integrals over time. From files, ``rkhs fit windows.csv --kind curves -o model.rkhs`` reads a table whose
-# columns are named by their times, and ``--kind series`` reads series of any length. :doc:`/user/command_line` lists
-# the formats.
+# For curves on an uneven grid use ``kernel="functional_gaussian"`` or ``FunctionalGaussian(times=...)``: distances are
+# then integrals over time. From files, ``rkhs fit windows.csv --kind curves -o model.rkhs`` reads a table whose columns
+# are named by their times, and ``--kind series`` reads series of any length. :doc:`/user/command_line` lists the
+# formats.

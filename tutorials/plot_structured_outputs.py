@@ -1,17 +1,17 @@
-"""Structured outputs: many numbers, or an object
-===============================================
+"""Structured outputs: a vector, or an object
+===========================================
 
-Some predictions are not one number. They are half an image, a set of labels, a curve or a molecule. This tutorial
-predicts the lower half of a digit from the upper half, with wrong rows among the training targets, and then a
-molecule from a few properties.
+Some outputs are not scalars: half an image, a set of labels, a curve or a molecule. This tutorial predicts the lower
+half of a digit from the upper half, with wrong rows among the training targets, and then a molecule from a few
+properties.
 """
 
 # %%
 # Half an image from the other half
 # ---------------------------------
 #
-# Inputs are the upper 32 pixels of scikit-learn's digits, outputs the lower 32. A tenth of the training outputs is
-# spoilt: the pixels are inverted, and three times as strong.
+# Inputs are the upper 32 pixels of scikit-learn's digits, outputs the lower 32. 10 % of the training outputs are
+# corrupted: the pixels are inverted and multiplied by three.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,26 +20,26 @@ from sklearn.datasets import load_digits
 images = load_digits().data[:600] / 16.0
 X, Y = images[:400, :32], images[:400, 32:].copy()
 X_new, Y_new = images[400:, :32], images[400:, 32:]
-spoilt = np.arange(0, 400, 10)
-Y[spoilt] = 3.0 * (1.0 - Y[spoilt])
+corrupted = np.arange(0, 400, 10)
+Y[corrupted] = 3.0 * (1.0 - Y[corrupted])
 
 # %%
-# One model for all 32 outputs. The squared loss follows the wrong rows. The Huber loss counts a large residual by its
-# length and not by its square; ``loss="huber"`` finds its threshold by itself.
+# There is one model for all 32 outputs. The squared loss is sensitive to the wrong rows. The Huber loss is linear in
+# the norm of large residuals; ``loss="huber"`` chooses its threshold.
 
 from rkhs import OperatorKernelRegressor
 
 squared = OperatorKernelRegressor("gaussian", reg=1e-3).fit(X, Y)
 huber = OperatorKernelRegressor("gaussian", loss="huber", reg=1e-3).fit(X, Y)
-clean = OperatorKernelRegressor("gaussian", reg=1e-3).fit(np.delete(X, spoilt, 0), np.delete(Y, spoilt, 0))
+clean = OperatorKernelRegressor("gaussian", reg=1e-3).fit(np.delete(X, corrupted, 0), np.delete(Y, corrupted, 0))
 for name, model in {"squared": squared, "Huber": huber, "squared, without the wrong rows": clean}.items():
     print(f"{name}: mean squared error {((model.predict(X_new) - Y_new) ** 2).mean():.4f}")
 
 # %%
-# The model says by itself which rows it does not believe, and how far its objective can be from the optimum at most.
+# The model reports suspected rows, and a bound on the distance of its objective from the optimum.
 
 suspected = set(huber.saturated_.tolist())
-print(f"wrong rows: {len(spoilt)}; suspected: {len(suspected)}; both: {len(suspected & set(spoilt.tolist()))}")
+print(f"wrong rows: {len(corrupted)}; suspected: {len(suspected)}; both: {len(suspected & set(corrupted.tolist()))}")
 print(f"objective {huber.objective_:.4f}, at most {huber.gap_:.1e} above the optimum")
 
 # %%
@@ -62,9 +62,9 @@ plt.show()
 # A molecule from a few properties
 # --------------------------------
 #
-# ``InputOutputKernelRegressor`` predicts the *feature* of an object, and then looks for the candidate whose feature
-# lies nearest. Inputs are eight properties of a molecule that RDKit computes from its formula. Outputs are the
-# molecules, known by their fingerprints. The candidates are all 500 molecules.
+# ``InputOutputKernelRegressor`` predicts the *feature* of an object, and then the candidate with the nearest feature.
+# Inputs are eight properties of a molecule that RDKit computes from its structure. Outputs are the molecules,
+# represented by their fingerprints. The candidates are all 500 molecules.
 
 from rdkit.Chem import Descriptors, MolFromSmiles
 
@@ -87,8 +87,8 @@ for k in (1, 10, 50):
     print(f"the molecule is among the first {k}: {top_k_accuracy(ranks, k=k):.0%} (by chance {k / 500:.1%})")
 
 # %%
-# The model has seen none of the 100 molecules that it is asked for. It learns which fragments go with which
+# None of the 100 test molecules is in the training data. The model learns which fragments correlate with which
 # properties, and ranks the candidates by them.
 #
-# A set of labels, a word or a graph works in the same way: give their kernel as ``output_kernel``.
-# :doc:`/user/regression` says which loss to take and what the certificates mean.
+# Sets of labels, words and graphs work in the same way: pass their kernel as ``output_kernel``. :doc:`/user/regression`
+# describes the losses and the certificates.
