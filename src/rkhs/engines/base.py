@@ -110,6 +110,8 @@ class Engine(Configurable):
         blocks: Sequence[Block],
         rows: Rows | None = None,
         shared: Any = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
     ) -> tuple[np.ndarray, ...]:
         """Sum the arrays that ``function`` returns over all blocks, by the fixed tree.
 
@@ -121,6 +123,8 @@ class Engine(Configurable):
             A whole plan.
         rows, shared
             As for :meth:`map`.
+        progress : callable, optional
+            Called with the number of blocks done and of all blocks.
 
         Returns
         -------
@@ -132,11 +136,13 @@ class Engine(Configurable):
             As :meth:`map`.
         """
         tree = TreeSum()
-        groups = _groups(blocks, self._group(blocks, rows))
+        groups = list(_groups(blocks, self._group(blocks, rows)))
         tasks = (_task(function, tuple(group), rows, reduce=True) for group in groups)
-        for nodes in self._run(tasks, shared):
+        for group, nodes in zip(groups, self._run(tasks, shared), strict=True):
             for node in nodes:
                 tree.push(node)
+            if progress is not None:
+                progress(group[-1].index + 1, len(blocks))
         return tree.total()
 
     def close(self) -> None:
