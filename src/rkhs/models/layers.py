@@ -242,5 +242,5 @@ class AutoencoderLayers(Stored):
         """The state without what can be computed again from the training items."""
         state = {name: value for name, value in vars(self).items() if name != "factor"}
         if self.map.kept is not None:
-            state["pricing"] = replace(self.penalty, triangle=None, pivots=None)
+            state["penalty"] = replace(self.penalty, triangle=None, pivots=None)
         return state
