@@ -7,7 +7,7 @@ from tools.measure_house import GOALS, measures
 # What was reached; GOALS has where the house is to go. A change that needs statements pays for them by deleting.
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
-    "statements of the library": 21_844,
+    "statements of the library": 21_834,
     "statements of the tools": 8_228,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_579,
@@ -17,12 +17,12 @@ CEILINGS = {
     "modules behind kernel_autoencoder": 120,
     "files that name an option": 11,
     "constants written twice": 0,
-    "lines run by a session of KernelAutoencoder": 1_955,
-    "of these at the border": 601,
+    "lines run by a session of KernelAutoencoder": 1_958,
+    "of these at the border": 604,
     "deepest own chain of fit": 18,
     "deepest own chain of transform": 13,
-    "check_ calls of a fit": 41,
-    "lines run by a session of KernelPCA": 788,
+    "check_ calls of a fit": 42,
+    "lines run by a session of KernelPCA": 791,
 }
 
 

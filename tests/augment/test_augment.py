@@ -10,7 +10,6 @@ from rkhs import KernelContrastive
 from rkhs._core.errors import InputError
 from rkhs.augment import (
     Augmentation,
-    Compose,
     GaussianNoise,
     RandomShift,
     as_augmentation,
@@ -21,7 +20,6 @@ from rkhs.kernels import MeanEmbedding
 EVERY = [
     GaussianNoise(0.3),
     RandomShift(2),
-    Compose((RandomShift(), "jitter")),
 ]
 
 
@@ -85,7 +83,6 @@ def test_lists_and_functions() -> None:
         (RandomShift(10**9, shape=(3, 4)), "RandomShift.pixels must be an integer from 0 to 4 .the side of an image."),
         (RandomShift(1, shape=(3, 3)), r"RandomShift.shape must be .* with product 12"),
         (RandomShift(), "RandomShift.shape must be given: 6"),
-        (Compose(()), "Compose.steps"),
         ("blur", "augment must be a function"),
     ],
 )

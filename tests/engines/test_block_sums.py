@@ -21,7 +21,6 @@ from rkhs.engines import (
     Threads,
     TreeSum,
     as_rows,
-    block_generator,
     count_threads,
     make_engine,
     row_blocks,
@@ -67,12 +66,6 @@ def test_any_split_of_the_tree_gives_the_same_bits(n: int, rng: np.random.Genera
                 whole.push(node)
         assert float(whole.total()[0]) == expected
         assert len(whole.nodes) <= n.bit_length()
-
-
-def test_randomness_belongs_to_the_block() -> None:
-    draws = {(s, b, t): block_generator(s, b, t).random() for s in (0, 1) for b in (0, 1, 9) for t in (0, 1)}
-    assert len(set(draws.values())) == len(draws)
-    assert block_generator(1, row_blocks(20, 2)[9], 1).random() == draws[1, 9, 1]
 
 
 @pytest.mark.parametrize("group", [1, 4, pytest.param(32, marks=pytest.mark.slow)])

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from rkhs import KernelContrastive, KernelPCA
+from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA
 from rkhs.features import Nystroem
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -23,6 +23,15 @@ def test_they_are_there_after_fit_only() -> None:
     assert model.codes_ is model.model_.codes
     assert not hasattr(clone(model), "codes_")
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).codes_, model.codes_)
+
+
+def test_a_pickle_lacks_what_follows_from_the_training_items() -> None:
+    model = KernelAutoencoder(2, reg=1e-2).fit(X)
+    copied = pickle.loads(pickle.dumps(model))
+    assert model.model_.penalty.triangle is not None
+    assert copied.model_.penalty.triangle is None
+    new = np.random.default_rng(1).normal(size=(5, 3))
+    np.testing.assert_allclose(copied.transform(new), model.transform(new), atol=1e-9)
 
 
 @pytest.mark.parametrize("cls", [KernelContrastive, KernelPCA])

@@ -1,6 +1,5 @@
 from rkhs.augment.base import (
     Augmentation as Augmentation,
-    Compose as Compose,
     as_augmentation as as_augmentation,
     augmented as augmented,
 )

@@ -1,4 +1,4 @@
-"""What an augmentation is, and how augmentations are named, joined and drawn."""
+"""What an augmentation is, and how augmentations are named and drawn."""
 
 from __future__ import annotations
 
@@ -52,43 +52,6 @@ class Augmentation(Configurable):
     @abstractmethod
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return changed copies of the rows."""
-
-
-class Compose(Augmentation):
-    """Several augmentations, one after the other.
-
-    Parameters
-    ----------
-    steps : tuple of Augmentation or str
-
-    Raises
-    ------
-    InputError
-        At the first call, if a step is no augmentation.
-
-    References
-    ----------
-    Chen et al. (2020), section 3.1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs.augment import Compose, GaussianNoise, RandomShift
-    >>> view = Compose((RandomShift(1), GaussianNoise(0.1)))(np.eye(4), np.random.default_rng(0))
-    >>> view.shape
-    (4, 4)
-    """
-
-    def __init__(self, steps: tuple[Any, ...]) -> None:
-        self.steps = steps
-
-    def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Apply every step in turn, shape (n, d)."""
-        if not isinstance(self.steps, (tuple, list)) or not self.steps:
-            raise InputError(f"Compose.steps must be a tuple of at least one augmentation; got {self.steps!r}")
-        for step in self.steps:
-            X = as_augmentation(step)(X, rng)
-        return X
 
 
 def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:

@@ -4,7 +4,6 @@ from rkhs.engines.block_sums import (
     Block as Block,
     Node as Node,
     TreeSum as TreeSum,
-    block_generator as block_generator,
     row_blocks as row_blocks,
 )
 from rkhs.engines.distributed import Dask as Dask

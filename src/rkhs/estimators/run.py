@@ -32,6 +32,9 @@ from rkhs.estimators.options.memory_needs import dense_advice
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
+Parameters = Mapping[str, Any]
+"""Of an estimator, by their names."""
+
 # Copies of the rows that a fit takes, as measured on 20 rows of 400,000 columns: of an autoencoder, and of others.
 _COPIES, _MOST_COPIES = {"KernelAutoencoder": 8.0, "KernelNovelty": 9.5}, 5.3
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
@@ -78,7 +81,7 @@ class Run:
     verbose: int | Literal["auto"]
     engine: Engine | None = None  # none unless one was asked for
     announced_bytes: int = 0  # memory that the fit said it would take
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, by their names, for messages
+    parameters: Parameters = field(default_factory=dict)  # of the estimator, by their names, for messages
     plans: bool = False  # whether the fit ends where it has said what it will take
 
     def quiet(self) -> Run:
@@ -115,7 +118,7 @@ class EngineThreads(LimitedThreads):
         return None
 
 
-def check_parameters(parameters: Mapping[str, Any]) -> None:
+def check_parameters(parameters: Parameters) -> None:
     """Refuse values of the wrong kind for parameters that several estimators have."""
     for name, value in parameters.items():
         if name in _FLAGS:
@@ -159,7 +162,7 @@ def _code_columns(asked: Any) -> int:
 
 def _dense_need(
     name: str,
-    parameters: Mapping[str, Any],
+    parameters: Parameters,
     shape: tuple[int, int],
     matrices: float,
     taken: float = 0.0,
@@ -182,7 +185,7 @@ def _dense_need(
     return Estimate(what, int(n_bytes), parts), advice
 
 
-def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float, taken: float) -> int:
+def check_dense(name: str, parameters: Parameters, shape: tuple[int, int], matrices: float, taken: float) -> int:
     """Bytes of a fit that holds n x n matrices, 0 for another; refused before anything of that size is touched."""
     storage = parameters.get("storage", "dense")
     if not (isinstance(storage, str) and storage == "dense"):
@@ -193,7 +196,7 @@ def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int]
 
 
 @contextmanager
-def open_run(name: str, parameters: Mapping[str, Any], plans: bool = False) -> Iterator[Run]:
+def open_run(name: str, parameters: Parameters, plans: bool = False) -> Iterator[Run]:
     """Run a fit with the precision, engine and threads that an estimator's parameters ask for."""
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
     run = Run(name, options, 1 if plans else parameters.get("verbose", 0), parameters=parameters, plans=plans)
@@ -203,7 +206,7 @@ def open_run(name: str, parameters: Mapping[str, Any], plans: bool = False) -> I
         yield run
 
 
-def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | None:
+def _open_engine(parameters: Parameters, stack: ExitStack) -> Engine | None:
     """The engine, and the threads that this process has next to it."""
     wanted, storage = parameters["engine"], parameters["storage"]
     if wanted is None:

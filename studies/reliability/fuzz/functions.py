@@ -172,8 +172,6 @@ def _augmentation(name: str) -> Function:
 
     def good(case: Case) -> dict[str, Any]:
         made = {p.name: p.default for p in inspect.signature(kind.__init__).parameters.values() if p.name != "self"}
-        if name == "Compose":
-            made = {"steps": ("gaussian_noise", augment.RandomShift())}
         if "shape" in made:
             made["shape"] = (3, 3)
         return {"X": values.tame(case, int(case.rng.integers(1, 5)), 9), "seed": 3, **made}
