@@ -89,7 +89,8 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
             "--targets FILE"
         )
     kind = "Gram matrix" if args.gram else args.kind
-    if args.targets is None and kind in ("Gram matrix", "curves", "series"):
+    table = kind == "series" and is_table(source)
+    if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
         raise InputError(f"{source}: a {kind} has no columns next to it; name a table with --targets FILE")
 
 
@@ -234,7 +235,7 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
     if getattr(args, "labels", None) is not None:
         return args
     wide = is_table(args.input) or args.input.lower().endswith((".npy", ".npz"))
-    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "vectors")
+    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "series", "vectors")
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 
