@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -91,7 +92,9 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
     kind = "Gram matrix" if args.gram else args.kind
     table = kind == "series" and is_table(source)
     if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
-        raise InputError(f"{source}: a {kind} has no columns next to it; name a table with --targets FILE")
+        raise InputError(
+            f"{source}: items of kind {kind} have no columns next to them; name a table with --targets FILE"
+        )
 
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
@@ -182,7 +185,13 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     try:
         values = labels_of(args.labels, name, names)
     except InputError as error:
-        raise InputError(str(error).replace("`labels`", flag)) from error
+        message = str(error).replace("`labels`", flag)
+        with suppress(InputError):
+            labels_of(args.labels, name, data.column_names or ("",))
+            message = (
+                f"{args.labels} names columns of {args.input}, not its rows: add --transpose, to make items of these"
+            )
+        raise InputError(message) from error
     places = np.array(data.row_numbers) - 1
     every = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
     every[places] = values
