@@ -102,9 +102,12 @@ def test_labels_of_a_second_file_are_found_by_name(genes: Path, monkeypatch, cap
     assert [row.split(",")[:2] for row in rows] == [[f"S{i}", "ab"[i % 2]] for i in range(12)]
     assert main(["fit", *labels, "--predict", "age", "-o", "a.rkhs"]) == 0
     assert main(["fit", "genes.csv", "--labels", "people.csv", "--predict", "age", "-o", "a.rkhs"]) == 2
-    assert "names such as 'gene0'" in capsys.readouterr().err
+    assert "people.csv names columns of genes.csv, not its rows: add --transpose" in capsys.readouterr().err
     assert main(["fit", "genes.csv", "-o", "g.rkhs"]) == 0
     assert "pass --transpose" in capsys.readouterr().out
+    assert main(["report", "genes.csv", "-o", "g.html"]) == 0
+    assert "pass --transpose" in capsys.readouterr().out
+    assert "pass --transpose" in Path("g.html").read_text()
 
 
 def cars(**cells: dict[int, str]) -> str:
@@ -251,3 +254,19 @@ def test_a_table_of_another_country_is_read_with_its_units_and_names(
     table = [line.split(",") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in table] == ["Wohnung", "W77", "W78"]
     np.testing.assert_allclose([float(row[1]) for row in table[1:]], 1e4 * areas[:2], rtol=0.05)
+
+
+def test_numbers_of_which_some_have_a_unit_are_named(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    units = {i: f"{9000 + i} km" for i in range(0, 30, 5)}
+    Path("cars.csv").write_text(cars(km=units))
+    words = ["fit", "cars.csv", "--estimator", "kernel-pca", "-o", "c.rkhs"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "column 'km' (6 cells of 30 with the unit 'km', first '9000 km' in row 1, line 2)" in said
+    assert "write the unit in all cells of a column, or in none; this command reads it:\n\n  rkhs fit cars.csv" in said
+    assert main(said.split("\n\n  rkhs ")[1].split()) == 0
+    assert "6 cells of 30 with the unit 'km' are read as gaps" in capsys.readouterr().err
+    Path("cars.csv").write_text(cars(km={i: f"{9000 + i} km" for i in range(30)}))
+    assert main([*words, "--mixed"]) == 0  # obeyed
+    assert "read as numbers in 'km'" in capsys.readouterr().err

@@ -92,7 +92,10 @@ def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys:
     command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
     capsys.readouterr()
     assert main([*command, "--known", str(folder / "known.mgf"), "-o", str(folder / "ranked.csv")]) == 0
-    assert "of 30 known items the true structure is first for" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "of 30 known items the true structure is first for" in said
+    assert "(by guessing 17%), among the first 5 for" in said  # six candidates each
+    assert "(by guessing 83%), among the first 10 for 100% (by guessing 100%)" in said
     rows = list(csv.DictReader((folder / "ranked.csv").read_text().splitlines()))
     assert list(rows[0]) == ["item", "rank", "candidate", "score", "probability", "in_set"]
     truth = (folder / "truth.txt").read_text().splitlines()

@@ -12,7 +12,7 @@ import pytest
 import rkhs
 from rkhs.cli.classification import _cross_validated
 from rkhs.cli.main import main
-from rkhs.evaluation import SmoothClassifier
+from rkhs.evaluation import SmoothClassifier, load_classifier
 
 RNG = np.random.default_rng(3)
 N = 48
@@ -54,6 +54,9 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     assert [row["churn"] for row in found] == head.predict(codes).tolist()
     shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
     np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=1e-9)
+    classifier = load_classifier("m.rkhs")
+    assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
+    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=1e-9)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
 

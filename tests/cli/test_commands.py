@@ -232,7 +232,10 @@ def test_molecules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["info", "train.csv"], "expected a model file"),
         (["info", "none.rkhs"], "cannot read the model file"),
         (["transform", "m.rkhs", "rows2.npy", "-o", "z.csv"], "needs 3 columns; got 2"),
-        (["transform", "m.rkhs", "wrong.csv", "-o", "z.csv"], "by their names; 'c' is not there; got 'd'"),
+        (
+            ["transform", "m.rkhs", "wrong.csv", "-o", "z.csv"],
+            "lacks 'c', of the columns of the training file; it has 'd'",
+        ),
         (["transform", "m.rkhs", "train.csv", "-o", "z.txt"], "must end in"),
         (["transform", "m.rkhs", "train.csv", "-o", "z.csv", "--layer", "2"], "layer must be"),
         (["decode", "m.rkhs", "train.csv", "-o", "z.csv"], "codes must be a finite array of shape"),

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "table.csv", "--target", "size", *FEW]) == 0
     first_line, *lines = capsys.readouterr().out.splitlines()
-    assert first_line.startswith("All rows have a value of size. In each split codes are learned from 30 rows")
+    assert first_line.startswith("size is known of all 40 rows. In each of 2 splits 10 rows are set aside")
     expected = compare_codes(X, Y, n_components=2, n_splits=2)
     assert lines[-2] == expected.verdict
     # the variance of a mean over J splits is that over splits times 1/J + 1/3: sqrt((1/8 + 1/3) / (1/2 + 1/3)) = 0.74
@@ -52,7 +52,8 @@ def test_few_labels_and_a_kernel_are_those_of_the_function(folder: Path, capsys:
     words = ["compare", "table.csv", "--target", "size", "--few-labels", "6", "--kernel", "laplacian", *FEW]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "codes are learned from 30 rows without it, learners from 6 rows, and 10 rows are predicted" in said
+    assert "10 rows are set aside and predicted" in said
+    assert "codes are learned from 30 other rows without size, learners from 6 rows with it" in said
     assert compare_codes(X, Y, n_components=2, n_splits=2, n_labels=6, kernel="laplacian").verdict in said
 
 
@@ -69,7 +70,7 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
     ("words", "said"),
     [
         (["table.csv", "--target", "colour"], "colour"),
-        (["table.csv"], "compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL"),
+        (["table.csv"], "compare predicts a column from the others: name it with --target COLUMN"),
         (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
@@ -155,7 +156,7 @@ def test_rows_without_a_class_and_a_mixed_table(folder: Path, capsys: pytest.Cap
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("note: id looks like identifiers")
     assert said[1] == "note: --drop-columns id leaves it out"
-    assert said[2].startswith("30 of the 40 rows have a value of class. In each split codes are learned from 32 rows")
+    assert said[2].startswith("class is known of 30 of the 40 rows. In each of 2 splits 8 rows are set aside")
     assert "+- 0.000" not in "".join(said)
     assert main([*words, *FEW, "--drop-columns", "id", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

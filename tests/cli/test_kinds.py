@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rkhs
@@ -234,3 +235,30 @@ def test_a_missing_extra_names_its_install_line(
 def test_names_of_kernels_mean_the_same_in_python() -> None:
     for name in _BY_NAME.keys() - {"precomputed"}:
         assert repr(parse_kernel(name)) == repr(kernel_from_name(name))
+
+
+def test_a_table_of_series_has_names_and_a_column_of_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    n, t = 24, np.linspace(0, 1, 12)
+    X = np.sin((4 + 6 * (np.arange(n) % 2))[:, None] * t + np.linspace(0, 3, n)[:, None])
+    frame = pd.DataFrame(X, columns=[f"t{i}" for i in range(12)])
+    frame.to_csv("bare.csv", index=False)
+    frame["pace"], frame["speed"] = np.where(np.arange(n) % 2, "run", "walk"), X.max(1) + np.arange(n) % 2
+    frame.to_csv("s.csv", index=False)
+    frame.drop(columns=["pace", "speed"]).to_csv("bare.csv", index=False)
+    series = ("s.csv", "--kind", "series")
+    assert run("fit", *series, "--drop-columns", "speed", "-o", "m.rkhs", "--estimator", "kernel-pca") == 0
+    assert "file: column 'pace' of texts: no part of the series" in capsys.readouterr().out
+    assert [item.shape for item in rkhs.load("m.rkhs").support_items_] == [(12, 1)] * n
+    for file in ("bare.csv", "s.csv"):  # by the names of the columns of the fit
+        assert run("transform", "m.rkhs", file, "-o", f"{file}.npy") == 0
+    np.testing.assert_array_equal(np.load("bare.csv.npy"), np.load("s.csv.npy"))
+    assert (
+        run("fit", *series, "--drop-columns", "speed", "--predict", "pace", "-o", "m.rkhs", "--set", "max_iter=9") == 0
+    )
+    assert "predicts pace: walk (12), run (12)" in capsys.readouterr().out
+    assert run("predict", "m.rkhs", "bare.csv") == 0
+    assert [row.split(",")[1] for row in capsys.readouterr().out.split()[1:]] == list(frame["pace"])
+    assert run("fit", *series, "--predict", "speed", "-o", "m.rkhs") == 0
+    assert run("predict", "m.rkhs", "bare.csv") == 0
+    assert run("fit", *series, "--drop-columns", "speed", "--choose-kernel", "-o", "m.rkhs") == 0
+    assert "chosen by the classes" in capsys.readouterr().out

@@ -62,7 +62,7 @@ def test_kernel_values_follow_the_names_of_the_training_items(
     assert found[0] == found[1] or command[0] == "report"  # which holds more than results
     capsys.readouterr()
     assert main(["others.csv" if word == "FILE" else word for word in command]) == 2
-    assert "by their names; 'item3' is not there; got 'other' in their place" in capsys.readouterr().err
+    assert "lacks 'item3', of kernel values with the training items; it has 'other'" in capsys.readouterr().err
 
 
 def test_items_that_were_left_out_are_no_columns(folder: Path) -> None:
@@ -106,4 +106,4 @@ def test_models_of_python_know_the_columns_of_their_frame(folder: Path, capsys: 
         np.testing.assert_allclose(np.load("codes.npy"), twin.transform(items), atol=1e-12)
     capsys.readouterr()
     assert main(["compare", "others.csv", "--model", "python.rkhs", "--json"]) == 2
-    assert "'item3' is not there" in capsys.readouterr().err
+    assert "lacks 'item3'" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def test_molecules_have_their_names_and_tanimoto_similarities(capsys: pytest.Cap
     Path("known.smi").write_text("".join(f"{smiles} {name}\n" for smiles, name in named[:50]))
     Path("new.smi").write_text("".join(f"{smiles} {name}\n" for smiles, name in named[50:]))
     rows = nearest("known.smi", "new.smi", "--top", "3")
-    assert "3 nearest of 50 items for each of 10, by Tanimoto()" in capsys.readouterr().out
+    assert "3 nearest of 50 items for each of 10, by the similarity Tanimoto()" in capsys.readouterr().out
     bits = MOLECULES.fingerprints.astype(bool)
     alike = 1.0 - pairwise_distances(bits[50:60], bits[:50], metric="jaccard")
     best = np.argsort(-alike, axis=1, kind="stable")[:, :3]
@@ -149,11 +149,12 @@ def test_columns_that_the_new_file_lacks_are_named(
     Path("known.csv").write_text("a,b,c\n" + "".join(f"{i},{i % 3},{word}\n" for i in range(20)))
     Path("new.csv").write_text(f"a,cc,b\n1,{word},3\n2,{word},5\n")
     assert main([command, "known.csv", "new.csv"]) == 2
-    said = capsys.readouterr().err
-    assert (
-        "new.csv: expected the columns of the training file, by their names; 'c' is not there; got 'cc' in their place"
-        in said
-    )
+    said, _, words = capsys.readouterr().err.partition("\n\n  rkhs ")
+    assert said.startswith("rkhs: error: new.csv lacks 'c' of known.csv; this command compares the other columns:")
+    assert words == f"{command} known.csv new.csv --drop-columns c\n"
+    assert main(words.split()) == 0
+    assert main([command, "known.csv", "new.csv", "--drop-columns", "b"]) == 2
+    assert capsys.readouterr().err.endswith(f"  rkhs {command} known.csv new.csv --drop-columns b,c\n")
 
 
 def test_a_model_is_no_file_of_items(capsys: pytest.CaptureFixture[str]) -> None:

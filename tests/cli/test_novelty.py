@@ -34,7 +34,8 @@ def test_the_strangest_row_is_named_with_its_column(folder: Path, capsys: pytest
     assert main(["novelty", "known.csv"]) == 0
     first, far, second, *_ = capsys.readouterr().out.splitlines()
     assert far == "far from all others, with a score above 0.9 of the largest: 1"
-    assert "of 60 rows of known.csv among the others have p of at most 0.05; about 3 would by chance" in first
+    assert "of 60 rows of known.csv among the others have p of at most 0.05; if all are like the known ones" in first
+    assert "about 3 of 60 have" in first
     assert second == f"  r7: p {2 / 61:.3g}, in length"
 
 
@@ -122,8 +123,8 @@ def test_new_rows_under_other_numbers_are_refused_by_their_names(
     Path("other.csv").write_text("1.5,2.5,3.5\n1.25,2.25,3.25\n1,2,3\n")  # names, or data
     assert main([command, "known.csv", "other.csv"]) == 2
     assert capsys.readouterr().err == (
-        "rkhs: error: other.csv: expected the columns of the training file, by their names; 'mass', 'length', 'age' "
-        "are not there; got '1.5', '2.5', '3.5' in their place; correct the names, or the file\n"
+        "rkhs: error: other.csv lacks 'mass', 'length', 'age', of the columns of the training file; it has '1.5', "
+        "'2.5', '3.5', which the fit had not; correct the names, or the file\n"
     )
 
 

@@ -339,7 +339,10 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
         (["--predict", "price", "--targets", "new.csv"], "--predict must name a column of the file; got 'price'"),
         (["--predict", "a", "--targets", "new.csv"], "one row for each row of the input, 30; got 5"),
         (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
-        (["--predict", "price", "--kind", "series"], "a series has no columns next to it; name a table with --targets"),
+        (
+            ["--predict", "price", "--kind", "curves"],
+            "items of kind curves have no columns next to them; name a table with --targets",
+        ),
         (
             ["--predict", "price", "--set", "n_components=2"],
             "OperatorKernelRegressorCV has no parameter 'n_components'",

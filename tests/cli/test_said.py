@@ -133,7 +133,7 @@ def test_blanks_before_quotation_marks_make_no_categories(tmp_path: Path) -> Non
 def test_neighbours_are_named_by_their_distance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(12, 3)))
     assert main(["nearest", str(tmp_path / "x.npy"), "--top", "2"]) == 0
-    assert "by the distance of Linear()" in capsys.readouterr().err
+    assert "by the Euclidean distance" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shape", [(24, 2, 50), (10, 50, 50)])

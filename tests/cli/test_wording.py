@@ -146,7 +146,6 @@ FITS = [
     ("wide.csv", "--kind", "curves"),
     ("wide.csv", "--kind", "sequences"),
     ("wide.csv", "--kind", "sequences", "--columns", "a,b"),
-    ("wide.csv", "--kind", "series"),
     ("wide.csv", "--kind", "series", "--columns", "a"),
     ("wide.csv", "--mixed", "--smiles", "a"),
     ("one.csv", "--kernel", "wl"),

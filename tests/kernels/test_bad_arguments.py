@@ -373,3 +373,29 @@ def test_the_factor_of_a_resolved_kernel_is_checked_once_and_not_at_every_gram_m
     assert len(seen) == 1
     with pytest.raises(InputError, match=r"^Scaled\.scale must be > 0; got -1\.0"):
         Scaled(Gaussian(1.0), -1.0)(X)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([{1, 2}, {2, 3}, {4}], r"got sets, the first \{1, 2\}; pass kernel=rkhs.kernels.FromFunction"),
+        ([{"a": 1}, {"a": 2}, {"a": 4}], "got dicts, the first .*; pass kernel='mixed_table'"),
+        ([(1, 2), (2, 3, 4), (5,)], r"got rows of different lengths, the first \(1, 2\); pass kernel='mean_embedding'"),
+    ],
+)
+def test_the_default_kernel_names_those_of_objects(items: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        KernelPCA(2).fit(items * 5)
+    with pytest.raises(InputError, match="row 0 is a set"):
+        MixedTable().read([{1, 2}, {2, 3}])
+
+
+def test_an_error_of_the_users_function_names_the_pair() -> None:
+    own = FromFunction(lambda a, b: len(a & b))
+    with pytest.raises(
+        InputError, match=r"function of FromFunction raised TypeError for items 1 and 0, \[2\] and \{1\}"
+    ):
+        KernelPCA(1, kernel=own).fit([{1}, [2], {3}])
+    whole = FromFunction(lambda A, B: A @ B, vectorized=True)
+    with pytest.raises(InputError, match="raised TypeError for lists of 3 and 3 items"):
+        KernelPCA(1, kernel=whole).fit(["a", "b", "c"])

@@ -145,6 +145,7 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
     try:
         return _validated(estimator, X, reset=reset, **options)
     except (TypeError, ValueError):
+        _refuse_objects(X)
         place = _first_text(X)
         if place is None:
             raise
@@ -153,6 +154,24 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
         raise InputError(
             f"X must hold numbers; got the text {quote(place[2])} in column {place[1]!r}, row {place[0]}; {filled}"
             "leave such columns out, or encode them as numbers"
+        ) from None
+
+
+def _refuse_objects(X: Any) -> None:
+    """Refuse sets, dicts and rows of unequal length, with the kernel that reads them."""
+    kinds = {type(item).__name__: item for item in reversed(X)} if isinstance(X, (list, tuple)) else {}
+    kind = next(iter(kinds), "")
+    unequal = kind in ("list", "tuple") and len({len(item) for item in X if hasattr(item, "__len__")}) > 1
+    advice = {
+        "dict": "kernel='mixed_table' for dicts with the same keys, else ",
+        **dict.fromkeys(("list", "tuple"), "kernel='mean_embedding' for bags of points, else "),
+    }
+    if kind in ("set", "frozenset", "dict") or unequal:
+        got = "rows of different lengths" if unequal else f"{kind}s"
+        raise InputError(
+            f"X must hold rows of numbers for this kernel; got {got}, the first {quote(X[0])}; pass "
+            f"{advice.get(kind, '')}kernel=rkhs.kernels.FromFunction(f), where f compares two items: of sets a and b, "
+            "for example, len(a & b) / len(a | b)"
         ) from None
 
 
@@ -339,7 +358,7 @@ def table_rows(X: Any) -> list[tuple[Any, ...]]:
     if rows and isinstance(rows[0], dict):
         return _dict_rows(rows)
     for i, row in enumerate(rows):
-        if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+        if isinstance(row, (str, bytes, set, frozenset)) or not hasattr(row, "__len__"):
             raise InputError(f"expected rows of cells; row {i} is a {type(row).__name__}")
     return [tuple(row) for row in rows]
 

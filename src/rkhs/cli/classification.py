@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
-    from rkhs.evaluation import SmoothClassifier
 
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
@@ -85,20 +84,6 @@ def fit_classifier(args: argparse.Namespace) -> int:
     write_model(args.output, estimator, data, args, predict=kept)
     print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
     return 0
-
-
-def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassifier | None:
-    """The learner of a model that predicts classes, fitted again to its codes; None for other models."""
-    import numpy as np
-
-    from rkhs.evaluation import SmoothClassifier
-
-    kept = notes.get("predict", {})
-    if "labels" not in kept:
-        return None
-    known = np.array([label is not None for label in kept["labels"]])
-    classes = np.array([label for label in kept["labels"] if label is not None])
-    return SmoothClassifier(gammas=(kept["gamma"],), regs=(kept["reg"],)).fit(model.codes_[known], classes)
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 _LONG = 60  # rows, from which equal steps of dates are those of a series
-_MANY_ROWS, _ALIKE = 20, 3.0  # rows a column, and the ratio of spreads, of tables with samples in columns
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
@@ -192,31 +191,16 @@ def _series_note(data: Dataset) -> list[str]:
     ]
 
 
-def _samples_note(data: Dataset) -> str:
-    """What is said of a table with many named rows and a few columns on one scale that rise together."""
-    import numpy as np
-
-    from rkhs.data.columns import spreads
-
-    n, d = data.X.shape if _in_memory(data) else (0, 1)
-    if n < _MANY_ROWS * d or d < 4 or data.row_names is None or data.column_names is None:
-        return ""
-    found = spreads(data.X)
-    if found is None or found.ratio > _ALIKE or np.median(np.corrcoef(data.X.T)) < 0.5:
-        return ""
-    return (
-        f"note: the {n} rows have names, and the {d} columns look like samples, such as {few(data.column_names)}: if "
-        "these are the items, as where genes stand in rows, pass --transpose"
-    )
-
-
 def _matrix_note(data: Dataset) -> str:
     """What is said of a table that is a matrix between more than a handful of items; nothing of any other."""
     import numpy as np
 
+    from rkhs.data.columns import samples_remark
+
     X = data.X
     if not (_in_memory(data) and len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0)):
-        return _samples_note(data)
+        note = samples_remark(X, data.row_names, data.column_names) if _in_memory(data) else ""
+        return note and f"note: {note}"
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
         return (
             "note: the table is symmetric with zeros on the diagonal, as distances D are: write np.exp(-D**2 / "

@@ -61,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
         refuse_flags(args, _OF_TARGETS, "is for a target; a saved model has its settings; leave it out")
         return compare_models(args)
     if args.target is None and args.targets is None:
-        raise InputError("compare needs something to predict: --target COLUMN, --targets FILE, or --model MODEL")
+        raise InputError(
+            "rkhs compare predicts a column from the others: name it with --target COLUMN, or a file of values with "
+            "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"
+        )
     refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
     args = with_groups(args)
     data, y = _read(args)
@@ -112,11 +115,12 @@ def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: 
 
 
 def _sizes(args: argparse.Namespace, sizes: Sizes) -> str:
-    known = "All" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
+    known = f"all {sizes.used}" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
     what = "the target" if args.target is None else args.target
     return (
-        f"{known} rows have a value of {what}. In each split codes are learned from {sizes.codes} rows without it, "
-        f"learners from {sizes.learners} rows, and {sizes.test} rows are predicted ({sizes.tested} in all splits)"
+        f"{what} is known of {known} rows. In each of {args.splits} splits {sizes.test} rows are set aside and "
+        f"predicted ({sizes.tested} different ones in all), codes are learned from {sizes.codes} other rows without "
+        f"{what}, learners from {sizes.learners} rows with it"
     )
 
 

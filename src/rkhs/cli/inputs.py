@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import changed, column
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
+from rkhs.cli.wording import as_command
 from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.text import MixedCells, are_smiles, is_grouped_number, number_in
 
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+
+class LackingColumns(InputError):
+    """A file lacks columns of the training file."""
+
+    def __init__(self, message: str, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.names = names
+
 
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
@@ -98,9 +107,29 @@ def read_known(args: argparse.Namespace) -> Dataset:
 def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Iterator[Dataset]:
     """The second of two files, read as the first, in parts where it is large; the first where it is alone."""
     if args.new is None:
-        return iter([known])
+        yield known
+        return
     options = changed(_of_two(args, args.new), drop_columns=None)
-    return parts_for_model(options, args.new, model, input_notes(known, args))
+    try:
+        yield from parts_for_model(options, args.new, model, input_notes(known, args))
+    except LackingColumns as error:
+        from rkhs.data.dataset import listed
+
+        left = [name for name in known.column_names or () if name not in error.names]
+        if not left or known.kind == "gram":
+            raise
+        dropped = ",".join(map(str, [*named_columns(args.drop_columns), *error.names]))
+        words = [*_without_flag(args.words, "--drop-columns"), "--drop-columns", dropped]
+        raise InputError(
+            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}; this command compares the other "
+            f"columns:{as_command(words)}"
+        ) from error
+
+
+def _without_flag(words: Sequence[str], flag: str) -> list[str]:
+    """The words of a command without a flag and its value."""
+    given = [i for i, word in enumerate(words) if word == flag]
+    return [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
@@ -141,7 +170,7 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
         except InputError:
             data = None
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
-            raise InputError(f"{error}; this command reads it: {_corrected(args, path, options)}") from error
+            raise InputError(f"{error.what}; this command reads it:{_corrected(args, path, options)}") from error
     return _report_skipped(data)
 
 
@@ -156,9 +185,9 @@ def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     dropped = _out_of_order(data, words)
     smiles = [name for name, cells in dropped.items() if None not in cells and are_smiles(cells.tolist())]
     if len(smiles) == 1 and hasattr(args, "smiles"):
-        return f"rkhs {shlex.join([*args.words, '--smiles', *smiles])}"
+        return as_command([*args.words, "--smiles", *smiles])
     more = ["--drop-columns", ",".join(dropped)] if dropped and "--drop-columns" not in words else []
-    return f"rkhs {shlex.join(words + more)}"
+    return as_command([*words, *more])
 
 
 def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
@@ -408,14 +437,12 @@ def _refuse_lacking(
     """Say which columns of the training file a file does not have."""
     from rkhs.data.dataset import listed
 
-    lacking, others = (
-        [quote(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
-    )
+    lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
     if lacking:
-        instead = f"; got {listed(others)} in their place" if others else ""
-        raise InputError(
-            f"{path}: expected {what}, by their names; {listed(lacking)} "
-            f"{'is' if len(lacking) == 1 else 'are'} not there{instead}; correct the names, or the file"
+        instead = f"; it has {listed([*map(quote, others)])}, which the fit had not" if others else ""
+        raise LackingColumns(
+            f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file",
+            lacking,
         ) from None
 
 

@@ -75,8 +75,8 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
         )
     if data.classes is None or data.classes.dtype.kind == "f":
         raise InputError(
-            f"--choose-kernel needs the class of each item; {args.input} has none; write series as .tsv with the class "
-            "first or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
+            f"--choose-kernel needs the class of each item; {args.input} has none; write series as .csv with a column "
+            "of texts or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
         )
     return choose_kernel(data.X, data.classes, kernels_for(data.kind, data.X))
 

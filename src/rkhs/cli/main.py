@@ -18,7 +18,7 @@ from rkhs._core.errors import RkhsError
 from rkhs.cli.options import TRACEBACK, declare, flags_in
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
-from rkhs.cli.wording import in_flags, one_line
+from rkhs.cli.wording import message_lines
 
 # Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args) -> exit status, and its line of help.
 _COMMANDS = {
@@ -111,7 +111,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
         traceback.print_exc()
     if isinstance(error, (OSError, RkhsError)):
-        _print_line(f"error: {in_flags(str(error))}")
+        _print_line(f"error: {error}")
         return _USER_ERROR
     if isinstance(error, MemoryError):
         _print_line(
@@ -123,8 +123,8 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
 
 def _print_line(text: str) -> None:
-    sys.stderr.write(f"rkhs: {one_line(text)}\n")
+    sys.stderr.write(f"rkhs: {message_lines(text)}\n")
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _print_line(f"warning: {in_flags(str(message))}")
+    _print_line(f"warning: {message}")

@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
 
         give_rows(args.output, rows())
     message = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
-    message += f"{sum(counts)}, by {'' if measure != 'distance' else 'the distance of '}{kernel!r}"
+    from rkhs.kernels import Linear
+
+    how = "the distance that belongs to the kernel" if measure == "distance" else "the similarity"
+    message += f"{sum(counts)}, by {'the Euclidean distance' if isinstance(kernel, Linear) else f'{how} {kernel!r}'}"
     if args.output is None:
         print(f"rkhs: note: {message}", file=sys.stderr)
     else:

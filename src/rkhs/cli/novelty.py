@@ -125,8 +125,9 @@ def _lines(
     """What is said to people."""
     m, n = facts["new rows"], facts["rows"]
     where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
-    expected = round(args.alpha * m)
-    yield f"{count} of {m} rows {where} have p of at most {args.alpha:g}; about {expected} would by chance{counted}"
+    expected = f"{args.alpha * m:.1f}".removesuffix(".0")
+    usual = f"if all are like the known ones, about {expected} of {m} have"
+    yield f"{count} of {m} rows {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from rkhs._core.errors import InputError
 from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.candidates import rank_structures
-from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.models import read_model_file
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
@@ -64,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if "structures" in file.notes.get("predict", {}):
         return rank_structures(args, file)
     refuse_flags(args, ("candidates", "known"), "is for models of rkhs fit --predict smiles; leave it out")
+    from rkhs.evaluation.smooth_head import classifier_of  # a wrong file is refused before this
+
     head = classifier_of(file.estimator, file.notes)
     check_asked(args, file.estimator, head)
     first, parts = peeked(parts_for_model(args, args.input, file.estimator, file.notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -89,8 +90,11 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
             "--targets FILE"
         )
     kind = "Gram matrix" if args.gram else args.kind
-    if args.targets is None and kind in ("Gram matrix", "curves", "series"):
-        raise InputError(f"{source}: a {kind} has no columns next to it; name a table with --targets FILE")
+    table = kind == "series" and is_table(source)
+    if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
+        raise InputError(
+            f"{source}: items of kind {kind} have no columns next to them; name a table with --targets FILE"
+        )
 
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
@@ -181,7 +185,13 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     try:
         values = labels_of(args.labels, name, names)
     except InputError as error:
-        raise InputError(str(error).replace("`labels`", flag)) from error
+        message = str(error).replace("`labels`", flag)
+        with suppress(InputError):
+            labels_of(args.labels, name, data.column_names or ("",))
+            message = (
+                f"{args.labels} names columns of {args.input}, not its rows: add --transpose, to make items of these"
+            )
+        raise InputError(message) from error
     places = np.array(data.row_numbers) - 1
     every = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
     every[places] = values
@@ -234,7 +244,7 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
     if getattr(args, "labels", None) is not None:
         return args
     wide = is_table(args.input) or args.input.lower().endswith((".npy", ".npz"))
-    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "vectors")
+    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "series", "vectors")
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 

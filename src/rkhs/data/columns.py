@@ -25,6 +25,7 @@ _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _APART = 50.0  # times as far from the median as any other value
 _STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
+_ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows a column, and the ratio of spreads, of tables with samples in columns
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
@@ -377,6 +378,20 @@ def _correlations(X: np.ndarray) -> np.ndarray:
     norms = np.sqrt((Z * Z).sum(0))
     Z /= np.where(norms > 0.0, norms, 1.0)
     return np.asarray(Z.T @ Z)
+
+
+def samples_remark(X: np.ndarray, rows: Sequence[str] | None, names: Sequence[str] | None) -> str:
+    """What is said of a table with many named rows and a few columns on one scale that rise together."""
+    n, d = X.shape
+    if n < _ROWS_A_SAMPLE * d or d < 4 or rows is None or names is None:
+        return ""
+    found = spreads(X)
+    if found is None or found.ratio > _SAME_SCALE or np.median(np.corrcoef(X.T)) < 0.5:
+        return ""
+    return (
+        f"the {n} rows have names, and the {d} columns look like samples, such as {', '.join(names[:3])}: if these are "
+        "the items, as where genes stand in rows, pass --transpose (in Python: the transposed table)"
+    )
 
 
 def many(count: int, one: str, more: str) -> str:

@@ -14,6 +14,7 @@ from rkhs.data.dataset import Dataset, existing
 from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
+from rkhs.data.layout import LAYOUT
 from rkhs.data.series_files import read_series
 from rkhs.data.spectra_files import read_spectra
 from rkhs.data.strings import read_strings
@@ -25,7 +26,7 @@ _READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spect
 _TAKEN = {
     "graphs": (),
     "spectra": (),
-    "series": ("key", "delimiter", "encoding"),
+    "series": ("columns", "drop_columns", "index_column", *LAYOUT),
     "sequences": _OF_STRINGS,
     "texts": _OF_STRINGS,
 }
@@ -46,8 +47,9 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     * Sequences and texts: ``.fasta`` and ``.fa``, whose blank lines and lines after ``;`` are left out; a text a line
       of a ``.txt`` file; a column of a table.
     * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
-      channels between colons; ``.csv``, a series a row without header or class; ``.npz``, arrays of shape (length,) or
-      (length, channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
+      channels between colons; ``.csv``, a series a row; a ``.csv`` or ``.tsv`` table with names of columns, in which
+      columns of texts hold no values, and `classes` if there is one; ``.npz``, arrays of shape (length,) or (length,
+      channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
       at the end are padding and cut off.
     * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
       array ``times`` or ``t`` next to them.
@@ -63,7 +65,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         or texts where a line has several words; else what :func:`read_table` reads.
     **options
         Those of :func:`read_table` that the kind takes: none for graphs and spectra; `columns` (one), `index_column`,
-        `header`, `delimiter` and `encoding` for sequences and texts; `key`, `delimiter` and `encoding` for series.
+        `header`, `delimiter` and `encoding` for sequences and texts; for series `key`, and of ``.csv`` and ``.tsv``
+        `columns`, `drop_columns`, `index_column` and those of the layout.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,37 +12,61 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import choose_array, load_arrays
-from rkhs.data.dataset import Dataset, read_text
+from rkhs.data.dataset import Dataset, column_label, listed, read_text
+from rkhs.data.table_reader import Options, check_layout, checked_options, open_columns
 from rkhs.data.tables import typed
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
+_OF_TEXT = frozenset({"delimiter", "encoding"})
 AXES = "the last axis of arrays is that of channels: the first series has {} times of {} channels"
 
 
-def read_series(file: Path, key: str | None = None, delimiter: str | None = None, encoding: str = "utf-8") -> Dataset:
+def read_series(file: Path, **options: Any) -> Dataset:
     """Read time series, which may have different lengths; see `read_items`."""
-    extension = file.suffix.lower()
-    _check_options(file, extension, key, delimiter)
+    extension, key, delimiter = file.suffix.lower(), options.pop("key", None), options.get("delimiter")
+    _check_options(file, extension, key, options)
     if extension in (".npz", ".npy"):
         return _from_arrays(file, key)
-    text = read_text(file, encoding)
-    lines = ((i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip())
+    if options.keys() - _OF_TEXT:
+        return _from_table(file, options)
+    text = read_text(file, options.get("encoding", "utf-8"))
+    lines = [(i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
     if extension == ".ts":
-        series, targets = _from_ts(lines, str(file))
+        series, targets = _from_ts(iter(lines), str(file))
     else:
         mark = delimiter or ("\t" if extension == ".tsv" else ",")
+        if lines and any(number_in(cell) is None for cell in lines[0][1].split(mark)):
+            return _from_table(file, options)
         series, targets = _from_rows(lines, mark, extension == ".tsv", str(file))
     if not series:
         raise InputError(f"{file}: expected a row of numbers a series; got none; check that it was written to the end")
     return _dataset(file, series, None, targets)
 
 
+def _from_table(file: Path, options: dict[str, Any]) -> Dataset:
+    """A series a row, of the columns of numbers; a column of texts holds no values, and classes where it is alone."""
+    given = checked_options(file, options)[2]
+    found = next(open_columns(file, given))
+    named = found.may_name_rows(given.columns, given.drop_columns, given.index_column)
+    named = named and found.holds_names(required=False)
+    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
+    texts = [j for j in positions if found.cells[j].dtype == object and not found.mostly_numbers(j)]
+    texts = [] if given.columns is not None or len(texts) == len(positions) else texts
+    data = found.numbers([j for j in positions if j not in texts], None, index, gaps=True)
+    rows = enumerate(data.X, 1)
+    series = [_without_padding(row[:, None], f"{file}: row {i}", list(map(str, row))) for i, row in rows]
+    classes = np.array(found.texts(texts[0])) if len(texts) == 1 else None
+    labels = [column_label(found.names, j) for j in texts]
+    notes = (f"{listed(labels)} of texts: no part of the series",) if texts else ()
+    return replace(data, X=np.fromiter(series, object), kind="series", classes=classes, guessed=data.guessed + notes)
+
+
 def _dataset(file: Path, series: list[np.ndarray], names: Any, classes: np.ndarray | None = None) -> Dataset:
     return Dataset(np.fromiter(series, object), "series", names, None, str(file), classes=classes)
 
 
-def _check_options(file: Path, extension: str, key: str | None, delimiter: str | None) -> None:
+def _check_options(file: Path, extension: str, key: str | None, options: dict[str, Any]) -> None:
     """Refuse other files, and arguments that the file does not take."""
     if file.is_dir() or extension not in SERIES_EXTENSIONS:
         raise InputError(
@@ -51,13 +75,13 @@ def _check_options(file: Path, extension: str, key: str | None, delimiter: str |
         )
     if key is not None and extension != ".npz":
         raise InputError(f"`key` names an array of a .npz file; got {file.name!r}; leave it out")
-    one = delimiter is None or (isinstance(delimiter, str) and len(delimiter) == 1)
-    if not one or (delimiter is not None and extension not in (".csv", ".tsv")):
-        raise InputError(f"`delimiter` is one character, of .csv and .tsv files; got {delimiter!r} for {file.name!r}")
+    if extension not in (".csv", ".tsv") and (others := sorted(options.keys() - {"encoding"})):
+        raise InputError(f"`{others[0]}` is for .csv and .tsv files of series; got {file.name!r}; leave it out")
+    check_layout(Options(**options))
 
 
 def _from_rows(
-    lines: Iterator[tuple[int, str]], mark: str, classes: bool, source: str
+    lines: Iterable[tuple[int, str]], mark: str, classes: bool, source: str
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     series, targets = [], []
     for number, line in lines:
@@ -80,7 +104,7 @@ def _channel(cells: Sequence[str], where: str) -> np.ndarray:
     found = [number_in(cell) for cell in cells]
     if None in found:
         raise InputError(
-            f"{where}: expected numbers; got {cells[found.index(None)][:20]!r}; series files have no header"
+            f"{where}: expected numbers; got {cells[found.index(None)][:20]!r}; correct it, or remove the series"
         )
     return _without_padding(np.array(found, dtype=np.float64)[:, None], where, cells)[:, 0]
 

@@ -34,7 +34,12 @@ from rkhs.data.text import (
     with_unit,
 )
 
-_MOST_LISTED = 20  # odd texts that a message names, ready to copy
+_UNITS = "; write the unit in all cells of a column, or in none"
+_OF_TEXTS = (
+    "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
+    "decimal=',' for decimal commas"
+)
+_MOST_LISTED = 6  # odd texts that a message names, ready to copy
 _RELATION = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator)$")
 _BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
@@ -169,17 +174,19 @@ class Columns:
         if values:
             dated = are_dates(values)
             what = MIXED if dated else grouped_advice(values[0])
-            raise (MixedCells if dated else InputError)(
+            raise _refusal(
                 f"{start} where no cell starts like a number; got {', '.join(map(quote, values[:3]))} in {label}, "
-                f"numbers with separators or a unit; {what}, take cells that stand for nothing as "
-                f"gaps with missing=[...], leave the column out with drop_columns=[...], or {advice}"
+                "numbers with separators or a unit",
+                f"{what}, take cells that stand for nothing as gaps with missing=[...], leave the column out with "
+                f"drop_columns=[...], or {advice}",
+                mixed=dated,
             )
         if not known and len(set(texts)) < len(texts):
             repeated = Counter(texts).most_common(1)[0][0]
-            molecules = "read molecules with smiles_column=, " if "smiles" in label.lower() else ""
+            molecules = "; read molecules with smiles_column=" if "smiles" in label.lower() else ""
             raise MixedCells(
-                f"{start}, which must differ; got {quote(repeated)} more than once in {label}; {molecules}{MIXED}, "
-                "leave it out with drop_columns=[...], or pass index_column=0 to use it nevertheless"
+                f"{start}, which must differ; got {quote(repeated)} more than once in {label}{molecules}",
+                f"{MIXED}, leave it out with drop_columns=[...], or pass index_column=0 to use it nevertheless",
             )
 
     def numbers(
@@ -251,27 +258,38 @@ class Columns:
             )
         if strays:
             cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
-            warn(f"{self.source}: {label}: {len(strays)} cells that are no numbers are read as gaps: {cells}")
+            unit = self._unit_of(strays, position)
+            what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
+            warn(f"{self.source}: {label}: {what}{_UNITS if unit else ''}")
         cells = self.cells[position].tolist()
         return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
 
     def refuse_texts(self, positions: Sequence[int], gaps: Sequence[int] = ()) -> None:
         """Raise the error that names columns of text, first those of numbers but for few cells, and those of gaps."""
         nearly = [j for j in positions if self.mostly_numbers(j)]
-        named = []
+        named, units = [], ""
         for j in sorted(positions, key=lambda j: j not in nearly):
             odd = [i for i in self.odd_cells(j) if j not in nearly or self.cells[j][i].lower() not in WEAK]
-            named.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
+            unit = self._unit_of(odd, j) if j in nearly else ""
+            units = _UNITS if unit else units
+            found = f"{len(odd)} cells{unit}, first {self.cell(odd[0], j, brief=True)}"
+            named.append(f"{column_label(self.names, j)} ({found})")
         if not named:
             return
         advice = f"{self._of_odd_cells(nearly)}, {MIXED}" if nearly else MIXED
         empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
+        texts = "" if len(nearly) == len(positions) else _OF_TEXTS
         raise MixedCells(
-            f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}; {advice}, "
-            "or leave columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for "
-            "molecules, delimiter= if the cells were not split, decimal=',' for decimal commas"
+            f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
+            f"{advice}, or leave columns out with drop_columns=[...]{texts}",
         )
+
+    def _unit_of(self, rows: Sequence[int], position: int) -> str:
+        """What is said of the unit of several cells of a column of numbers, where they have one."""
+        cells = self.cells[position]
+        found = with_unit([cells[i] for i in rows], self._spelling[0]) if len(rows) > 1 else None
+        return "" if found is None else f" of {len(cells)} with the unit {found[1]!r}"
 
     def _of_odd_cells(self, positions: Sequence[int]) -> str:
         """What to do with the few cells of columns of numbers that are none."""
@@ -294,9 +312,11 @@ class Columns:
         row, j = min((int(column.argmax()), j) for column, j in zip(bad, positions, strict=True) if column.any())
         named = "name them with missing= to take them as gaps" if self.layout is not None else "write gaps for them"
         gap = bool(np.isnan(self.cells[j][row]))
-        raise (MixedCells if gap else InputError)(
+        raise _refusal(
             f"{self.source}: expected a finite number in every cell; got {self.cell(row, j)} ({count} such cells in "
-            f"all); drop these rows, fill the cells, or {MIXED if gap else named}"
+            "all)",
+            f"drop these rows, fill the cells, or {MIXED if gap else named}",
+            mixed=gap,
         )
 
     def cell(self, row: int, column: int, *, brief: bool = False) -> str:
@@ -314,6 +334,11 @@ class Columns:
     def texts(self, position: int) -> list[str]:
         """A column that was read as texts; an empty one where a cell is missing."""
         return ["" if cell is None else str(cell) for cell in self.cells[position].tolist()]
+
+
+def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
+    """The error of cells that are no numbers, which `read_mixed` reads or not."""
+    return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
 
 
 def _identifies_rows(texts: list[str], titled: bool) -> bool:

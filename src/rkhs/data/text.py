@@ -38,6 +38,10 @@ _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-]
 class MixedCells(InputError):
     """A table of numbers holds texts or gaps, which `read_mixed` reads."""
 
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what}; {advice}")
+        self.what = what
+
 
 def number_in(text: str, decimal: str = ".") -> float | None:
     """Return the number a cell spells (NaN for a missing value), or None if it spells none."""

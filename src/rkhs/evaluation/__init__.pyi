@@ -9,4 +9,8 @@ from rkhs.evaluation.comparison import (
     compare_codes as compare_codes,
 )
 from rkhs.evaluation.decoding import DecodingQuality as DecodingQuality, decoding_quality as decoding_quality
-from rkhs.evaluation.smooth_head import SmoothClassifier as SmoothClassifier, SmoothRegressor as SmoothRegressor
+from rkhs.evaluation.smooth_head import (
+    SmoothClassifier as SmoothClassifier,
+    SmoothRegressor as SmoothRegressor,
+    load_classifier as load_classifier,
+)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,6 +21,10 @@ from rkhs._core.config import BaseEstimator, ClassifierMixin, MultiOutputMixin, 
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.threads import LimitedThreads
+from rkhs.persistence import read_model
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
@@ -258,3 +264,61 @@ def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
         return -float((target_shares * log_softmax(np.exp(log) * values, axis=1)).sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))
+
+
+def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassifier | None:
+    """The learner of a model file that predicts classes, fitted again to its codes; None for other files."""
+    saved = notes.get("predict", {})
+    if "labels" not in saved:
+        return None
+    known = np.array([label is not None for label in saved["labels"]])
+    classes = np.array([label for label in saved["labels"] if label is not None])
+    return SmoothClassifier(gammas=(saved["gamma"],), regs=(saved["reg"],)).fit(model.codes_[known], classes)
+
+
+def load_classifier(path: str | os.PathLike[str], **options: Any) -> Pipeline:
+    """Read a model file that ``rkhs fit --predict CLASS`` wrote, as one fitted classifier.
+
+    Parameters
+    ----------
+    path : str or path
+    **options
+        Those of :func:`rkhs.load`, which reads the model of the codes alone.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        The model of the codes and a :class:`SmoothClassifier`: ``predict(X)`` gives classes, ``predict_proba(X)`` their
+        probabilities in the order of ``classes_``, of rows as the model takes them, without the column of the class.
+
+    Raises
+    ------
+    InputError
+        If the file predicts no class.
+    ModelFileError
+        As :func:`rkhs.load`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs.cli.main import main
+    >>> from rkhs.evaluation import load_classifier
+    >>> iris = load_iris(as_frame=True).frame
+    >>> iris["target"] = iris["target"].map(lambda number: "abc"[number])
+    >>> with TemporaryDirectory() as folder:
+    ...     iris.to_csv(f"{folder}/iris.csv", index=False)
+    ...     _ = main(["fit", f"{folder}/iris.csv", "--predict", "target", "-o", f"{folder}/m.rkhs", "--json"])
+    ...     model = load_classifier(f"{folder}/m.rkhs")
+    >>> model.predict(iris.iloc[[0, 149], :4]).tolist()
+    ['a', 'c']
+    """
+    file = read_model(path, **options)
+    head = classifier_of(file.estimator, file.notes)
+    if head is None:
+        raise InputError(
+            f"{path} must be a file of rkhs fit --predict with a column of classes; got "
+            f"{type(file.estimator).__name__}; read it with rkhs.load"
+        )
+    return make_pipeline(file.estimator, head)

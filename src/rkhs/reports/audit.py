@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, TWINS, column_remarks, many, rounded, row_copies, spreads
+from rkhs.data.columns import TENFOLD, TWINS, column_remarks, many, rounded, row_copies, samples_remark, spreads
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 from rkhs.reports.wording import written
@@ -58,6 +58,8 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
         yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
             yield from _scales(X, items.columns)
+        if items.kind == "vectors" and (note := samples_remark(X, items.names if items.named else None, items.columns)):
+            yield f"{note[0].upper()}{note[1:]}."
     elif constant := sum(len(np.unique(column[~np.isnan(column)])) == 1 for column in X.T):
         yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
 

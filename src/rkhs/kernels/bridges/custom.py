@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_choice, check_flag, check_number, real_array
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
 from rkhs._core.linalg import Outer
 from rkhs._core.stored import check_shape
 from rkhs.kernels.base import Kernel, read_matrix
@@ -230,8 +230,18 @@ class FromFunction(Kernel):
             )
         return K.clone()
 
+    def _called(self, x: Any, y: Any, what: str) -> Any:
+        """What the function returns; its errors say that they are its own."""
+        try:
+            return self.function(x, y)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the function of FromFunction raised {type(error).__name__} for {what}: {error}; correct the function "
+                "or the items"
+            ) from error
+
     def _value(self, x: Any, y: Any, i: int, j: int) -> float:
-        value = self.function(x, y)
+        value = self._called(x, y, f"items {i} and {j}, {quote(x)} and {quote(y)}")
         try:
             return float(value)
         except (TypeError, ValueError, OverflowError):
@@ -245,7 +255,7 @@ class FromFunction(Kernel):
         B = A if Y is None else self._items(Y)
         n, m = len(A), len(B)
         if self.vectorized:
-            K = self._finish(self.function(A, B), n, m, X)
+            K = self._finish(self._called(A, B, f"lists of {n} and {m} items"), n, m, X)
             return self._symmetric(K) if Y is None else K
         values = np.empty((n, m))
         for i in range(n):
