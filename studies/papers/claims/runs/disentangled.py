@@ -177,7 +177,7 @@ _GAMMAS, _BETAS = (0.01, 1.0, 25.0), (2.0, 6.0)
 @cache
 def _cells(fast: bool) -> dict[str, np.ndarray]:
     """Scores by model, each (sets, values of gamma or beta, draws, scores): one set of runs for three claims."""
-    n, n_eval, draws, steps = (20, 100, 2, 4) if fast else (50, 500, 3, 3000)
+    n, n_eval, draws, steps = (20, 100, 2, 4) if fast else (50, 500, 5, 3000)
     values = {"paper": _GAMMAS, "ours": _GAMMAS, "VAE": _BETAS}
 
     def work(cell: dict[str, Any]) -> dict[str, Any]:
