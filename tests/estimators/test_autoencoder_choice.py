@@ -18,8 +18,8 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.estimators.autoencoder import choice_in_memory as autoencoder_choice, choice_on_landmarks as autoencoder_rows
 from rkhs.estimators.autoencoder.choice_in_memory import _left_out_errors
-from rkhs.estimators.autoencoder.dense import OpenedItems
-from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_opened
+from rkhs.estimators.autoencoder.dense import PreparedItems
+from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_prepared
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 from rkhs.selection.path import Path, measured, tied
@@ -35,14 +35,14 @@ def noise(n: int = 60) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(n, 8))
 
 
-def watch(monkeypatch: pytest.MonkeyPatch, see: Callable[[OpenedItems, Choice], None]) -> None:
+def watch(monkeypatch: pytest.MonkeyPatch, see: Callable[[PreparedItems, Choice], None]) -> None:
     """Show the fits that are compared."""
 
-    def watched(opened: OpenedItems, choice: Choice, *rest: Any) -> Fit:
+    def watched(opened: PreparedItems, choice: Choice, *rest: Any) -> Fit:
         see(opened, choice)
-        return fit_opened(opened, choice, *rest)
+        return fit_prepared(opened, choice, *rest)
 
-    monkeypatch.setattr(autoencoder_choice, "fit_opened", watched)
+    monkeypatch.setattr(autoencoder_choice, "fit_prepared", watched)
 
 
 def test_the_choice_is_the_strongest_about_as_good_as_the_best_and_the_fit_is_that_of_it() -> None:

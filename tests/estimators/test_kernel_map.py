@@ -39,7 +39,7 @@ def test_rows_in_another_order_have_the_same_map(n: int) -> None:
     np.testing.assert_array_equal(other.codes_, model.codes_[order])
     np.testing.assert_array_equal(other.row_recall_, model.row_recall_[order])
     at, sums = torch.as_tensor(model.codes_), model.model_.sums  # those of the fit
-    computed = fixed_sums(torch.as_tensor(model.model_.places), torch.as_tensor(model.model_.mass))
+    computed = fixed_sums(torch.as_tensor(model.model_.places), torch.as_tensor(model.model_.weights))
     assert torch.equal(sums.at(at)[1], computed.at(at)[1])
 
 

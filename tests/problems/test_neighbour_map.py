@@ -15,15 +15,15 @@ from rkhs.models import Layer
 from rkhs.problems.cauchy_grid import CauchyGrid, ExactSums
 from rkhs.problems.neighbour_map import (
     AllPairs,
+    AnchorPenalty,
     Correlation,
-    NearPlaces,
     NeighbourMap,
     Neighbours,
     OnGrid,
-    Placing,
-    SpectralUnits,
+    OutOfSample,
+    SpectralPreconditioner,
 )
-from rkhs.problems.neighbours import _cells, nearest, shares
+from rkhs.problems.neighbours import _cells, affinities, nearest
 from rkhs.problems.pairs import Links, Pairs
 
 
@@ -46,13 +46,13 @@ def numerical(value: Any, Z: Tensor, step: float = 1e-5) -> Tensor:
 
 @pytest.fixture
 def problem() -> NeighbourMap:
-    X, mass = normal(30, 4), torch.linspace(1.0, 3.0, 30).double()
-    mass = mass / mass.sum()
+    X, weights = normal(30, 4), torch.linspace(1.0, 3.0, 30).double()
+    weights = weights / weights.sum()
     values, columns = nearest(30, distances_of(X), 9)
     landmarks = torch.arange(0, 30, 4)
     far = Correlation(landmarks, torch.cdist(X, X[landmarks]), 0.5)
-    stay = NearPlaces(normal(30, 2, seed=3), mass * (torch.arange(30) % 2), 0.3)
-    return NeighbourMap(Neighbours(columns, shares(values, 3.0), mass), (AllPairs(mass), far, stay), 1.7)
+    stay = AnchorPenalty(normal(30, 2, seed=3), weights * (torch.arange(30) % 2), 0.3)
+    return NeighbourMap(Neighbours(columns, affinities(values, 3.0), weights), (AllPairs(weights), far, stay), 1.7)
 
 
 def test_gradients_are_those_of_finite_differences(problem: NeighbourMap) -> None:
@@ -62,7 +62,7 @@ def test_gradients_are_those_of_finite_differences(problem: NeighbourMap) -> Non
 
 
 def test_the_units_of_the_attraction_keep_value_and_gradient(problem: NeighbourMap) -> None:
-    Z, units = normal(30, 2, seed=1), SpectralUnits(problem)
+    Z, units = normal(30, 2, seed=1), SpectralPreconditioner(problem)
     Y = units.to_units(Z)
     torch.testing.assert_close(units.codes(Y), Z)
     value, grad = units.value_and_grad(Y)
@@ -77,8 +77,8 @@ def test_the_loss_is_that_of_t_sne_up_to_a_constant() -> None:
     D = squareform(pdist(X.numpy(), "sqeuclidean")).astype(np.float32)
     P = tsne._joint_probabilities(D, 8.0, 0)
     values, columns = nearest(40, distances_of(X), 39)
-    mass = torch.full((40,), 1.0 / 40.0).double()
-    map_ = NeighbourMap(Neighbours(columns, shares(values, 8.0), mass), (AllPairs(mass),))
+    weights = torch.full((40,), 1.0 / 40.0).double()
+    map_ = NeighbourMap(Neighbours(columns, affinities(values, 8.0), weights), (AllPairs(weights),))
     found = []
     for seed in (1, 2):
         Z = 3.0 * normal(40, 2, seed=seed)
@@ -92,12 +92,12 @@ def test_the_loss_is_that_of_t_sne_up_to_a_constant() -> None:
 
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_the_grid_is_all_pairs(p: int) -> None:
-    Z, mass = 4.0 * normal(200, p), torch.linspace(1.0, 2.0, 200).double()
-    mass = mass / mass.sum()
-    exact, slopes = AllPairs(mass)(Z)
+    Z, weights = 4.0 * normal(200, p), torch.linspace(1.0, 2.0, 200).double()
+    weights = weights / weights.sum()
+    exact, slopes = AllPairs(weights)(Z)
     errors = []
     for spacing in (0.7, 0.35):
-        value, grad = OnGrid(mass, CauchyGrid(spacing))(Z)
+        value, grad = OnGrid(weights, CauchyGrid(spacing))(Z)
         assert value == pytest.approx(exact, abs=3e-3)
         errors.append(float((grad - slopes).norm() / slopes.norm()))
     assert errors[0] < 0.2
@@ -105,20 +105,20 @@ def test_the_grid_is_all_pairs(p: int) -> None:
 
 
 def test_sums_at_other_places() -> None:
-    Z, new, mass = 4.0 * normal(100, 2), 3.0 * normal(20, 2, seed=5), torch.full((100,), 0.01).double()
-    phi, F = CauchyGrid(0.1, 1.0).of(Z, mass).at(new)
+    Z, new, weights = 4.0 * normal(100, 2), 3.0 * normal(20, 2, seed=5), torch.full((100,), 0.01).double()
+    phi, F = CauchyGrid(0.1, 1.0).of(Z, weights).at(new)
     D = new[:, None] - Z
     w = 1.0 / (1.0 + (D * D).sum(2))
-    torch.testing.assert_close(phi, w @ mass, rtol=1e-3, atol=1e-5)
-    torch.testing.assert_close(F, ((w * w * mass)[..., None] * D).sum(1), rtol=1e-2, atol=1e-4)
-    exact = ExactSums(Z, mass).at(new)
-    torch.testing.assert_close(exact, (w @ mass, ((w * w * mass)[..., None] * D).sum(1)), rtol=1e-12, atol=1e-15)
-    torch.testing.assert_close(ExactSums(Z, mass).at(new[3:4])[1], exact[1][3:4], rtol=0.0, atol=0.0)
+    torch.testing.assert_close(phi, w @ weights, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(F, ((w * w * weights)[..., None] * D).sum(1), rtol=1e-2, atol=1e-4)
+    exact = ExactSums(Z, weights).at(new)
+    torch.testing.assert_close(exact, (w @ weights, ((w * w * weights)[..., None] * D).sum(1)), rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(ExactSums(Z, weights).at(new[3:4])[1], exact[1][3:4], rtol=0.0, atol=0.0)
 
 
 def test_shares_have_the_perplexity() -> None:
     D = normal(20, 60).square().sort(1).values
-    p = shares(D, 12.0)
+    p = affinities(D, 12.0)
     torch.testing.assert_close(p.sum(1), torch.ones(20).double())
     entropy = -(p * p.clamp_min(1e-300).log()).sum(1)
     torch.testing.assert_close(entropy.exp(), torch.full((20,), 12.0).double(), rtol=1e-4, atol=0.0)
@@ -136,12 +136,14 @@ def test_cells_find_nearly_all_neighbours(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_term_of_a_new_row_has_its_gradient() -> None:
-    Z, mass = 3.0 * normal(60, 2), torch.full((60,), 1.0 / 60.0).double()
+    Z, weights = 3.0 * normal(60, 2), torch.full((60,), 1.0 / 60.0).double()
     columns = torch.arange(50).view(5, 10)
     decoder = Layer(Matern(1.5, 0.3), Z.numpy(), normal(60, 3, seed=2).numpy(), normal(3, 3, seed=4).numpy())
-    out = (Z[:5], mass[:5])
-    sums = CauchyGrid(0.05, 1.0).of(Z, mass)
-    problem = Placing(Z, sums, columns, shares(normal(5, 10).square().sort(1).values, 4.0), out, decoder, normal(5, 3))
+    out = (Z[:5], weights[:5])
+    sums = CauchyGrid(0.05, 1.0).of(Z, weights)
+    problem = OutOfSample(
+        Z, sums, columns, affinities(normal(5, 10).square().sort(1).values, 4.0), out, decoder, normal(5, 3)
+    )
     z = 2.0 * normal(5, 2, seed=6)
     values, grads, _ = problem.values_and_grads(z)
     slopes = numerical(lambda y: float(problem.values_and_grads(y)[0].sum()), z, 1e-4)
@@ -160,9 +162,9 @@ def ring(n: int) -> Neighbours:
 def test_for_small_codes_the_loss_is_twice_the_simple_contrastive_one() -> None:
     n, Z, near = 12, normal(12, 2), ring(12)
     others = torch.stack([torch.cat([torch.arange(i), torch.arange(i + 1, n)]) for i in range(n)])
-    pairs = Pairs(torch.arange(n), Links(near.columns, n), Links(others, n), near.mass)
+    pairs = Pairs(torch.arange(n), Links(near.columns, n), Links(others, n), near.weights)
     simple = float((Z * pairs.differences(Z)).sum() / n)
-    loss, step = NeighbourMap(near, (AllPairs(near.mass),)), 1e-3
+    loss, step = NeighbourMap(near, (AllPairs(near.weights),)), 1e-3
     small, least = (loss.value_and_grad(scale * Z)[0] for scale in (step, 0.0))
     assert (small - least) / step**2 == pytest.approx(2.0 * simple, rel=1e-4)
 
@@ -174,5 +176,5 @@ def test_the_loss_is_a_divergence_of_the_shares_of_neighbours_from_those_of_the_
     some = P > 0.0
     divergence = float((P[some] * (P[some] / (W / W.sum())[some]).log()).sum())
     ratio = float((P[some] * (P[some] * 12.0**2).log()).sum())
-    value = NeighbourMap(near, (AllPairs(near.mass),)).value_and_grad(Z)[0]
+    value = NeighbourMap(near, (AllPairs(near.weights),)).value_and_grad(Z)[0]
     assert value == pytest.approx(divergence - ratio, rel=1e-12)

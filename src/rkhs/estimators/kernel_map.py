@@ -208,8 +208,8 @@ class KernelMap(FittedKernel):
         self._check_parameters()
         model, new, before = self.model_, self._read_new(X), self._training_items()
         items = torch.cat([before, new.to(before)]) if isinstance(before, Tensor) else [*before, *new]
-        mass = model.mass[model.kind] / np.bincount(model.kind)[model.kind]
-        weights = torch.as_tensor(np.concatenate([mass, np.full(len(new), mass.mean())]))
+        weights = model.weights[model.kind] / np.bincount(model.kind)[model.kind]
+        weights = torch.as_tensor(np.concatenate([weights, np.full(len(new), weights.mean())]))
         init = torch.cat([torch.as_tensor(model.codes), model.encode(new)])
         n = len(items)
         training = Training(items, items, True, weights / weights.sum(), float(n), None, n)

@@ -14,9 +14,9 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape, check_types, check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import CodeRegression, Layer
-from rkhs.problems.cauchy_grid import EXACT, CauchyGrid, ExactSums, Sums
-from rkhs.problems.neighbour_map import Placing
-from rkhs.problems.neighbours import shares
+from rkhs.problems.cauchy_grid import MAX_ALL_PAIRS, CauchyGrid, ExactSums, Sums
+from rkhs.problems.neighbour_map import OutOfSample
+from rkhs.problems.neighbours import affinities
 from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features.base import KernelValues, check_kernel_stored, subsampled
 
@@ -32,12 +32,12 @@ def perplexity(n_neighbors: int, n: int) -> float:
     return max(1.0, min(float(n_neighbors), (n - 1) / 3.0))
 
 
-def fixed_sums(Z: Tensor, mass: Tensor, exact: int = EXACT) -> Sums | ExactSums:
+def fixed_sums(Z: Tensor, weights: Tensor, exact: int = MAX_ALL_PAIRS) -> Sums | ExactSums:
     """The repulsion of a map that stays as it is; of more than ``exact`` rows on a grid."""
-    return ExactSums(Z, mass) if len(Z) <= exact else CauchyGrid(_SPACING, _BORDER).of(Z, mass)
+    return ExactSums(Z, weights) if len(Z) <= exact else CauchyGrid(_SPACING, _BORDER).of(Z, weights)
 
 
-def placed(problem: Placing) -> Tensor:
+def embedded(problem: OutOfSample) -> Tensor:
     """Find where the rows of a problem go, shape (m, p): with a decoder the best of several descents."""
     starts = problem.starts(1 if problem.decoder is None else _STARTS)
     found = torch.stack([descend(problem, Z, _STEPS, _TOL) for Z in starts])
@@ -74,7 +74,7 @@ class NeighbourMapModel(Stored):
     distinct: np.ndarray  # (n,): one of each kind of equal items, by number
     kind: np.ndarray  # (N,): which of these each training item equals
     places: np.ndarray  # (n, p)
-    mass: np.ndarray  # (n,): sums to one
+    weights: np.ndarray  # (n,): sums to one
     diagonal: np.ndarray  # (n,): ``k(x, x)``
     n_neighbors: int
     quality: MapQuality
@@ -91,7 +91,7 @@ class NeighbourMapModel(Stored):
         check_shape("kinds", self.kind, count, kinds="i")
         check_shape("features", self.features, n, self.map.dim)
         check_shape("places", self.places, n, None)
-        check_shape("mass", self.mass, n)
+        check_shape("weights", self.weights, n)
         check_shape("diagonal", self.diagonal, n)
         check_whole("number of neighbours", self.n_neighbors, 1)
         check_types(NeighbourMapModel, {"misfit": self.misfit})
@@ -99,8 +99,8 @@ class NeighbourMapModel(Stored):
         if self.back is not None:
             check_shape("anchors", self.back.anchors, None, self.places.shape[1])
             check_shape("mean", self.back.output.mean, self.map.reads)
-        if n < 2 or not (self.mass > 0.0).all():
-            raise InputError("a map of a model file must have two items or more, of positive mass")
+        if n < 2 or not (self.weights > 0.0).all():
+            raise InputError("a map of a model file must have two items or more, of positive weight")
 
     @property
     def codes(self) -> np.ndarray:
@@ -114,9 +114,9 @@ class NeighbourMapModel(Stored):
 
     @cached_property
     def _tensors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Places, masses and ``k(x, x)``."""
+        """Places, weights and ``k(x, x)``."""
         like = torch.zeros(0, dtype=torch.float64)
-        return tensor_like(self.places, like), tensor_like(self.mass, like), tensor_like(self.diagonal, like)
+        return tensor_like(self.places, like), tensor_like(self.weights, like), tensor_like(self.diagonal, like)
 
     @cached_property
     def targets(self) -> tuple[FixedRows, Tensor] | None:
@@ -137,7 +137,7 @@ class NeighbourMapModel(Stored):
         raw, mine = self._values(items)
         tiny, raw = torch.finfo(raw.dtype).eps ** 0.75, raw.double()
         D, columns = (diagonal - 2.0 * raw).topk(min(3 * self.n_neighbors, len(Z)), 1, largest=False)
-        problem = Placing(Z, self.sums, columns, shares(D, perplexity(self.n_neighbors, len(Z))))
+        problem = OutOfSample(Z, self.sums, columns, affinities(D, perplexity(self.n_neighbors, len(Z))))
         if self.back is not None and self.targets is not None:
             decoder, directions = self.targets
             targets = self.back.output.encode(tensor_like(items, Z)) @ directions
@@ -145,7 +145,7 @@ class NeighbourMapModel(Stored):
         near = diagonal[columns[:, 0]]
         self_similarity = near if mine is None else mine.double()
         equal = self_similarity + D[:, 0] <= tiny * (self_similarity + near)
-        return torch.where(equal[:, None], Z[columns[:, 0]], placed(problem))[:m]
+        return torch.where(equal[:, None], Z[columns[:, 0]], embedded(problem))[:m]
 
     def _values(self, items: Items) -> tuple[Tensor, Tensor | None]:
         """Kernel values of a tile with the distinct items, and with each item itself; None for a Gram matrix."""

@@ -4,7 +4,7 @@
 
     w_ij = 1 / (1 + ||z_i - z_j||^2),   P_ij = (m_i p_j|i + m_j p_i|j) / 2,   e_il = sqrt(1 + ||z_i - z_l||^2),
 
-with the shares ``p`` of neighbours (:mod:`rkhs.problems.neighbours`), masses ``m`` of the rows that sum to one, kernel
+with the affinities ``p`` of neighbours (:mod:`rkhs.problems.neighbours`), sample weights ``m`` (sum: one), kernel
 distances ``d`` to landmarks, and an exaggeration ``e`` of one but for the first steps. It is a contrastive loss with a
 Cauchy similarity: Damrich et al. (2023). Derivatives: ``4 sum_j (e P_ij - m_i m_j w_ij / s) w_ij (z_i - z_j)`` with
 ``s`` the sum in the logarithm, and of the last term, for centred ``c`` and ``x`` of length one,
@@ -36,17 +36,21 @@ Term = Callable[[Tensor], tuple[float, Tensor]]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The rows that each row is near to, their shares, and the masses of all rows."""
+    """The rows that each row is near to, their affinities, and the weights of all rows."""
 
     columns: Tensor  # (n, k)
-    shares: Tensor  # (n, k): each row sums to one
-    mass: Tensor  # (n,): sums to one
+    affinities: Tensor  # (n, k): each row sums to one
+    weights: Tensor  # (n,): sums to one
 
     @property
     def laplacian(self) -> Tensor:
         """``diag(P 1) - P``, shape (n, n)."""
-        n = len(self.mass)
-        P = torch.zeros(n, n).to(self.shares).scatter_(1, self.columns, 0.5 * self.mass[:, None] * self.shares)
+        n = len(self.weights)
+        P = (
+            torch.zeros(n, n)
+            .to(self.affinities)
+            .scatter_(1, self.columns, 0.5 * self.weights[:, None] * self.affinities)
+        )
         P = P + P.mT
         return torch.diag(P.sum(1)) - P
 
@@ -56,7 +60,7 @@ class Neighbours:
         n, k = self.columns.shape
         kind = np.int32 if n * k < 2**31 else np.int64
         places = self.columns.numpy().ravel().astype(kind), np.arange(0, n * k + 1, k, dtype=kind)
-        return (self.shares * self.mass[:, None]).flatten(), *places
+        return (self.affinities * self.weights[:, None]).flatten(), *places
 
     def attraction(self, Z: Tensor) -> tuple[float, Tensor]:
         """``-sum_ij P_ij log w_ij`` and its gradient. O(n k)."""
@@ -77,29 +81,29 @@ class Neighbours:
 class AllPairs:
     """``log sum_(i!=j) m_i m_j w_ij`` and its gradient, O(n^2)."""
 
-    mass: Tensor
+    weights: Tensor
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
         """Evaluate at codes of shape (n, p)."""
         S = (Z * Z).sum(1)
         W = torch.addmm(S[:, None] + (S + 1.0), Z, Z.mT, alpha=-2.0).clamp_min_(1.0).reciprocal_().fill_diagonal_(0.0)
-        total = self.mass @ W @ self.mass
-        W.mul_(W).mul_(self.mass)
-        return float(total.log()), (W.sum(1)[:, None] * Z - W @ Z) * (-4.0 * self.mass / total)[:, None]
+        total = self.weights @ W @ self.weights
+        W.mul_(W).mul_(self.weights)
+        return float(total.log()), (W.sum(1)[:, None] * Z - W @ Z) * (-4.0 * self.weights / total)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class OnGrid:
     """The same from a grid, O(n)."""
 
-    mass: Tensor
+    weights: Tensor
     grid: CauchyGrid
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
         """Evaluate at codes of shape (n, p)."""
-        phi, F = self.grid.of(Z, self.mass).at(Z, self.mass)
-        total = self.mass @ phi
-        return float(total.log()), F * (-4.0 * self.mass / total)[:, None]
+        phi, F = self.grid.of(Z, self.weights).at(Z, self.weights)
+        total = self.weights @ phi
+        return float(total.log()), F * (-4.0 * self.weights / total)[:, None]
 
 
 class Correlation:
@@ -127,16 +131,16 @@ class Correlation:
 
 
 @dataclass(frozen=True, eq=False)
-class NearPlaces:
-    """``penalty sum_i m_i ||z_i - place_i||^2`` and its gradient; rows of no mass are free."""
+class AnchorPenalty:
+    """``penalty sum_i m_i ||z_i - place_i||^2`` and its gradient; rows of weight zero are free."""
 
     places: Tensor  # (n, p)
-    mass: Tensor  # (n,)
+    weights: Tensor  # (n,)
     penalty: float
 
     def __call__(self, Z: Tensor) -> tuple[float, Tensor]:
         """Evaluate at codes of shape (n, p)."""
-        D = (Z - self.places) * (2.0 * self.penalty * self.mass)[:, None]
+        D = (Z - self.places) * (2.0 * self.penalty * self.weights)[:, None]
         return 0.5 * float((D * (Z - self.places)).sum()), D
 
 
@@ -158,7 +162,7 @@ class NeighbourMap:
         return value, grad
 
 
-class SpectralUnits:
+class SpectralPreconditioner:
     """A map in units ``y = C^T z`` in which the attraction has unit curvature, ``C C^T = 4 e (diag(P 1) - P)``."""
 
     # A quasi-Newton descent in them starts with the spectral direction: Vladymyrov and Carreira-Perpinan (2012).
@@ -183,14 +187,14 @@ class SpectralUnits:
 
 
 @dataclass(frozen=True, eq=False)
-class Placing:
+class OutOfSample:
     """Where new rows go in a fixed map, each by itself: a problem of :func:`rkhs.solvers.row_newton.descend`."""
 
     codes: Tensor  # (n, p): of the map
     sums: Sums | ExactSums
     columns: Tensor  # (m, k): the neighbours of each new row
-    shares: Tensor  # (m, k)
-    left_out: tuple[Tensor, Tensor] | None = None  # places (m, p) and masses (m,) of rows that the new rows do not see
+    affinities: Tensor  # (m, k)
+    left_out: tuple[Tensor, Tensor] | None = None  # places (m, p) and weights (m,) of rows that the new rows do not see
     decoder: Any = None  # with ``of`` and ``pull``
     targets: Tensor | None = None  # (m, q): what it should give
     misfit: float = 1.0  # weight of what it misses
@@ -201,7 +205,7 @@ class Placing:
         return replace(
             self,
             columns=self.columns[index],
-            shares=self.shares[index],
+            affinities=self.affinities[index],
             left_out=None if out is None else (out[0][index], out[1][index]),
             targets=None if targets is None else targets[index],
         )
@@ -212,13 +216,13 @@ class Placing:
         w = 1.0 / (1.0 + (D * D).sum(2))
         phi, F = self.sums.at(Z)
         if self.left_out is not None:
-            places, mass = self.left_out
+            places, weights = self.left_out
             rest = Z - places
             self_similarity = 1.0 / (1.0 + (rest * rest).sum(1))
-            phi, F = phi - mass * self_similarity, F - (mass * self_similarity**2)[:, None] * rest
+            phi, F = phi - weights * self_similarity, F - (weights * self_similarity**2)[:, None] * rest
         phi = phi.clamp_min(1e-12)
-        a = self.shares * w
-        values = phi.log() - (self.shares * w.log()).sum(1)
+        a = self.affinities * w
+        values = phi.log() - (self.affinities * w.log()).sum(1)
         grads = 2.0 * (a[..., None] * D).sum(1) - 2.0 * F / phi[:, None]
         if self.decoder is not None:
             left = self.decoder.of(Z) - self.targets
@@ -234,6 +238,6 @@ class Placing:
     def starts(self, count: int) -> Tensor:
         """The best of the places of the ten nearest rows and the mean of the neighbours, shape (count, m, p)."""
         near = self.codes[self.columns]
-        tries = [*near[:, :10].unbind(1), (self.shares[..., None] * near).sum(1)]
+        tries = [*near[:, :10].unbind(1), (self.affinities[..., None] * near).sum(1)]
         values = torch.stack([self.values_and_grads(Z)[0] for Z in tries])
         return torch.stack(tries)[values.argsort(dim=0, stable=True)[:count], torch.arange(len(near))]

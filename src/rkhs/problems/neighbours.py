@@ -1,7 +1,7 @@
 """Nearest neighbours by squared kernel distances, and how much each of them counts.
 
-A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. The neighbours of a row have shares ``p_j ~ exp(-b D_j)``, with ``b``
-such that the entropy of the shares is the logarithm of the perplexity: the calibration of t-SNE.
+A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. Neighbours of a row have affinities ``p_j ~ exp(-b D_j)``, with ``b`` such
+that the entropy of the affinities is the logarithm of the perplexity: the calibration of t-SNE.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _cells(n: int, distances: Distances) -> list[tuple[Tensor, Tensor]]:
     return groups
 
 
-def shares(D: Tensor, perplexity: float) -> Tensor:
+def affinities(D: Tensor, perplexity: float) -> Tensor:
     """Shares of neighbours with squared distances ``D`` (m, k), ascending; each row sums to one. O(m k) a bisection."""
     D = D - D[:, :1]
     D = D / D.mean(1, keepdim=True).clamp_min(torch.finfo(D.dtype).tiny)

@@ -31,9 +31,9 @@ import numpy as np
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
+from rkhs.estimators.autoencoder.dense import PreparedItems, open_items
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.autoencoder.stages import Choice, fit_opened
+from rkhs.estimators.autoencoder.stages import Choice, fit_prepared
 from rkhs.estimators.choice_report import BOUNDED, MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
@@ -62,7 +62,7 @@ _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part cho
 class ItemsCriterion:
     """Errors of items in memory that are left out."""
 
-    opened: OpenedItems
+    opened: PreparedItems
     settings: Settings
     run: Run
     training: Training  # that parts are cut from
@@ -72,7 +72,7 @@ class ItemsCriterion:
     backwards: bool = False  # whether a path starts at its weak end
 
     @classmethod
-    def of(cls, opened: OpenedItems, settings: Settings, run: Run) -> ItemsCriterion:
+    def of(cls, opened: PreparedItems, settings: Settings, run: Run) -> ItemsCriterion:
         """Cut the rows in parts; no parts where nothing is compared, or can be."""
         gram, features, training = opened.cut, settings.features and not settings.rows, opened.given
         if gram is not None:
@@ -137,7 +137,7 @@ class ItemsCriterion:
                 opened, last = opened_fold(), None
                 for k in path:
                     with measured():
-                        fit = fit_opened(opened, Choice(replace(settings, reg=candidates[k]), last, final=False), run)
+                        fit = fit_prepared(opened, Choice(replace(settings, reg=candidates[k]), last, final=False), run)
                         if not np.isfinite(fit.solution.value):
                             raise InputError("the objective is not finite")
                         fits[k] = last = fit.model
@@ -147,7 +147,7 @@ class ItemsCriterion:
         starts = fits if self.one_by_one and settings.init == "kpca" else [None] * len(fits)
         return Comparison(candidates, errors, weights, starts, ties=self.ties)
 
-    def _folds(self, settings: Settings, run: Run) -> Iterator[tuple[np.ndarray, Callable[[], OpenedItems], Any]]:
+    def _folds(self, settings: Settings, run: Run) -> Iterator[tuple[np.ndarray, Callable[[], PreparedItems], Any]]:
         """Weights of rows that are left out, what the others are read by, and what measures errors of the first."""
         if self.one_by_one:
             equal = np.full(self.count, 1.0 / self.count)
@@ -175,7 +175,7 @@ class ItemsCriterion:
         """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
         return replace(self, one_by_one=False, backwards=False).compare(candidates)
 
-    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[OpenedItems, Choice]:
+    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[PreparedItems, Choice]:
         """The choice with its held-out error and the kind of kernel."""
         compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
         part = replace(self, one_by_one=False, backwards=False, parts=self.parts[:1])
@@ -191,7 +191,7 @@ class ItemsCriterion:
 
     def kind(
         self, choice: Choice, near: Sequence[tuple[float, ...]], bounded: np.ndarray
-    ) -> tuple[OpenedItems, Choice]:
+    ) -> tuple[PreparedItems, Choice]:
         """The choice with bounded kernels, or these clearly better unbounded ones with the best of its neighbours."""
         found = self.compare(near)
         means = found.errors.mean(1)
@@ -203,12 +203,12 @@ class ItemsCriterion:
         compared = Compared(np.array(near), means, kinds[UNBOUNDED], kinds=kinds)
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
-    def reported(self, compared: Compared, chosen: AutoencoderModel | None) -> Compared:
+    def with_diagnostics(self, compared: Compared, chosen: AutoencoderModel | None) -> Compared:
         """The comparison itself; the fit knows the variance."""
         return compared
 
 
-def _groups(opened: OpenedItems) -> np.ndarray:
+def _groups(opened: PreparedItems) -> np.ndarray:
     """A number for each row, in the order of the rows: -1 for weight zero, one number for copies."""
     items, weights = opened.given.items, opened.given.weights
     found = opened.copies if len(opened.target) == len(items) else equal_rows(items)  # noise makes all rows differ

@@ -29,9 +29,9 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.finished_rows import AllStages
-from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors, row_outputs, strips
+from rkhs.estimators.autoencoder.opened_rows import PreparedData, open_features, open_vectors, row_outputs, strips
 from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, stage_sizes
-from rkhs.estimators.autoencoder.stages import Choice, Fit, Stage, Start, as_array, with_loss
+from rkhs.estimators.autoencoder.stages import Choice, Fit, Stage, Start, as_array, with_estimated_loss
 from rkhs.estimators.choice_report import MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed, open_ends
 from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.models import AutoencoderModel, Compared, with_kept_items
@@ -58,7 +58,7 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedRows:
+class PreparedRows:
     """Rows that fits in stages read, when they are asked for."""
 
     settings: Settings  # of their kernel and storage
@@ -68,7 +68,7 @@ class OpenedRows:
     engine: Engine
 
     @cached_property
-    def read(self) -> Opened:
+    def inputs(self) -> PreparedData:
         """All rows."""
         if self.settings.features:
             return open_features(
@@ -76,7 +76,7 @@ class OpenedRows:
             )
         return self.vectors(self.settings)
 
-    def vectors(self, settings: Settings, part: Tensor | None = None) -> Opened:
+    def vectors(self, settings: Settings, part: Tensor | None = None) -> PreparedData:
         """Rows of vectors, or part of them, as kernels of the settings read them."""
         given = self.training, self.targets, self.run.options, self.weights
         return open_vectors(settings, *given, per_row_codes=self.per_row_codes, part=part)
@@ -108,7 +108,7 @@ class OpenedRows:
 
     def stages(self, settings: Settings, run: Run, part: Tensor | None = None) -> AllStages:
         """How fits in stages are solved, on all rows or a sample."""
-        read, loss = self.read if part is None else self.vectors(settings, part), settings.loss
+        read, loss = self.inputs if part is None else self.vectors(settings, part), settings.loss
         return AllStages(settings, run, read, self.engine, loss=loss if settings.robust else None)
 
     def start(self, stages: RowStages, chosen: Stage | None, previous: AutoencoderModel | None) -> Start | None:
@@ -120,12 +120,12 @@ class OpenedRows:
         """The fit with kept items where its file needs them."""
         return replace(fit, model=with_kept_items(fit.model, self.training.items))
 
-    def reopened(self, settings: Settings, run: Run) -> OpenedRows:
+    def reopened(self, settings: Settings, run: Run) -> PreparedRows:
         """The same rows as other kernels read them."""
         return replace(self, settings=settings)
 
 
-def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
+def open_rows(settings: Settings, training: Training, run: Run) -> PreparedRows:
     """Announce the fit, and make noisy copies."""
     m = min(len(training), settings.feature_storage.m)
     columns, outputs = (m, m) if settings.features else (training.items.shape[1], training.targets.shape[1])
@@ -135,7 +135,7 @@ def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
     engine = run.engine_for(strips(n))
     if not isinstance(engine, (Serial, Threads)):  # a cluster codes rows of files; strips stay on this machine
         engine = replace(run, engine=None).engine_for(strips(n))
-    return OpenedRows(settings, training, settings.noisy_copies(training), run, engine)
+    return PreparedRows(settings, training, settings.noisy_copies(training), run, engine)
 
 
 def _announce(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
@@ -156,7 +156,7 @@ def one_thread(run: Run) -> AbstractContextManager[object]:
 class RowsCriterion:
     """Errors of the rows that follow those of a stage."""
 
-    opened: OpenedRows
+    opened: PreparedRows
     settings: Settings
     run: Run
     kinds: dict[str, float] | None = None  # errors of the kinds of kernel, the chosen one first
@@ -171,9 +171,9 @@ class RowsCriterion:
         found = RowsCriterion(opened, settings, self.run, kinds)
         if not settings.loss.automatic:
             return found
-        stages, n = replace(found.stages, loss=None), opened.read.rows.different
+        stages, n = replace(found.stages, loss=None), opened.inputs.rows.different
         part = min(n - max(1, min(n // 5, HELD_OUT)), FIRST)
-        return replace(found, settings=with_loss(stages, _first_stage(stages, part, settings.reg, ("kpca",))))
+        return replace(found, settings=with_estimated_loss(stages, _first_stage(stages, part, settings.reg, ("kpca",))))
 
     @cached_property
     def stages(self) -> RowStages:
@@ -182,20 +182,20 @@ class RowsCriterion:
 
     def compare(self) -> Comparison:
         """Errors of the candidates on the first rows."""
-        settings, different = self.settings, self.opened.read.rows.different
+        settings, different = self.settings, self.opened.inputs.rows.different
         if not settings.candidates or different < FEWEST:
             return Comparison()
         part = different - min(different // 5, HELD_OUT)
         part = min(part, _COMPARED * settings.n_copies)  # copies of a row hold little that is new
         return _path(self.stages, _candidates(settings, part), part)
 
-    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[OpenedRows, Choice]:
+    def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[PreparedRows, Choice]:
         """The stage of a candidate moved on through all stages but the last; see the head."""
         stages, stage, error = self.stages, found.fits[at], float(found.errors[at, 0])
         for size in stage_sizes(stages.rows.different)[:-1]:
             if size > len(stage.codes):
-                stage, error = _race(stages, stages.move(stage, size, stage.reg))
-        compared = self.reported(replace(choice.compared, held_out=error, kinds=self.kinds), stage)
+                stage, error = _race(stages, stages.next_stage(stage, size, stage.reg))
+        compared = self.with_diagnostics(replace(choice.compared, held_out=error, kinds=self.kinds), stage)
         return self.opened, Choice(replace(self.settings, reg=stage.reg), stage, compared)
 
     def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: Stage | None) -> Comparison:
@@ -203,15 +203,15 @@ class RowsCriterion:
         if start is None:
             return Comparison()
         stages, size = self.stages, len(start.codes)
-        found = [stages.below.move(start, size, start.reg, steps=_DEEPER)]
+        found = [stages.single_layer.next_stage(start, size, start.reg, steps=_DEEPER)]
         for reg in candidates[1:]:
-            found.append(stages.move(found[-1], size, reg, steps=_DEEPER))
+            found.append(stages.next_stage(found[-1], size, reg, steps=_DEEPER))
         errors = [as_array(stages.losses(stages.next_errors(one))) for one in found]
         w = stages.rows.weights
         weights = np.ones(len(errors[0])) if w is None else as_array(w[size:][: len(errors[0])])
         return Comparison(candidates, np.stack(errors), weights, found)
 
-    def reported(self, compared: Compared, chosen: Stage) -> Compared:
+    def with_diagnostics(self, compared: Compared, chosen: Stage) -> Compared:
         """The comparison with the held-out error as a share of the variance, whatever the loss."""
         stages, error = self.stages, compared.held_out
         whole, plain = stages.of_the_mean, replace(stages, loss=None)
@@ -223,7 +223,7 @@ class RowsCriterion:
         return replace(compared, held_out=error / whole, open_ends=ends)
 
 
-def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[str, float] | None:
+def _compared_kinds(opened: PreparedRows, settings: Settings, run: Run) -> dict[str, float] | None:
     """Errors of the kinds of kernel on a sample of the rows, if these have heavy tails."""
     X = opened.training.items
     undecided_kind = opened.alone and settings.undecided_kind and not settings.robust and not settings.features
@@ -256,7 +256,7 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
 def _first_stage(stages: RowStages, size: int, reg: tuple[float, ...], inits: Sequence[str] | None = None) -> Stage:
     """The first stage of a path."""
     problem = stages.problem(size, reg)
-    return stages.descend(problem, stages.points(problem, None, inits), reg)
+    return stages.best_of_starts(problem, stages.points(problem, None, inits), reg)
 
 
 def _path(
@@ -270,16 +270,16 @@ def _path(
     def promises(least: float) -> bool:
         """Whether two iterations come near to the least error: ten change it by one percent at most."""
         assert last is not None
-        return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
+        return _error(stages, stages.next_stage(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
     path = Path(np.ones(1), len(candidates), backwards=backwards, promises=promises, progress=progress)
     for k in path:
         with measured():
             if last is None:
                 first = _first_stage(stages, min(FIRST, part), candidates[k], inits)
-                last = first if part <= FIRST else stages.move(first, part, candidates[k])
+                last = first if part <= FIRST else stages.next_stage(first, part, candidates[k])
             else:
-                last = stages.move(last, part, candidates[k], steps=_STEPS)
+                last = stages.next_stage(last, part, candidates[k], steps=_STEPS)
             found[k] = last
             path.errors[k] = _error(stages, last)
     if not np.isfinite(path.errors).any():
@@ -296,7 +296,7 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
     weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if many else [])
     error, floor = _error(stages, stage), _floor(stages, len(stage.codes))
     for reg in weaker[weaker.index(stage.reg) + 1 :]:
-        other = stages.move(stage, len(stage.codes), reg, steps=_STEPS)
+        other = stages.next_stage(stage, len(stage.codes), reg, steps=_STEPS)
         found = _error(stages, other)
         if not (found - floor) * LEVEL < error - floor:
             break

@@ -19,9 +19,9 @@ from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.stages import (
     Choice,
-    Draws,
     Fit,
-    SolvedLast,
+    RandomSource,
+    SolvedDecoder,
     Stage,
     Stages,
     Start,
@@ -64,7 +64,7 @@ _NOTHING = 0.01  # of the held-out error: what components may cost that are said
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedItems:
+class PreparedItems:
     """What fits read of items, whatever their regularisers, so that the Gram matrix itself can be let go."""
 
     given: Training  # as it was read
@@ -112,7 +112,7 @@ class OpenedItems:
         """The fit itself."""
         return fit
 
-    def reopened(self, settings: Settings, run: Run) -> OpenedItems:
+    def reopened(self, settings: Settings, run: Run) -> PreparedItems:
         """The same items as other kernels read them."""
         return open_items(settings, self.given, run)
 
@@ -121,24 +121,24 @@ class OpenedItems:
 class ItemStages(Stages):
     """All items at once."""
 
-    read: OpenedItems
+    inputs: PreparedItems
 
     def __len__(self) -> int:
-        return len(self.read.target)
+        return len(self.inputs.target)
 
     @property
     def weights(self) -> Tensor | None:
         """Of the items."""
-        return self.read.training.weights
+        return self.inputs.training.weights
 
     def problem(self, size: int, reg: tuple[float, ...]) -> Autoencoder:
         """The objective. Codes on a set: Esser et al. (2024), theorem 5."""
-        settings, U, space = self.settings, self.read.target, self.read.rebuilt.output
+        settings, U, space = self.settings, self.inputs.target, self.inputs.rebuilt.output
         operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
         if operators[-1] is not None and isinstance(space, Euclidean):
             operators[-1] = space.operator(operators[-1])
         return items_autoencoder(
-            self.read.coordinates(reg[0], settings.widths[0]),
+            self.inputs.coordinates(reg[0], settings.widths[0]),
             U,
             settings.decoder_kernels,
             settings.widths,
@@ -150,7 +150,7 @@ class ItemStages(Stages):
             shortcut=settings.shortcut,
         )
 
-    def first(self, problem: Autoencoder, init: str, rng: Draws) -> Tensor:
+    def initial_point(self, problem: Autoencoder, init: str, rng: RandomSource) -> Tensor:
         """At principal components, at random or at given codes."""
         settings, encoder = self.settings, problem.encoder
         if init in ("uniform", "codes"):
@@ -160,19 +160,19 @@ class ItemStages(Stages):
             return encoder.start(targets, 1.0 / float(divisor(targets[0].norm(dim=1).mean())))
         return best_start(problem.value, partial(encoder.start, targets))
 
-    def _targets(self, problem: Autoencoder, init: str, rng: Draws) -> list[Tensor]:
+    def _targets(self, problem: Autoencoder, init: str, rng: RandomSource) -> list[Tensor]:
         """Codes of the layers to start near to: principal component scores, or random ones."""
-        settings, known, factor = self.settings, self.read.scores, problem.encoder.factor
+        settings, known, factor = self.settings, self.inputs.scores, problem.encoder.factor
         if init == "kpca" and known is not None:
             return [known[width] for width in settings.widths]
         free = settings.code_set is None
         rows = factor.dim if free else len(self)
-        codes = torch.as_tensor(rng().standard_normal((rows, max(settings.widths)))).to(self.read.target)
+        codes = torch.as_tensor(rng().standard_normal((rows, max(settings.widths)))).to(self.inputs.target)
         return targets_of_layers(factor.codes(codes) if free else codes, settings.widths, self.weights)
 
-    def _given_codes(self, problem: Autoencoder, rng: Draws) -> Tensor:
+    def _given_codes(self, problem: Autoencoder, rng: RandomSource) -> Tensor:
         """Codes that were given, or ``K Phi`` for uniform coefficients ``Phi``, as in the paper."""
-        settings, U, factor = self.settings, self.read.target, problem.encoder.factor
+        settings, U, factor = self.settings, self.inputs.target, problem.encoder.factor
         if settings.start is None:
             return factor.codes(factor.pull(torch.as_tensor(rng().uniform(size=(len(U), settings.widths[0]))).to(U)))
         if len(settings.start) != len(U):
@@ -182,15 +182,15 @@ class ItemStages(Stages):
             )
         return tensor_like(settings.start, U)
 
-    def scores(self, problem: Autoencoder, rng: Draws) -> tuple[Tensor, Tensor | None]:
+    def scores(self, problem: Autoencoder, rng: RandomSource) -> tuple[Tensor, Tensor | None]:
         """Principal component scores, or random ones."""
         targets = self._targets(problem, self.settings.init, rng)
         return max(targets, key=lambda codes: codes.shape[1]), self.weights
 
-    def move(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
+    def next_stage(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
         """Further layers: the best of several starts, the first from the stage."""
         problem = self.problem(size, reg)
-        return self.descend(problem, self.points(problem, stage), reg)
+        return self.best_of_starts(problem, self.points(problem, stage), reg)
 
     def solver(self, steps: int | None) -> Any:
         """The solver of the reduced problem, or one that moves all layers."""
@@ -211,14 +211,14 @@ class ItemStages(Stages):
                 solution = replace(solution, reason=Reason.UNREACHED)
         return Stage(codes, mixed, parts[0], solution, reg, columns, problem=problem)
 
-    def last_layer(self, stage: Stage) -> SolvedLast:
+    def last_layer(self, stage: Stage) -> SolvedDecoder:
         """Solve the last layer on the codes."""
-        layer, U, w = stage.problem.last_layer.solve(stage.codes), self.read.target, self.weights
+        layer, U, w = stage.problem.last_layer.solve(stage.codes), self.inputs.target, self.weights
         assert isinstance(layer, Decoder)
         if not bool(torch.isfinite(layer.coefficients).all()):
             raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
         losses = self.settings.loss.value(U)
-        return SolvedLast(
+        return SolvedDecoder(
             layer,
             value=stage.solution.value,
             trivial=float(losses.mean() if w is None else w @ losses),
@@ -235,21 +235,21 @@ class ItemStages(Stages):
     def penalty(self, stage: Stage) -> CodePenalty:
         """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
         settings = self.settings
-        kind: Literal["power", "diagonal"] = "diagonal" if self.read.linear is None else "power"
-        penalty = CodePenalty(kind, self.read.training.total, free=settings.refinable)
+        kind: Literal["power", "diagonal"] = "diagonal" if self.inputs.linear is None else "power"
+        penalty = CodePenalty(kind, self.inputs.training.total, free=settings.refinable)
         if settings.code_set is not None or not settings.refine:
             return penalty
-        factor = self.read.factor
+        factor = self.inputs.factor
         return replace(penalty, cholesky=as_array(factor.cholesky), pivots=as_array(factor.pivots))
 
-    def residual_size(self, stage: Stage) -> float:
+    def residual_scale(self, stage: Stage) -> float:
         """Of rows that are left out in turn, at the codes of the stage."""
-        settings, U = self.settings, self.read.target
+        settings, U = self.settings, self.inputs.target
         K = settings.decoder_kernels[-1]._gram(stage.codes)
         K = effective_gram([K], [settings.operators[-1]], U)
-        return typical_residual(K, U, settings.reg[-1], self.weights, self.read.copies, center=False)[0]
+        return typical_residual(K, U, settings.reg[-1], self.weights, self.inputs.copies, center=False)[0]
 
-    def _notes(self, last: SolvedLast) -> list[Warning]:
+    def _notes(self, last: SolvedDecoder) -> list[Warning]:
         """What the dual of the last layer says."""
         warned: list[Warning] = []
         if not last.layer.solved:
@@ -258,7 +258,7 @@ class ItemStages(Stages):
                     f"{self.run.name}: the last layer is solved to a duality gap of {last.gap:.2g} only; raise reg"
                 )
             )
-        U = self.read.target
+        U = self.inputs.target
         largest = float(torch.linalg.vector_norm(U, dim=1).max()) if U.numel() else 0.0
         if largest > 0.0 and last.trivial == 0.0:
             warned.append(
@@ -269,9 +269,9 @@ class ItemStages(Stages):
             )
         return warned
 
-    def reported(self, fit: Fit, last: SolvedLast) -> Fit:
+    def with_diagnostics(self, fit: Fit, last: SolvedDecoder) -> Fit:
         """The fit with errors as shares of the variance, inactive components, and what users must know."""
-        settings, U, weights, model = self.settings, self.read.target, self.weights, fit.model
+        settings, U, weights, model = self.settings, self.inputs.target, self.weights, fit.model
         fit = replace(fit, warnings=(*self._notes(last), *fit.warnings))
         compared, lost = report_choice(model.compared, model.rebuilt.output, last.layer, U, weights, settings.reg[-1])
         overfit = overfit_sentence(compared.held_out, lost, vectors=model.rebuilt.vectors)
@@ -301,7 +301,7 @@ class _AllLayers:
 
     def solve(self, problem: Autoencoder, start: Tensor, monitor: Monitor) -> Solution:
         """Move all layers from a point of the reduced problem."""
-        settings, K = self.stages.settings, self.stages.read.gram
+        settings, K = self.stages.settings, self.stages.inputs.gram
         encoder, layer = problem.encoder, problem.last_layer
         assert K is not None
         assert isinstance(layer, ItemsLayer)
@@ -359,7 +359,7 @@ def _announce(settings: Settings, training: Training, run: Run) -> None:
     run.announce_dense(len(training) * settings.n_copies, 4.5, columns, items_bytes(settings.kernel, training.items))
 
 
-def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
+def open_items(settings: Settings, training: Training, run: Run) -> PreparedItems:
     """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
         _announce(settings, training, run)
@@ -378,7 +378,7 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     factor = factorize(K) if settings.code_set is None else jittered_factor(K)
     gram = K if isinstance(settings.solver, JOINT) else None
     cut, largest = K if _cuts(settings, given) else None, float(K.diagonal().max())
-    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, by_width, gram, cut, largest)
+    return PreparedItems(given, training, kernel, rebuilt, U, factor, axes, linear, by_width, gram, cut, largest)
 
 
 def _principal_coordinates(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, joined
-from rkhs.estimators.autoencoder.stages import SolvedLast, Stage, as_array, on_principal_axes
+from rkhs.estimators.autoencoder.stages import SolvedDecoder, Stage, as_array, on_principal_axes
 from rkhs.models import CodePenalty
 from rkhs.problems.last_layers import MORE, AnchorsLayer
 from rkhs.problems.leaves import LeavesLayer
@@ -42,7 +42,7 @@ class AllStages(RowStages):
 
     def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
         """Coefficients on what the storage keeps."""
-        features, k = self.read.map, stage.linear_columns
+        features, k = self.inputs.map, stage.linear_columns
         return features.whiten(stage.point[k : k + features.dim]), None
 
     def penalty(self, stage: Stage) -> CodePenalty:
@@ -56,12 +56,12 @@ class AllStages(RowStages):
             free=settings.refinable,
         )
 
-    def residual_size(self, stage: Stage) -> float:
+    def residual_scale(self, stage: Stage) -> float:
         """Of rows that follow those of the stage."""
         size = float(self.next_errors(stage).sqrt().median())
         return max(size, torch.finfo(torch.float64).tiny)
 
-    def last_layer(self, stage: Stage) -> SolvedLast:
+    def last_layer(self, stage: Stage) -> SolvedDecoder:
         """Solve the decoder at codes of all rows, with more anchors than in the descent."""
         rows, loss, codes = self.rows, self.loss, stage.codes
         decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)
@@ -81,7 +81,7 @@ class AllStages(RowStages):
             slopes = loss.gradient(R).norm(dim=1)
             saturated = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
         trivial = 0.5 * self.losses(rows.norms())
-        return SolvedLast(
+        return SolvedDecoder(
             layer,
             value=layer.value + stage.solution.value - stage.layer.value,  # with the penalty of the encoder
             trivial=float(trivial.mean() if rows.weights is None else rows.weights @ trivial),

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from rkhs.estimators.autoencoder.choice_in_memory import ItemsCriterion
-from rkhs.estimators.autoencoder.choice_on_landmarks import OpenedRows, RowsCriterion, one_thread
-from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
+from rkhs.estimators.autoencoder.choice_on_landmarks import PreparedRows, RowsCriterion, one_thread
+from rkhs.estimators.autoencoder.dense import PreparedItems, open_items
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_opened
+from rkhs.estimators.autoencoder.stages import Choice, Fit, fit_prepared
 from rkhs.estimators.autoencoder.streams import open_any_rows
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Compared
 from rkhs.selection.path import Comparison, gain
 
-Opened = OpenedItems | OpenedRows
+PreparedData = PreparedItems | PreparedRows
 Criterion = ItemsCriterion | RowsCriterion
 
 
@@ -44,17 +44,17 @@ def fit(settings: Settings, training: Training, run: Run, previous: AutoencoderM
             chosen, choice = _taken(criterion, found)
         if deep:
             chosen, choice = _with_depth(opened, settings, choice, run)
-        return chosen.completed(fit_opened(chosen, choice, run, previous), choice, run)
+        return chosen.completed(fit_prepared(chosen, choice, run, previous), choice, run)
 
 
-def _criterion(opened: Opened, settings: Settings, run: Run) -> Criterion:
+def _criterion(opened: PreparedData, settings: Settings, run: Run) -> Criterion:
     """Criterion that compares the candidates in a storage."""
-    if isinstance(opened, OpenedRows):
+    if isinstance(opened, PreparedRows):
         return RowsCriterion(opened, settings, run)
     return ItemsCriterion.of(opened, settings, run)
 
 
-def _taken(criterion: Any, found: Comparison) -> tuple[Opened, Choice]:
+def _taken(criterion: Any, found: Comparison) -> tuple[PreparedData, Choice]:
     """The choice of the strongest candidate about as good as the best, and what follows from it."""
     at = found.taken
     compared = Compared(np.array(found.candidates), found.means, float(np.nanmin(found.means)))
@@ -62,7 +62,7 @@ def _taken(criterion: Any, found: Comparison) -> tuple[Opened, Choice]:
     return criterion.finish(Choice(settings, found.fits[at], compared), found, at)
 
 
-def _with_depth(opened: Opened, settings: Settings, single: Choice, run: Run) -> tuple[Opened, Choice]:
+def _with_depth(opened: PreparedData, settings: Settings, single: Choice, run: Run) -> tuple[PreparedData, Choice]:
     """Keep the hidden layers the identity, or choose the regulariser at which they are better by a standard error."""
     candidates, kernel = settings.depths(single.settings), settings.kernel
     settings = settings.deepened(single.settings)
@@ -77,5 +77,5 @@ def _with_depth(opened: Opened, settings: Settings, single: Choice, run: Run) ->
         if at:
             settings, start = replace(settings, reg=candidates[at]), found.fits[at] or start
             compared = replace(compared, candidates=np.array(candidates), errors=means, held_out=float(means[at]))
-            compared = criterion.reported(compared, start)
+            compared = criterion.with_diagnostics(compared, start)
     return criterion.opened, Choice(settings, start, compared)

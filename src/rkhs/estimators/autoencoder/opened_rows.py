@@ -193,7 +193,7 @@ def landmark_space(
     return space, variance / deviation**2
 
 
-class Opened(NamedTuple):
+class PreparedData(NamedTuple):
     """Items as a fit in stages reads them."""
 
     rows: OrderedRows
@@ -217,7 +217,7 @@ def open_vectors(
     *,
     per_row_codes: bool,
     part: Tensor | None = None,
-) -> Opened:
+) -> PreparedData:
     """Rows of vectors that are rebuilt."""
     (output, T), X, total = targets, training.items, training.total
     if part is not None:
@@ -242,12 +242,12 @@ def open_vectors(
         fitted=MAX_ENCODER_ROWS,
         copies=n_copies,
     )
-    return Opened(rows, Rebuilt(output, None, training.self_targets), kernel, features, source.diag)
+    return PreparedData(rows, Rebuilt(output, None, training.self_targets), kernel, features, source.diag)
 
 
 def open_features(
     settings: Settings, training: Training, options: Options, w: Tensor | None, *, per_row_codes: bool
-) -> Opened:
+) -> PreparedData:
     """Items whose features are rebuilt; the kernel is evaluated once. Parameters as of :func:`open_vectors`."""
     items, p, center, axes = training.items, max(settings.widths), bool(settings.center), None
     source = open_source(options, settings.feature_storage, settings.kernel, items, training.row_weights)
@@ -285,4 +285,4 @@ def open_features(
     rebuilt = Rebuilt(
         output, kernel, training.self_targets, diagonal=prior_variance.cpu().numpy() if training.gram else None
     )
-    return Opened(rows, rebuilt, kernel, features, source.diag)
+    return PreparedData(rows, rebuilt, kernel, features, source.diag)

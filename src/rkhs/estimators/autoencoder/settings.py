@@ -146,8 +146,8 @@ class Settings:
         plain = len(self.widths) == 1 and self.code_set is None and self.operators[0] is None
         return float(self.code_metric) if plain else 0.0
 
-    def turns(self, layer: int) -> bool:
-        """Whether codes of a layer may be rotated, which changes nothing."""
+    def is_rotation_invariant(self, layer: int) -> bool:
+        """Whether rotating the codes of a layer leaves the objective unchanged."""
         free = layer > 0 or self.code_set is None or self.code_set.rotation_invariant
         free = free and self.operators[layer] is None and not self.shortcut
         return free and self.decoder_kernels[layer].rotation_invariant

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
-from rkhs.estimators.autoencoder.opened_rows import TILE, Opened, OrderedRows
-from rkhs.estimators.autoencoder.stages import Draws, Stage, Stages, Start, layers_of
+from rkhs.estimators.autoencoder.opened_rows import TILE, OrderedRows, PreparedData
+from rkhs.estimators.autoencoder.stages import RandomSource, Stage, Stages, Start, build_layers
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.coordinates import PerRowCodes
 from rkhs.problems.encoders import MAX_ENCODER_ROWS, START_RADIUS, ConstrainedCodes, DeepCodes, Encoder, encoder_of
@@ -55,7 +55,7 @@ def stage_sizes(n: int) -> list[int]:
 class RowStages(Stages):
     """How the stages of a fit on landmarks are solved."""
 
-    read: Opened
+    inputs: PreparedData
     engine: Engine
     most: int | None = None  # anchors of the decoder at most; None: as many as the storage says
     loss: Loss | None = None  # A robust one, with numbers for its parameters; None: squared
@@ -66,7 +66,7 @@ class RowStages(Stages):
     @property
     def rows(self) -> OrderedRows:
         """In the order in which stages take them."""
-        return self.read.rows
+        return self.inputs.rows
 
     @property
     def sizes(self) -> Sequence[int]:
@@ -76,9 +76,9 @@ class RowStages(Stages):
     @property
     def weights(self) -> Tensor | None:
         """Of the rows as they were given."""
-        return None if self.rows.weights is None else self.in_order(self.rows.weights)
+        return None if self.rows.weights is None else self.in_input_order(self.rows.weights)
 
-    def in_order(self, values: Tensor) -> Tensor:
+    def in_input_order(self, values: Tensor) -> Tensor:
         """Values of the rows in the order in which these were given."""
         return values[torch.argsort(self.rows.order)]
 
@@ -132,7 +132,7 @@ class RowStages(Stages):
         free = self.rows.axes is not None
         return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine, linear=free)
 
-    def first(self, problem: Autoencoder, init: str, rng: Draws) -> Tensor:
+    def initial_point(self, problem: Autoencoder, init: str, rng: RandomSource) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
         encoder, widths, factor = problem.encoder, self.settings.widths, problem.encoder.factor
         if init != "random":
@@ -150,7 +150,7 @@ class RowStages(Stages):
         layer_targets = [unit[:, :p] for p in widths]
         return best_start(problem.value, lambda scale: encoder.start(layer_targets, scale, W))
 
-    def scores(self, problem: Autoencoder, rng: Draws) -> tuple[Tensor, Tensor | None]:
+    def scores(self, problem: Autoencoder, rng: RandomSource) -> tuple[Tensor, Tensor | None]:
         """Principal component scores of the first rows."""
         layer, widest = problem.last_layer, max(self.settings.widths)
         assert isinstance(layer, AnchorsLayer)
@@ -162,13 +162,13 @@ class RowStages(Stages):
         self, problem: Autoencoder, start: Start | None = None, inits: Sequence[str] | None = None
     ) -> Iterator[Tensor]:
         """Points to start from: that of known codes, or as of other fits."""
-        return super().points(problem, start, inits if start is None else ("resumed",))
+        return super().points(problem, start, inits if start is None else ("warm_start",))
 
-    def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
+    def next_stage(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
         """The next stage: on more rows, or with other regularisers."""
         problem = self.problem(size, reg)
         codes = replace(stage, layers=self.coded(stage, size)[:1])
-        return self.descend(problem, self.points(problem, codes), reg, steps or self.steps[1])
+        return self.best_of_starts(problem, self.points(problem, codes), reg, steps or self.steps[1])
 
     def solver(self, steps: int | None) -> Rounds:
         """Some iterations; under a robust loss in rounds, each on squared losses that touch it."""
@@ -201,7 +201,7 @@ class RowStages(Stages):
         return [torch.cat(layers) for layers in zip(*parts, strict=True)]
 
     def _coded(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
-        above = layers_of(self.settings, stage.layers, stage.hidden, stage.layer)
+        above = build_layers(self.settings, stage.layers, stage.hidden, stage.layer)
         Z, radius = self.starts(stage, rows)
         if self.rows.per_row_codes:
             problem = CodeRefinement.of(

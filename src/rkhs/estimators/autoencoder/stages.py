@@ -31,18 +31,18 @@ from rkhs.problems.initial_codes import widened
 from rkhs.problems.leaves import LocalDecoder
 from rkhs.protocols import Monitor, Reason, Solution
 
-Draws = Callable[[], np.random.RandomState]
-"""Random numbers of the starts, which are drawn where they are needed."""
+RandomSource = Callable[[], np.random.RandomState]
+"""Returns the generator of the random starts; created on first use."""
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What was chosen for a fit."""
+    """Settings of a fit, after those left to the data were chosen."""
 
-    settings: Settings  # with one regulariser a layer
+    settings: Settings  # one regulariser per layer
     start: Any = None  # warm start with these settings: a model of the same items, or a stage of the same rows
     compared: Compared = field(default_factory=Compared)
-    final: bool = True  # whether the fit is none of those that are compared
+    final: bool = True  # False: a candidate fit of a comparison of settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What a fit can go on from."""
+    """Warm start of a fit."""
 
     layers: list[Tensor]  # codes of the rows in every layer, each (size, p_l); of the first one at least
     hidden: list[Tensor]  # coefficients ``Phi_l A_l`` of hidden layers, each (a, p_l)
@@ -66,7 +66,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Stage(Start):
-    """What a stage ends with."""
+    """State at the end of a stage."""
 
     point: Tensor  # (dim, p_1): parameters of the encoder
     solution: Solution
@@ -74,8 +74,8 @@ class Stage(Start):
     linear_columns: (
         int  # principal components in the linear part of the encoder; its coefficients are the first rows of the point
     )
-    layer: Any = None  # solved last layer, where further rows are coded with it
-    problem: Any = None  # where the last layer is solved at its end
+    layer: Any = None  # solved decoder, for storages that encode further rows with it
+    problem: Any = None  # the problem, for storages that solve the decoder after the last stage
     earlier: tuple[Stage, ...] = ()  # the stages up to this one, as they ended
 
     @property
@@ -84,16 +84,16 @@ class Stage(Start):
         return self.layers[-1]
 
 
-class SolvedLast(NamedTuple):
-    """The last layer on the codes of all rows, solved, and what is known of it."""
+class SolvedDecoder(NamedTuple):
+    """The decoder solved on the codes of all rows, with its diagnostics."""
 
     layer: Any  # coefficients and linear part
     value: float  # objective of the model
     trivial: float  # objective of predicting the mean
-    support: Tensor  # (a,): numbers of the rows that it is spread over
-    saturated: Tensor  # (s,): numbers of the rows where the loss is linear
+    support: Tensor  # (a,): indices of the rows with nonzero coefficients
+    saturated: Tensor  # (s,): indices of the rows in the linear region of the loss
     gap: float | None  # duality gap; None: unknown
-    reg: float | None = None  # of the last layer, if it differs from that of the descent
+    reg: float | None = None  # of the decoder, if it differs from the one that the codes were fitted with
     held_out: float | None = None  # error of rows that it was chosen on, as a share of the variance
 
 
@@ -103,7 +103,7 @@ class Stages(ABC):
 
     settings: Settings
     run: Run
-    read: Any  # what does not depend on settings: ``kernel`` (resolved), ``map``, ``rebuilt``, ``axes``, ``largest``
+    inputs: Any  # independent of settings: resolved ``kernel``, ``map``, ``rebuilt``, ``axes``, ``largest``
 
     @property
     def sizes(self) -> Sequence[int]:
@@ -119,61 +119,61 @@ class Stages(ABC):
         """The objective on the first rows."""
 
     @abstractmethod
-    def first(self, problem: Autoencoder, init: str, rng: Draws) -> Tensor:
-        """A point to start from: at principal components, at random or given codes."""
+    def initial_point(self, problem: Autoencoder, init: str, rng: RandomSource) -> Tensor:
+        """Initial parameters: from principal components, random codes or given codes."""
 
     @abstractmethod
-    def scores(self, problem: Autoencoder, rng: Draws) -> tuple[Tensor, Tensor | None]:
+    def scores(self, problem: Autoencoder, rng: RandomSource) -> tuple[Tensor, Tensor | None]:
         """Principal component scores of the rows of a problem, as many as its widest layer, and their weights."""
 
     @abstractmethod
     def solver(self, steps: int | None) -> Any:
-        """What solves a problem, in ``steps`` iterations at most where there are several stages."""
+        """The solver of a stage; ``steps`` limits its iterations where there are several stages."""
 
     @abstractmethod
     def stage(self, problem: Autoencoder, reg: tuple[float, ...], solution: Solution) -> Stage:
-        """What a solved problem ends with."""
+        """The stage of a solved problem."""
 
     @abstractmethod
-    def move(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
+    def next_stage(self, stage: Stage, size: int, reg: tuple[float, ...]) -> Stage:
         """The next stage: on more rows, with other regularisers or further layers."""
 
     def of_all_rows(self, stage: Stage) -> Stage:
-        """The stage with codes of all rows, on principal axes where the kernel above allows it."""
+        """The stage with the codes of all rows, on principal axes if the next kernel is rotation invariant."""
         return stage
 
     @abstractmethod
-    def last_layer(self, stage: Stage) -> SolvedLast:
+    def last_layer(self, stage: Stage) -> SolvedDecoder:
         """Solve the last layer on the codes of all rows."""
 
     @abstractmethod
     def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
-        """Coefficients of the kernel part of the encoder, and what mixes its linear part with it."""
+        """Coefficients of the kernel part of the encoder, and ``F^-1 Q`` of its linear part, None without one."""
 
     @abstractmethod
     def penalty(self, stage: Stage) -> CodePenalty:
         """Penalty on the deviation of a code from the output of the encoder."""
 
     @abstractmethod
-    def residual_size(self, stage: Stage) -> float:
-        """Typical size of a held-out residual."""
+    def residual_scale(self, stage: Stage) -> float:
+        """Typical norm of a held-out residual."""
 
     @property
     @abstractmethod
     def weights(self) -> Tensor | None:
         """Weights of the rows in the given order, summing to one; None: equal weights."""
 
-    def in_order(self, values: Tensor) -> Tensor:
+    def in_input_order(self, values: Tensor) -> Tensor:
         """Values of the rows in the order in which these were given."""
         return values
 
-    def reported(self, fit: Fit, last: SolvedLast) -> Fit:
-        """The fit with what is known of its last layer and from held-out errors."""
+    def with_diagnostics(self, fit: Fit, last: SolvedDecoder) -> Fit:
+        """The fit with warnings and measures of its decoder and held-out errors."""
         return fit
 
     @property
-    def below(self) -> Self:
-        """The same for the one hidden layer that a model with shortcuts starts from."""
+    def single_layer(self) -> Self:
+        """These stages for the single hidden layer from which a model with shortcuts starts."""
         return replace(self, settings=self.settings.shallow) if self.settings.shortcut else self
 
     def points(
@@ -184,10 +184,10 @@ class Stages(ABC):
         inits = (settings.init, *("random",) * (settings.n_init - 1)) if inits is None else inits
         for number, init in enumerate(inits):
             known = start if number == 0 else None
-            yield self.first(problem, init, rng) if known is None else self.resumed(problem, known, rng)
+            yield self.initial_point(problem, init, rng) if known is None else self.warm_start(problem, known, rng)
 
-    def resumed(self, problem: Autoencoder, start: Start, rng: Draws) -> Tensor:
-        """The point of codes of the first layer; what wider layers lack comes from further scores."""
+    def warm_start(self, problem: Autoencoder, start: Start, rng: RandomSource) -> Tensor:
+        """Parameters of a warm start; columns that wider layers lack are further principal component scores."""
         encoder, widths, codes = problem.encoder, self.settings.widths, start.layers[0]
         if len(widths) == 1:
             return encoder.resume(pad_or_truncate(codes, widths[0]), [])
@@ -196,10 +196,10 @@ class Stages(ABC):
         scores, weights = self.scores(problem, rng)
         return encoder.start(widened(pad_or_truncate(codes, min(widths)), scores, widths, weights), 1.0)
 
-    def descend(
+    def best_of_starts(
         self, problem: Autoencoder, points: Iterable[Tensor], reg: tuple[float, ...], steps: int | None = None
     ) -> Stage:
-        """Solve a problem from every point, and keep the least objective."""
+        """Solve the problem from every initial point and keep the solution with the smallest objective."""
         best, name = None, f"{self.run.name}, {problem.size} rows"
         for number, point in enumerate(points, 1):
             monitor = Monitor(verbose=self.run.verbose, label=f"{name}, start {number}")
@@ -211,19 +211,19 @@ class Stages(ABC):
         return self.stage(problem, reg, best)
 
     def solve(self, start: Start | None) -> Stage:
-        """Go through the stages, the last of which has all layers that are not the identity."""
-        stages = self.below if math.inf in self.settings.reg else self
+        """Solve the stages in turn; the last one has all hidden layers except those that are the identity."""
+        stages = self.single_layer if math.inf in self.settings.reg else self
         reg, widths, sizes = stages.settings.reg, stages.settings.widths, stages.sizes
         if isinstance(start, Stage):
             found = [start]
         else:
-            one = stages if start is not None else stages.below
+            one = stages if start is not None else stages.single_layer
             problem = one.problem(sizes[0] if start is None else len(start.layers[0]), one.settings.reg)
-            found = [one.descend(problem, one.points(problem, start), one.settings.reg)]
+            found = [one.best_of_starts(problem, one.points(problem, start), one.settings.reg)]
         for size in sizes:
             rows = len(found[-1].codes)
             if size > rows or len(found[-1].layers) < len(widths):
-                found.append(stages.move(found[-1], max(size, rows), reg))
+                found.append(stages.next_stage(found[-1], max(size, rows), reg))
         return self.ended(found)
 
     def ended(self, found: list[Stage]) -> Stage:
@@ -231,15 +231,15 @@ class Stages(ABC):
         return found[-1]
 
 
-def fit_opened(opened: Any, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
-    """Go through the stages, from a previous model if one suits, and build the model."""
+def fit_prepared(opened: Any, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
+    """Solve the stages on prepared data, warm-started from a previous model if it fits, and build the model."""
     stages = opened.stages(choice.settings, run)
     start = opened.start(stages, choice.start, previous)
     if stages.settings.loss.automatic:
         plain = replace(stages, settings=replace(stages.settings, loss=Squared())).solve(start)
-        stages, start = replace(stages, settings=with_loss(stages, plain)), Start(plain.layers, plain.hidden)
+        stages, start = replace(stages, settings=with_estimated_loss(stages, plain)), Start(plain.layers, plain.hidden)
     settings, stage = stages.settings, stages.solve(start)
-    solved = stages if len(stage.layers) == len(settings.widths) else stages.below
+    solved = stages if len(stage.layers) == len(settings.widths) else stages.single_layer
     penalty, stage = stages.penalty(stage), solved.of_all_rows(stage)
     last = stages.last_layer(stage)
     if settings.shortcut:
@@ -247,23 +247,27 @@ def fit_opened(opened: Any, choice: Choice, run: Run, previous: AutoencoderModel
     model = _model(stages, stage, last, penalty, choice.compared)
     if settings.noise is not None or stage.solution.reason is Reason.UNREACHED:
         model = replace(model, codes=recomputed_codes(settings, run, model, opened.given.items))
-    fit = Fit(model, replace(stage.solution, value=last.value), stages.in_order(stage.layers[0]), stages.read.largest)
+    fit = Fit(
+        model, replace(stage.solution, value=last.value), stages.in_input_order(stage.layers[0]), stages.inputs.largest
+    )
     if not choice.final:
         return fit
-    return stages.reported(replace(fit, warnings=collapse_warnings(last.value, last.trivial, settings.reg)), last)
+    return stages.with_diagnostics(
+        replace(fit, warnings=collapse_warnings(last.value, last.trivial, settings.reg)), last
+    )
 
 
-def with_loss(stages: Stages, plain: Stage) -> Settings:
-    """Settings whose parameters of the loss are set from the residuals of a fit with the squared loss."""
+def with_estimated_loss(stages: Stages, plain: Stage) -> Settings:
+    """Settings with the parameters of the loss estimated from the residuals of a squared-loss fit."""
     settings = stages.settings
-    return replace(settings, loss=settings.loss.resolve(stages.residual_size(plain)))
+    return replace(settings, loss=settings.loss.resolve(stages.residual_scale(plain)))
 
 
 def _model(
-    stages: Stages, stage: Stage, last: SolvedLast, penalty: CodePenalty, compared: Compared
+    stages: Stages, stage: Stage, last: SolvedDecoder, penalty: CodePenalty, compared: Compared
 ) -> AutoencoderModel:
     """The model of layers that are solved."""
-    settings, read, k = stages.settings, stages.read, stage.linear_columns
+    settings, read, k = stages.settings, stages.inputs, stage.linear_columns
     coefficients, mixed = stages.coefficients(stage)
     linear = None
     if read.axes is not None:
@@ -273,7 +277,7 @@ def _model(
         kernel=read.kernel,
         encoder=Expansion(read.map, as_array(coefficients)),
         linear=linear,
-        layers=layers_of(settings, stage.layers, stage.hidden, last.layer),
+        layers=build_layers(settings, stage.layers, stage.hidden, last.layer),
         rebuilt=read.rebuilt,
         reg=settings.reg,
         codes=np.empty(0),
@@ -287,7 +291,7 @@ def _model(
         compared=compared if last.held_out is None else replace(compared, held_out=last.held_out),
         last_reg=last.reg,
     )
-    return with_codes(model, settings, [stages.in_order(Z) for Z in stage.layers], weights)
+    return with_codes(model, settings, [stages.in_input_order(Z) for Z in stage.layers], weights)
 
 
 def as_array(values: Tensor) -> np.ndarray:
@@ -298,10 +302,10 @@ def as_array(values: Tensor) -> np.ndarray:
 def on_principal_axes(
     settings: Settings, parts: list[Tensor], codes: list[Tensor], weights: Tensor | None
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Rotate the codes of every layer, and the parameters that give them, where the layer above allows it."""
+    """Rotate the codes of every layer, and the parameters that give them, if the layer above is rotation invariant."""
     parts, codes = list(parts), list(codes)
     for layer, Z in enumerate(codes):
-        if settings.turns(layer):
+        if settings.is_rotation_invariant(layer):
             Q = principal_axes(Z, weights)
             parts[layer], codes[layer] = parts[layer] @ Q, Z @ Q
     return parts, codes
@@ -322,15 +326,17 @@ def with_identity_layers(settings: Settings, stage: Stage, count: int) -> Stage:
     )
 
 
-def layers_of(settings: Settings, codes: list[Tensor], hidden: list[Tensor], last: Any) -> tuple[Layer, ...]:
-    """Layers above codes, each spread over as many of these as it has coefficients; ``last`` is the decoder."""
+def build_layers(settings: Settings, codes: list[Tensor], hidden: list[Tensor], last: Any) -> tuple[Layer, ...]:
+    """The layers after the encoder, expanded on one code of their input per coefficient; ``last`` is the decoder."""
     found: list[Layer] = []
     kernels = settings.decoder_kernels[-len(codes) :]
     for kernel, Z, C in zip(kernels, codes, [*hidden, last.coefficients], strict=True):
         p, linear = Z.shape[1], last.linear
         if len(found) < len(hidden):
             linear = pad_or_truncate(torch.eye(p + 1, p).to(Z), C.shape[1]) if settings.shortcut else None
-        elif linear is not None and len(linear) != p + 1:  # of the narrowest codes, before layers that are the identity
+        elif (
+            linear is not None and len(linear) != p + 1
+        ):  # solved on the narrowest codes; the layers in between are the identity
             linear = torch.cat([pad_or_truncate(linear[:-1].mT, p).mT, linear[-1:]])
         found.append(Layer(kernel, as_array(Z[: len(C)]), as_array(C), None if linear is None else as_array(linear)))
     if isinstance(last, LocalDecoder):
@@ -360,7 +366,7 @@ def _local_layer(rest: Layer, last: LocalDecoder) -> LocalLayer:
 def with_codes(
     model: AutoencoderModel, settings: Settings, codes: list[Tensor], weights: Tensor | None
 ) -> AutoencoderModel:
-    """The model with codes of its training items, which are given for every layer, in the metric that was asked for."""
+    """The model with codes of its training items, in the metric of ``code_metric``."""
     last, Z = model.last, codes[0]
     if settings.code_power > 0.0:
         anchors, coefficients, linear = last.tensors(Z)
@@ -370,7 +376,7 @@ def with_codes(
 
 
 def recomputed_codes(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:
-    """Codes of clean items, of a model that was fitted to noisy copies."""
+    """Codes of the clean training items, for a model that was fitted to noisy copies."""
     found = []
     for tile in tiles(len(items), tile_rows(model.map.width)):
         raw = model.map.raw(items[tile]).to(**run.options)
@@ -379,18 +385,18 @@ def recomputed_codes(settings: Settings, run: Run, model: AutoencoderModel, item
 
 
 def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> tuple[Warning, ...]:
-    """A warning if the objective is not below ``trivial``, that of the mean; constraints can push it above."""
+    """A warning if the objective is not below ``trivial``, that of predicting the mean."""
     if not (trivial > 0.0 and value > 0.999 * trivial):
         return ()
     if value > 1.001 * trivial:
         message = (
-            f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: the kernel can hardly "
-            f"bring the codes to the constraint. Lower reg (now {reg}) or choose a kernel of full rank, such as "
-            "'gaussian'"
+            f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: with this "
+            f"kernel and reg the encoder can hardly satisfy the constraint. Lower reg (now {reg}) or choose a strictly "
+            "positive definite kernel, such as 'gaussian'"
         )
     else:
         message = (
-            f"the codes collapsed to a point: the objective {value:.4g} is that of predicting the mean. Lower reg (now "
-            f"{reg}) or choose another kernel"
+            f"the codes collapsed to a point: the objective {value:.4g} equals that of predicting the mean. Lower reg "
+            f"(now {reg}) or choose another kernel"
         )
     return (CollapseWarning(message),)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
 from rkhs.engines import Block, Rows, row_blocks
-from rkhs.estimators.autoencoder.choice_on_landmarks import OpenedRows, open_rows
+from rkhs.estimators.autoencoder.choice_on_landmarks import PreparedRows, open_rows
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.stages import Choice, Fit
 from rkhs.estimators.run import Run
@@ -26,7 +26,7 @@ from rkhs.spaces import BLOCK, gather_rows, positive_rows
 from rkhs.spaces.source import Options
 
 
-def open_any_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
+def open_any_rows(settings: Settings, training: Training, run: Run) -> PreparedRows:
     """Rows in memory, or a sample of those that are read from where they are."""
     rows = training.items
     if not isinstance(rows, Rows):
@@ -39,7 +39,7 @@ def open_any_rows(settings: Settings, training: Training, run: Run) -> OpenedRow
 
 
 @dataclass(frozen=True, eq=False)
-class _Sampled(OpenedRows):
+class _Sampled(PreparedRows):
     """A sample of rows that are read from where they are: the others are coded with its model."""
 
     whole: Training = field(kw_only=True)

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from rkhs.kernels import Matern
 from rkhs.models import CodeRegression
-from rkhs.models.neighbour_map import leading_targets, placed
+from rkhs.models.neighbour_map import embedded, leading_targets
 from rkhs.outputs import Euclidean
 from rkhs.problems.last_layers import AnchorsLayer
-from rkhs.problems.neighbour_map import Placing
+from rkhs.problems.neighbour_map import OutOfSample
 
 _ANCHORS, _COMPARED = 2000, 1500  # codes that a decoder is spread over, and that candidates are
 _FOLDS, _LEFT_OUT = 4, 200  # parts of the rows, and rows of a part that are left out at most
@@ -34,23 +34,27 @@ class Checked(NamedTuple):
     misfit: float = 1.0  # that they were placed with
 
 
-def fit_decoder(placing: Placing, targets: Tensor, mass: Tensor, output: Euclidean) -> tuple[CodeRegression, Checked]:
+def fit_decoder(
+    placing: OutOfSample, targets: Tensor, weights: Tensor, output: Euclidean
+) -> tuple[CodeRegression, Checked]:
     """The decoder from the codes of a map to targets (n, r) of variance one, and how it does on rows left out."""
     Z = placing.codes
-    spread = float((mass @ (Z - mass @ Z) ** 2).mean().sqrt())
+    spread = float((weights @ (Z - weights @ Z) ** 2).mean().sqrt())
     tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width, reg in _WIDTHS_AND_REGS]
-    best, chosen = tried[0], _check(*tried[0], placing, targets, mass, output)
+    best, chosen = tried[0], _check(*tried[0], placing, targets, weights, output)
     for each in tried[1:]:  # from smooth to rough, until more is lost
         placing = replace(placing, misfit=max(chosen.lost or 0.0, _LEAST) ** _POWER)
-        found = _check(*each, placing, targets, mass, output)
+        found = _check(*each, placing, targets, weights, output)
         if (found.lost or 0.0) < (chosen.lost or 0.0) / _NEARLY:
             best, chosen = each, found
         elif (found.lost or 0.0) > (chosen.lost or 0.0):
             break
-    return _regression(*best, Z, targets, mass, output, torch.arange(len(Z)), _ANCHORS), chosen
+    return _regression(*best, Z, targets, weights, output, torch.arange(len(Z)), _ANCHORS), chosen
 
 
-def _check(kernel: Matern, reg: float, placing: Placing, targets: Tensor, mass: Tensor, output: Euclidean) -> Checked:
+def _check(
+    kernel: Matern, reg: float, placing: OutOfSample, targets: Tensor, weights: Tensor, output: Euclidean
+) -> Checked:
     """Place rows of each of some parts with the decoder of the others."""
     Z, n = placing.codes, len(placing.codes)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -58,23 +62,23 @@ def _check(kernel: Matern, reg: float, placing: Placing, targets: Tensor, mass: 
         left_out = torch.arange(part, n, _FOLDS)
         left_out = left_out[torch.linspace(0, len(left_out) - 1, min(len(left_out), _LEFT_OUT)).long()]
         others = torch.ones(n, dtype=torch.bool).index_fill_(0, left_out, False).nonzero()[:, 0]
-        back = _regression(kernel, reg, Z, targets, mass, output, others, _COMPARED)
+        back = _regression(kernel, reg, Z, targets, weights, output, others, _COMPARED)
         decoder, directions = leading_targets(back)
-        found = placed(replace(placing.rows(left_out), decoder=decoder, targets=targets[left_out] @ directions))
+        found = embedded(replace(placing.rows(left_out), decoder=decoder, targets=targets[left_out] @ directions))
         parts.append((left_out, found, (back.of(found) - targets[left_out]).square().sum(1)))
     rows, places, errors = (torch.cat(each) for each in zip(*parts, strict=True))
-    return Checked(rows, places, float(mass[rows] @ errors / mass[rows].sum()), placing.misfit)
+    return Checked(rows, places, float(weights[rows] @ errors / weights[rows].sum()), placing.misfit)
 
 
 def _regression(
-    kernel: Matern, reg: float, Z: Tensor, targets: Tensor, mass: Tensor, output: Euclidean, rows: Tensor, most: int
+    kernel: Matern, reg: float, Z: Tensor, targets: Tensor, weights: Tensor, output: Euclidean, rows: Tensor, most: int
 ) -> CodeRegression:
     """The decoder on some of the rows, spread over at most so many of their codes."""
     n = len(rows)
     anchors = torch.linspace(0, n - 1, min(n, most)).long()
     others = torch.ones(n, dtype=torch.bool).index_fill_(0, anchors, False).nonzero()[:, 0]
     order = rows[torch.cat([anchors, others])]
-    weights = mass[order] / mass[order].sum()
+    weights = weights[order] / weights[order].sum()
     layer = AnchorsLayer.of(targets[order], kernel, len(anchors), reg, weights, None)
     found = layer.solve(Z[order], layer.sums(Z[order]))
     assert found.linear is not None

@@ -16,7 +16,7 @@ from rkhs.estimators.maps.quality import left_out, new_recall, placed_rows, row_
 from rkhs.estimators.maps.rows import DistinctItems
 from rkhs.models import CodeRegression, MapQuality, NeighbourMapModel
 from rkhs.outputs import Euclidean
-from rkhs.problems.cauchy_grid import EXACT
+from rkhs.problems.cauchy_grid import MAX_ALL_PAIRS
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces.features import WholeMap
 from rkhs.spaces.source import Options
@@ -24,7 +24,7 @@ from rkhs.spaces.source import Options
 if TYPE_CHECKING:
     from rkhs.estimators.training import Training
     from rkhs.kernels.base import Kernel
-    from rkhs.problems.neighbour_map import Placing
+    from rkhs.problems.neighbour_map import OutOfSample
 
 
 def map_memory(n: int, columns: int) -> Estimate:
@@ -50,15 +50,15 @@ def fit_map(
 ) -> tuple[NeighbourMapModel, Solution]:
     """The map of training items; ``init`` (N, p) are codes to start from, ``stay`` (N,) is one where rows stay near."""
     items = DistinctItems.of(kernel, training, options)
-    precision = torch.float32 if len(items.mass) > EXACT else torch.float64
-    rows = MapRows(items.distances(precision), items.mass.to(precision), n_neighbors, n_components, weight)
+    precision = torch.float32 if len(items.weights) > MAX_ALL_PAIRS else torch.float64
+    rows = MapRows(items.distances(precision), items.weights.to(precision), n_neighbors, n_components, weight)
     neighbours = rows.neighbours()
     start, near = (None if one is None else one[items.distinct].to(precision) for one in (init, stay))
     solution = fit_codes(rows, neighbours, start, near)
     if solution.reason is Reason.MAX_ITER:  # as many steps as were planned
         solution = replace(solution, reason=Reason.SCHEDULE)
     Z = solution.point.double().contiguous()
-    placing = left_out(neighbours, Z, items.mass)
+    placing = left_out(neighbours, Z, items.weights)
     back, checked = _decoder(items, placing)
     quality = MapQuality(
         recall=new_recall(neighbours, Z, checked.rows, checked.places),
@@ -73,7 +73,7 @@ def fit_map(
         distinct=items.distinct.numpy(),
         kind=items.kind.numpy(),
         places=Z.numpy(),
-        mass=items.mass.numpy(),
+        weights=items.weights.numpy(),
         diagonal=items.diagonal.double().contiguous().numpy(),
         n_neighbors=n_neighbors,
         quality=quality,
@@ -85,9 +85,9 @@ def fit_map(
     return model, solution
 
 
-def _decoder(items: DistinctItems, placing: Placing) -> tuple[CodeRegression | None, Checked]:
+def _decoder(items: DistinctItems, placing: OutOfSample) -> tuple[CodeRegression | None, Checked]:
     """From codes to vectors, None for other items, and rows placed as if they were new."""
     if items.kernel.domain != "vectors":
         return None, Checked(*placed_rows(placing))
-    output, targets = Euclidean.fit(items.table, items.mass.to(items.table), center=True, scale=True)
-    return fit_decoder(placing, targets.double(), items.mass, output)
+    output, targets = Euclidean.fit(items.table, items.weights.to(items.table), center=True, scale=True)
+    return fit_decoder(placing, targets.double(), items.weights, output)

@@ -7,8 +7,8 @@ import scipy.spatial
 import torch
 from torch import Tensor
 
-from rkhs.models.neighbour_map import fixed_sums, placed
-from rkhs.problems.neighbour_map import Neighbours, Placing
+from rkhs.models.neighbour_map import embedded, fixed_sums
+from rkhs.problems.neighbour_map import Neighbours, OutOfSample
 
 _NEAREST, _CHECKED = 10, 1000  # neighbours that a recall counts, and rows that are placed as if they were new
 
@@ -18,20 +18,20 @@ def row_recall(neighbours: Neighbours, Z: Tensor) -> np.ndarray:
     return _recall(neighbours, Z, torch.arange(len(Z)), Z)
 
 
-def left_out(neighbours: Neighbours, Z: Tensor, mass: Tensor) -> Placing:
+def left_out(neighbours: Neighbours, Z: Tensor, weights: Tensor) -> OutOfSample:
     """The problem of placing all rows of a map as if they were new."""
-    return Placing(Z, fixed_sums(Z, mass), neighbours.columns, neighbours.shares.double(), (Z, mass))
+    return OutOfSample(Z, fixed_sums(Z, weights), neighbours.columns, neighbours.affinities.double(), (Z, weights))
 
 
-def placed_rows(problem: Placing) -> tuple[Tensor, Tensor]:
+def placed_rows(problem: OutOfSample) -> tuple[Tensor, Tensor]:
     """Some rows, and where they go by their neighbours alone."""
     some = torch.linspace(0, len(problem.codes) - 1, min(len(problem.codes), _CHECKED)).long()
-    return some, placed(problem.rows(some))
+    return some, embedded(problem.rows(some))
 
 
 def new_recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> float:
     """The mean of the same over rows that were placed as if they were new."""
-    return float(np.average(_recall(neighbours, Z, rows, places), weights=neighbours.mass[rows].double().numpy()))
+    return float(np.average(_recall(neighbours, Z, rows, places), weights=neighbours.weights[rows].double().numpy()))
 
 
 def _recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> np.ndarray:

@@ -24,12 +24,12 @@ _WHOLE, _LANDMARKS = 3000, 500  # objects up to which there is a Gram matrix, an
 
 @dataclass(frozen=True, eq=False)
 class DistinctItems:
-    """The training items of a map; equal ones are one item of more mass."""
+    """The training items of a map; equal ones are one item with the sum of their weights."""
 
     kernel: Kernel  # resolved
     distinct: Tensor  # (n,): one of each kind of equal items, by number
     kind: Tensor  # (N,): which of these each training item equals
-    mass: Tensor  # (n,): sums to one
+    weights: Tensor  # (n,): sums to one
     diagonal: Tensor  # (n,): ``k(x, x)``
     table: Any  # (n, d): vectors, or the Gram matrix, or features of landmarks
     landmarks: KernelValues | None = None  # that many objects are compared by
@@ -43,13 +43,13 @@ class DistinctItems:
         kernel = kernel if vectors else kernel.resolve(items, weights)
         table = items if vectors else _rounded(training_gram(kernel, items, options))
         distinct, kind = distinct_rows(table, gram=not vectors)
-        mass = _mass(training, kind)
+        weights = _weights(training, kind)
         if vectors:
             table = table[distinct]
-            kernel = kernel.resolve(table, None if bool((mass == mass[0]).all()) else mass.to(table))
-            return cls(kernel, distinct, kind, mass, kernel._diag(table), table)
+            kernel = kernel.resolve(table, None if bool((weights == weights[0]).all()) else weights.to(table))
+            return cls(kernel, distinct, kind, weights, kernel._diag(table), table)
         table = table[distinct][:, distinct].double()
-        return cls(kernel, distinct, kind, mass, table.diagonal(), table)
+        return cls(kernel, distinct, kind, weights, table.diagonal(), table)
 
     @classmethod
     def _by_landmarks(cls, kernel: Kernel, training: Training) -> DistinctItems:
@@ -62,7 +62,7 @@ class DistinctItems:
         kernel = kernel.resolve(few, None)
         found = Nystroem(_LANDMARKS).build(kernel, few, np.random.RandomState(0))
         table = torch.cat([found.features(pick(items, distinct[tile])).float() for tile in tiles(len(distinct), 4096)])
-        return cls(kernel, distinct, kind, _mass(training, kind), (table * table).sum(1), table, found)
+        return cls(kernel, distinct, kind, _weights(training, kind), (table * table).sum(1), table, found)
 
     def distances(self, dtype: torch.dtype) -> Distances:
         """Squared distances of the items by number."""
@@ -76,12 +76,14 @@ class DistinctItems:
         return lambda a, b: kernel._gram(X[a], X[b]).mul_(-2.0).add_(diagonal[a, None]).add_(diagonal[b])
 
 
-def _mass(training: Training, kind: Tensor) -> Tensor:
+def _weights(training: Training, kind: Tensor) -> Tensor:
     """Shares of the kinds of equal items, shape (n,)."""
     counts = torch.ones(len(kind)) if training.weights is None else training.weights * training.total
-    mass = torch.zeros(int(kind.max()) + 1, dtype=torch.float64).index_add_(0, kind, counts.double())
-    mass = (mass / mass.sum()).float().double()  # rounding of sums must not tell copies of a row from its weight
-    return mass / mass.sum()
+    weights = torch.zeros(int(kind.max()) + 1, dtype=torch.float64).index_add_(0, kind, counts.double())
+    weights = (
+        (weights / weights.sum()).float().double()
+    )  # rounding of sums must not tell copies of a row from its weight
+    return weights / weights.sum()
 
 
 def _rounded(K: Tensor) -> Tensor:

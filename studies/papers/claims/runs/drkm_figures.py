@@ -331,7 +331,7 @@ def _table_3(X: np.ndarray, factors: np.ndarray, n: int, fast: bool, **options: 
 
 @run_of("drkm-table3")
 def starts(fast: bool) -> Answer:
-    """Draws of images are the repetitions."""
+    """RandomSource of images are the repetitions."""
     X, factors = load_images("coil20")
     X, n = X[:: 8 if fast else 1].astype(np.float64), 40 if fast else 800
     factors = factors[:: 8 if fast else 1]
