@@ -1,6 +1,6 @@
 """Nearest neighbours by squared kernel distances, and how much each of them counts.
 
-A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. Neighbours of a row have affinities ``p_j ~ exp(-b D_j)``, with ``b`` such
+A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. Neighbours have affinities ``p_j ~ exp(-b D_j)``, with ``b`` such
 that the entropy of the affinities is the logarithm of the perplexity: the calibration of t-SNE.
 """
 
