@@ -133,8 +133,8 @@ def test_many_objects_are_compared_by_landmarks(monkeypatch: pytest.MonkeyPatch,
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(150)]
     whole = KernelMap(kernel=Spectrum(2)).fit(words)
-    monkeypatch.setattr("rkhs.estimators.maps.rows._WHOLE", 100)
-    monkeypatch.setattr("rkhs.estimators.maps.rows._LANDMARKS", 60)
+    monkeypatch.setattr("rkhs.estimators.maps.distinct_items._WHOLE", 100)
+    monkeypatch.setattr("rkhs.estimators.maps.distinct_items._LANDMARKS", 60)
     model, order = KernelMap(kernel=Spectrum(2)).fit(words), rng.permutation(150)
     assert len(model.support_items_) <= 60
     assert abs(model.recall_ - whole.recall_) < 0.1

@@ -20,7 +20,7 @@ from rkhs.estimators.components.partial import RowSums, add_rows, components_of
 from rkhs.estimators.components.robust import robust_components
 from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.options.combinations import check_combination
-from rkhs.estimators.preimages import PreimageMixin
+from rkhs.estimators.bounded_preimages import PreimageMixin
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.estimators.run import Run, items_bytes
 from rkhs.estimators.storage import announce_blocked, announce_features, open_space

@@ -1,16 +1,15 @@
-"""Fitting an autoencoder in finite features: beside free linear parts rows have codes of their own.
+"""Choice of the kind of kernel and the regularisers of an autoencoder in finite features.
 
-Rows are vectors, or features of a kernel in the span of landmarks, of items of any kind, in memory (``opened_rows``).
-The problem is that of :mod:`rkhs.problems.autoencoder`, its stages those of ``staged_rows``, or steps on batches
-(``batched_rows``); in the end the decoder is solved once more, with more anchors.
+Rows are vectors, or features of a kernel in the span of landmarks, of items of any kind (``opened_rows``). The problem
+is that of :mod:`rkhs.problems.autoencoder`, its stages those of ``staged_rows``.
 
-Regularisers are chosen on the rows of later stages: a stage has not seen the rows that the next one adds, so they say
-at no further price how well it does on new rows. On two thousand rows at most a path of candidates is compared, each
-started from the codes of the one before, as for the dense model. The more rows, the weaker the best regularisers: so on
-each later stage but the last the next weaker candidate is tried too, and the next, as long as they are better.
+Regularisers are chosen on the rows of later stages: a stage has not seen the rows that the next one adds, so these give
+a held-out error at no further cost. On at most two thousand rows a path of candidates is compared, each started from
+the codes of the one before, as for the dense model. The more rows, the weaker the best regularisers: so each later
+stage but the last also tries the next weaker candidates, as long as they are better.
 
-The kind of kernel is chosen before them, on a thousand rows and five hundred that are held out, where these have heavy
-tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on two thousand rows that costs little.
+The kind of kernel is chosen before them, on a thousand rows and five hundred held-out ones, if these have heavy tails:
+:mod:`rkhs.estimators.choice_report` says when. Next to a whole path on two thousand rows that costs little.
 """
 
 from __future__ import annotations
