@@ -15,12 +15,12 @@ from rkhs._core.checks import check_choice, check_count, check_number, choice, n
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.engines import Rows
+from rkhs.estimators.bounded_preimages import PreimageMixin
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.components.partial import RowSums, add_rows, components_of
 from rkhs.estimators.components.robust import robust_components
 from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.options.combinations import check_combination
-from rkhs.estimators.bounded_preimages import PreimageMixin
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.estimators.run import Run, items_bytes
 from rkhs.estimators.storage import announce_blocked, announce_features, open_space

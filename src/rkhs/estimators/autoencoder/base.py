@@ -13,9 +13,9 @@ from torch import Tensor
 from rkhs._core.arrays import Items, give_back, to_tensor
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
+from rkhs.estimators.bounded_preimages import PreimageMixin
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import read_items
-from rkhs.estimators.bounded_preimages import PreimageMixin
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
