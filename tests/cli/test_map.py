@@ -106,3 +106,14 @@ def test_without_matplotlib_the_extra_is_named(
     assert main(["map", "in.csv", "-o", "m.png"]) == 2
     assert 'install it with: pip install "rkhs[plots]"' in capsys.readouterr().err
     assert not Path("m.png").exists()
+
+
+def test_a_row_far_outside_is_named(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    rows[5] = 500.0, 600.0, -400.0
+    Path("t.csv").write_text("id,a,b,c\n" + "".join(f"s{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)))
+    for output in ("m.png", "m.html"):
+        assert main(["map", "t.csv", "-o", output, "--method", "autoencoder", "--kernel", "linear"]) == 0
+        assert "far outside the others, drawn at the edge: s5" in capsys.readouterr().out
+    assert "Far outside the others, drawn at the edge: s5." in Path("m.html").read_text()

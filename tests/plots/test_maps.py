@@ -13,6 +13,7 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from rkhs.plots import CodeMapDisplay, save_figure  # noqa: E402
+from rkhs.plots.codes import within_view  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -156,8 +157,23 @@ def test_names_of_classes_and_of_far_items_are_written() -> None:
     names = [f"item {i}" for i in range(41)]
     ax = CodeMapDisplay(codes, labels=["low"] * 20 + ["high"] * 21, names=names).plot().ax_
     texts = [text.get_text() for text in ax.texts]
-    assert {"low", "high", "item 40"} <= set(texts)
+    assert {"low", "high", "item 40 (outside)"} <= set(texts)
     assert len(texts) == len(set(texts)) <= 14
     assert all(part.get_alpha() in (None, 1.0) for part in ax.collections)
     with pytest.raises(InputError, match="names must be 41"):
         CodeMapDisplay(codes, names=["a"])
+
+
+def test_a_row_far_outside_lies_at_the_edge_and_is_named() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(80, 2))
+    codes[5] = 500.0, -400.0
+    figure = Figure()
+    CodeMapDisplay(codes, names=[f"s{i}" for i in range(80)]).plot(ax := figure.add_subplot())
+    drawn = np.asarray(ax.collections[0].get_offsets())
+    assert np.ptp(drawn, axis=0).max() < 8.0
+    np.testing.assert_array_equal(drawn[np.arange(80) != 5], codes[np.arange(80) != 5])
+    assert "s5 (outside)" in [text.get_text() for text in ax.texts]
+    rest = codes[np.arange(80) != 5]
+    for others in (rest, np.concatenate([rest, rest + 500.0])):  # none far, and two groups
+        assert within_view(others)[1] == []

@@ -158,15 +158,13 @@ def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, A
         )
     held_out = data.items[kept], np.array([hits[i].argmax() for i in kept]), [lists[i] for i in kept]
     ranks = truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
-    top, sizes = {k: top_k_accuracy(ranks, k) for k in _TOP}, np.array([len(one) for one in held_out[2]])
-    guessed = {k: float(np.minimum(k / sizes, 1.0).mean()) for k in _TOP}
-    facts = {
-        "known items": len(kept),
-        "not in their list": data.n_samples - len(kept),
-        "top": top,
-        "by guessing": guessed,
-    }
-    return held_out, facts
+    top = {k: (top_k_accuracy(ranks, k), _by_guessing(held_out[2], k)) for k in _TOP}
+    return held_out, {"known items": len(kept), "not in their list": data.n_samples - len(kept), "top": top}
+
+
+def _by_guessing(lists: list[list[str]], k: int) -> float:
+    """How often the true structure is among ``k`` that are drawn from its list."""
+    return sum(min(k / len(one), 1.0) for one in lists) / len(lists)
 
 
 def _notes(facts: dict[str, Any]) -> Iterator[str]:
@@ -181,7 +179,7 @@ def _notes(facts: dict[str, Any]) -> Iterator[str]:
             "are; name them with --known FILE, and write their lists into the file of --candidates"
         )
         return
-    shares = [f"{share:.0%} (by guessing {facts['by guessing'][k]:.0%})" for k, share in facts["top"].items()]
+    shares = [f"{share:.0%} (by guessing {guess:.0%})" for share, guess in facts["top"].values()]
     later = ", ".join(f"among the first {k} for {share}" for k, share in zip(_TOP[1:], shares[1:], strict=True))
     out = f" ({facts['not in their list']} more are not in their list)" if facts["not in their list"] else ""
     yield f"of {facts['known items']} known items{out} the true structure is first for {shares[0]}, {later}"

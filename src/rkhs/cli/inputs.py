@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
-from rkhs.cli.options import changed, column
+from rkhs.cli.options import as_command, changed, column
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
-from rkhs.cli.wording import as_command
 from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.text import MixedCells, are_smiles, is_grouped_number, number_in
 

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         _draw(args, model, data, colours)
     lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
-    print("\n".join([*lines, *_loss_sentence(model)]))
+    print("\n".join([*lines, *_outside(model, data), *_loss_sentence(model)]))
     return 0
 
 
@@ -83,6 +83,14 @@ def _estimator(args: argparse.Namespace) -> str:
     if (args.method or "neighbors") not in methods:
         raise InputError(f"--method must be one of {', '.join(methods)}; got {args.method!r}")
     return args.estimator or methods[args.method or "neighbors"]
+
+
+def _outside(model: KernelEstimator, data: Dataset) -> list[str]:
+    """Which rows lie far outside the others, and are drawn at the edge."""
+    from rkhs.plots.codes import within_view
+
+    labels = data.row_names or [f"row {number}" for number in data.row_numbers]
+    return [f"far outside the others, drawn at the edge: {labels[i]}" for i in within_view(model.codes_)[1]]
 
 
 def _loss_sentence(model: KernelEstimator) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rkhs._core.errors import InputError
@@ -115,6 +116,11 @@ def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> No
     for name in names:
         if getattr(args, name, None) not in (None, False, [], "auto"):
             raise InputError(f"--{name.replace('_', '-')} {why}")
+
+
+def as_command(words: Sequence[str]) -> str:
+    """A command to copy, which stands alone at the end of a message."""
+    return f"\n\n  rkhs {shlex.join(words)}"
 
 
 def column(text: str) -> str | int:

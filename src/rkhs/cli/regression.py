@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
     from rkhs.estimators import OperatorKernelRegressorCV
-    from rkhs.models.calibration import Calibration
 
 
 _FOLDS = 5
@@ -41,7 +40,6 @@ class _Suspicious:
     rows: list[int]
     fitted: np.ndarray
     robust: str | None = None  # what a fit in rounds says of them
-    left: Calibration | None = None  # what the machine says without each row
 
 
 def fit_regressor(args: argparse.Namespace) -> int:
@@ -91,17 +89,13 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
     import torch
     from sklearn.base import clone
 
-    from rkhs._core.copies import copies
-
     machine = model.model_
-    if machine.leaves_out and data.kind != "gram":
-        K = machine.gram()
-        if len(np.unique(copies([K]))) > 2:
-            left = machine.calibrated(K)
-            return replace(_far(_norms(machine.in_units(left.residuals))), left=left)
     alike = model._copies(data.items)
+    different = len(np.unique(alike))
+    if machine.leaves_out and data.kind != "gram" and different > 2:
+        return _far(_norms(machine.in_units(machine.calibrated().residuals)))
     residuals = np.zeros(len(Y))
-    if len(np.unique(alike)) < 3:  # the others would be of one kind
+    if different < 3:  # the others would be of one kind
         return _far(residuals)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
@@ -178,7 +172,7 @@ def _facts(
         "groups": args.groups,
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
-        "ends": [*_ends(model, fitted, names, found), *_of_deviations(model, found.left)],
+        "ends": [*_ends(model, fitted, names, found), *_of_deviations(model)],
         "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
@@ -203,20 +197,20 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
             )
 
 
-def _of_deviations(model: OperatorKernelRegressorCV, left: Calibration | None) -> Iterator[str]:
+def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
     """How far the deviations that ``rkhs predict`` writes say which rows are wrong by more, each row left out."""
     from scipy.stats import spearmanr
 
     machine = model.model_
     if not machine.leaves_out or machine.map.kept is None:
         return
-    left = left or machine.calibrated()
+    left = machine.calibrated()
     variances, errors = 1.0 / left.precision - left.ridges[left.group_of_row], _norms(machine.in_units(left.residuals))
     if variances.max() > variances.min() and errors.max() > errors.min():
         found = float(spearmanr(variances.numpy(), errors)[0])
-        says = "hardly says" if found < 0.2 else "says a little of" if found < 0.5 else "says"
+        verb = "hardly says" if found < 0.2 else "says a little of" if found < 0.5 else "says"
         yield (
-            f"the column _sd that rkhs predict writes {says} which rows have the larger errors: rank correlation with "
+            f"the column _sd that rkhs predict writes {verb} which rows have the larger errors: rank correlation with "
             f"them {found:.2f} (1: the same order, 0: none)"
         )
 

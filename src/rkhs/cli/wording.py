@@ -109,15 +109,10 @@ def few(names: Sequence[str]) -> str:
     return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
 
 
-def as_command(words: Sequence[str]) -> str:
-    """A command to copy, which stands alone at the end of a message."""
-    return f"\n\n  rkhs {shlex.join(words)}"
-
-
 def message_lines(text: str) -> str:
     """A message as one line of bounded length, reworded, and a command to copy in a line of its own."""
     words, mark, command = text.partition("\n\n  rkhs ")
-    return f"{_one_line(in_flags(words))}{mark}{command}"
+    return f"{in_flags(_one_line(words))}{mark}{command}"
 
 
 def _one_line(text: str) -> str:

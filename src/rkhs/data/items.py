@@ -14,8 +14,7 @@ from rkhs.data.dataset import Dataset, existing
 from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
-from rkhs.data.layout import LAYOUT
-from rkhs.data.series_files import read_series
+from rkhs.data.series_files import OF_SERIES, read_series
 from rkhs.data.spectra_files import read_spectra
 from rkhs.data.strings import read_strings
 from rkhs.data.table_reader import EXTENSIONS, read_table
@@ -26,7 +25,7 @@ _READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spect
 _TAKEN = {
     "graphs": (),
     "spectra": (),
-    "series": ("columns", "drop_columns", "index_column", *LAYOUT),
+    "series": OF_SERIES,
     "sequences": _OF_STRINGS,
     "texts": _OF_STRINGS,
 }

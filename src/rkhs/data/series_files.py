@@ -13,11 +13,13 @@ import numpy as np
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import choose_array, load_arrays
 from rkhs.data.dataset import Dataset, column_label, listed, read_text
+from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import Options, check_layout, checked_options, open_columns
 from rkhs.data.tables import typed
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
+OF_SERIES = ("columns", "drop_columns", "index_column", *LAYOUT)
 _OF_TEXT = frozenset({"delimiter", "encoding"})
 AXES = "the last axis of arrays is that of channels: the first series has {} times of {} channels"
 
@@ -26,17 +28,14 @@ def read_series(file: Path, **options: Any) -> Dataset:
     """Read time series, which may have different lengths; see `read_items`."""
     extension, key, delimiter = file.suffix.lower(), options.pop("key", None), options.get("delimiter")
     _check_options(file, extension, key, options)
-    if extension in (".npz", ".npy"):
-        return _from_arrays(file, key)
-    if options.keys() - _OF_TEXT:
-        return _from_table(file, options)
-    text = read_text(file, options.get("encoding", "utf-8"))
-    lines = [(i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if extension in (".npz", ".npy") or options.keys() - _OF_TEXT:
+        return _from_table(file, options) if options.keys() - _OF_TEXT else _from_arrays(file, key)
+    lines = _lines(file, options.get("encoding", "utf-8"))
     if extension == ".ts":
         series, targets = _from_ts(iter(lines), str(file))
     else:
         mark = delimiter or ("\t" if extension == ".tsv" else ",")
-        if lines and any(number_in(cell) is None for cell in lines[0][1].split(mark)):
+        if None in map(number_in, lines[0][1].split(mark) if lines else ()):
             return _from_table(file, options)
         series, targets = _from_rows(lines, mark, extension == ".tsv", str(file))
     if not series:
@@ -44,15 +43,20 @@ def read_series(file: Path, **options: Any) -> Dataset:
     return _dataset(file, series, None, targets)
 
 
+def _lines(file: Path, encoding: str) -> list[tuple[int, str]]:
+    """Lines that are not blank, and their numbers."""
+    lines = enumerate(read_text(file, encoding).splitlines(), 1)
+    return [(i, line.strip(" \r")) for i, line in lines if line.strip()]
+
+
 def _from_table(file: Path, options: dict[str, Any]) -> Dataset:
     """A series a row, of the columns of numbers; a column of texts holds no values, and classes where it is alone."""
     given = checked_options(file, options)[2]
     found = next(open_columns(file, given))
-    named = found.may_name_rows(given.columns, given.drop_columns, given.index_column)
-    named = named and found.holds_names(required=False)
-    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
-    texts = [j for j in positions if found.cells[j].dtype == object and not found.mostly_numbers(j)]
-    texts = [] if given.columns is not None or len(texts) == len(positions) else texts
+    columns = given.columns, given.drop_columns, given.index_column
+    named = found.may_name_rows(*columns) and found.holds_names(required=False)
+    positions, index = found.chosen(*columns, named=named)
+    texts = found.of_texts(positions) if given.columns is None else []
     data = found.numbers([j for j in positions if j not in texts], None, index, gaps=True)
     rows = enumerate(data.X, 1)
     series = [_without_padding(row[:, None], f"{file}: row {i}", list(map(str, row))) for i, row in rows]

@@ -203,7 +203,8 @@ class Columns:
         named = free and self.holds_names(required=columns is None, known=known)
         positions, index = self.chosen(columns, dropped, index_column, named=named)
         texts = [j for j in positions if self.cells[j].dtype == object]
-        self.refuse_texts(texts, [] if gaps else [j for j in positions if j not in texts])
+        if texts:
+            self.refuse_texts(texts, [] if gaps else [j for j in positions if j not in texts])
         self.refuse_gaps(positions, gaps=not gaps)
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
@@ -257,33 +258,44 @@ class Columns:
                 f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}"
             )
         if strays:
-            cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
-            unit = self._unit_of(strays, position)
-            what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
-            warn(f"{self.source}: {label}: {what}{_UNITS if unit else ''}")
+            self._warn_of_strays(strays, position)
         cells = self.cells[position].tolist()
         return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
+
+    def of_texts(self, positions: Sequence[int]) -> list[int]:
+        """Those of some columns that hold texts, unless all do."""
+        texts = [j for j in positions if self.cells[j].dtype == object and not self.mostly_numbers(j)]
+        return [] if len(texts) == len(positions) else texts
+
+    def _warn_of_strays(self, strays: Sequence[int], position: int) -> None:
+        """Warn of cells that become gaps, and of their unit."""
+        cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
+        unit, label = self._unit_of(strays, position), column_label(self.names, position)
+        what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
+        warn(f"{self.source}: {label}: {what}{_UNITS if unit else ''}")
 
     def refuse_texts(self, positions: Sequence[int], gaps: Sequence[int] = ()) -> None:
         """Raise the error that names columns of text, first those of numbers but for few cells, and those of gaps."""
         nearly = [j for j in positions if self.mostly_numbers(j)]
-        named, units = [], ""
-        for j in sorted(positions, key=lambda j: j not in nearly):
-            odd = [i for i in self.odd_cells(j) if j not in nearly or self.cells[j][i].lower() not in WEAK]
-            unit = self._unit_of(odd, j) if j in nearly else ""
-            units = _UNITS if unit else units
-            found = f"{len(odd)} cells{unit}, first {self.cell(odd[0], j, brief=True)}"
-            named.append(f"{column_label(self.names, j)} ({found})")
-        if not named:
-            return
+        others = [j for j in positions if j not in nearly]
+        named = [self._described(j, few=j in nearly) for j in [*nearly, *others]]
+        units = _UNITS if any(" with the unit " in text for text in named) else ""
         advice = f"{self._of_odd_cells(nearly)}, {MIXED}" if nearly else MIXED
-        empty = [f"{column_label(self.names, j)} ({count})" for j, count in self._counted_gaps(gaps)]
+        empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
-        texts = "" if len(nearly) == len(positions) else _OF_TEXTS
+        texts = _OF_TEXTS if others else ""
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
         )
+
+    def _described(self, position: int, *, few: bool) -> str:
+        """A column of texts, how many cells hold one, and the first; `few` among numbers."""
+        odd = self.odd_cells(position)
+        odd = [i for i in odd if self.cells[position][i].lower() not in WEAK] if few else odd
+        unit = self._unit_of(odd, position) if few else ""
+        first = self.cell(odd[0], position, brief=True)
+        return f"{column_label(self.names, position)} ({len(odd)} cells{unit}, first {first})"
 
     def _unit_of(self, rows: Sequence[int], position: int) -> str:
         """What is said of the unit of several cells of a column of numbers, where they have one."""
@@ -298,10 +310,10 @@ class Columns:
         grouped = [f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1]
         return f"{''.join(grouped)}correct them, name them with missing={listed_texts} to take them as gaps"
 
-    def _counted_gaps(self, positions: Sequence[int]) -> list[tuple[int, int]]:
+    def _counted_gaps(self, positions: Sequence[int]) -> list[str]:
         """Columns of numbers with gaps, and how many each has."""
         counts = [(j, int(np.isnan(self.cells[j]).sum())) for j in positions]
-        return [(j, count) for j, count in counts if count]
+        return [f"{column_label(self.names, j)} ({count})" for j, count in counts if count]
 
     def refuse_gaps(self, positions: list[int], *, gaps: bool = True) -> None:
         """Raise the error that shows the first cell that is missing, where gaps count, or infinite."""

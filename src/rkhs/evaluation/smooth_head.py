@@ -300,16 +300,16 @@ def load_classifier(path: str | os.PathLike[str], **options: Any) -> Pipeline:
 
     Examples
     --------
-    >>> from pathlib import Path
+    >>> import subprocess, sys
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
-    >>> from rkhs.cli.main import main
     >>> from rkhs.evaluation import load_classifier
     >>> iris = load_iris(as_frame=True).frame
     >>> iris["target"] = iris["target"].map(lambda number: "abc"[number])
     >>> with TemporaryDirectory() as folder:
     ...     iris.to_csv(f"{folder}/iris.csv", index=False)
-    ...     _ = main(["fit", f"{folder}/iris.csv", "--predict", "target", "-o", f"{folder}/m.rkhs", "--json"])
+    ...     words = [sys.executable, "-m", "rkhs", "fit", "iris.csv", "--predict", "target", "-o", "m.rkhs"]
+    ...     _ = subprocess.run(words, cwd=folder, capture_output=True)
     ...     model = load_classifier(f"{folder}/m.rkhs")
     >>> model.predict(iris.iloc[[0, 149], :4]).tolist()
     ['a', 'c']

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # colour: the map can be read in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
+_REACH = 3.0  # ranges of nine tenths of the rows, beyond which a row lies far outside
+_FEW_FAR = 3  # rows, or one in a hundred
 
 
 class CodeMapDisplay(Display):
@@ -126,6 +128,7 @@ class CodeMapDisplay(Display):
             ax.set_title(self.title)
 
     def _plane(self, ax: Axes) -> None:
+        self.places, self.far = within_view(self.codes) if self.new_codes is None else (self.codes, [])
         self._points(ax)
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
@@ -135,15 +138,21 @@ class CodeMapDisplay(Display):
         else:
             self._texts(ax)
 
+    def _named_places(self) -> list[tuple[str, np.ndarray, str]]:
+        """Texts with their places and weights: classes at their medians, rows outside, and items that lie far apart."""
+        groups = [group for group in groups_of(self.labels, len(self.codes)) if group[0]]
+        centres = [(name, np.median(self.places[rows], axis=0), "bold") for name, rows in groups]
+        names = self.names or [f"row {i + 1}" for i in range(len(self.codes))]
+        items = [(f"{names[i]} (outside)", self.places[i], "normal") for i in self.far]
+        distant = spread_out(self.places, _NAMES if self.names else 0)  # those outside are written already
+        items += [(str(names[i]), self.places[i], "normal") for i in distant]
+        return [*(centres if len(centres) <= len(COLORS) else []), *items]
+
     def _texts(self, ax: Axes) -> None:
-        """Classes at their medians, and names of items that lie far from each other; none over another."""
-        groups = groups_of(self.labels, len(self.codes))
-        centres = [(name, np.median(self.codes[rows], axis=0), "bold") for name, rows in groups if name]
-        far = spread_out(self.codes, _NAMES if self.names else 0)
-        items = [(str(self.names[i]), self.codes[i], "normal") for i in far]
+        """Names of classes and items, none over another."""
         placed: list[np.ndarray] = []
-        reach = np.ptp(self.codes, axis=0).max() * np.array([0.16, 0.035])
-        for text, place, weight in [*(centres if len(centres) <= len(COLORS) else []), *items]:
+        reach = np.ptp(self.places, axis=0).max() * np.array([0.16, 0.035])
+        for text, place, weight in self._named_places():
             if all((np.abs(place - other) > reach).any() for other in placed):
                 placed.append(place)
                 shift = (0, 0) if weight == "bold" else (0, 6)
@@ -179,7 +188,7 @@ class CodeMapDisplay(Display):
             if scale is not None and self.values is not None:
                 color = scale.to_rgba(np.ma.masked_invalid(self.values[rows]))
             marker, above = MARKERS[i % len(MARKERS)], 2.0 - len(rows) / n
-            x, y = self.codes[rows].T
+            x, y = self.places[rows].T
             ax.scatter(x, y, c=color, marker=marker, label=name or None, zorder=above, **style)
         if scale is not None:
             figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
@@ -228,11 +237,11 @@ class CodeMapDisplay(Display):
         from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
         assert self.thumbnails is not None
-        for i in spread_out(self.codes, self.n_thumbnails):
+        for i in spread_out(self.places, self.n_thumbnails):
             image = picture(self.thumbnails[i])
             zoom = 26.0 / max(image.shape[:2])
             box = OffsetImage(image, zoom=zoom, cmap="gray_r")
-            ax.add_artist(AnnotationBbox(box, tuple(self.codes[i]), pad=0.1, bboxprops={"lw": 0.4}))
+            ax.add_artist(AnnotationBbox(box, tuple(self.places[i]), pad=0.1, bboxprops={"lw": 0.4}))
         ax.margins(0.12)
 
 
@@ -257,6 +266,18 @@ def _mark_new(ax: Axes) -> None:
     if first is not None:
         ax.add_artist(first)
         first.set_clip_on(False)  # it lies below the axes
+
+
+def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """Places (n, 2) in which a few rows far outside lie at the edge of the others, so that these fill the map."""
+    low, high = np.quantile(codes, (0.05, 0.95), axis=0)
+    reach = _REACH * (high - low)
+    far = ((codes < low - reach) | (codes > high + reach)).any(axis=1)
+    if not 0 < far.sum() <= max(_FEW_FAR, len(codes) // 100):
+        return codes, []
+    rest = codes[~far]
+    margin = 0.1 * np.ptp(rest, axis=0)
+    return np.clip(codes, rest.min(0) - margin, rest.max(0) + margin), np.flatnonzero(far).tolist()
 
 
 def spread_out(codes: np.ndarray, count: int) -> list[int]:

@@ -58,10 +58,15 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
         yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
             yield from _scales(X, items.columns)
-        if items.kind == "vectors" and (note := samples_remark(X, items.names if items.named else None, items.columns)):
-            yield f"{note[0].upper()}{note[1:]}."
+        yield from _samples(items, X)
     elif constant := sum(len(np.unique(column[~np.isnan(column)])) == 1 for column in X.T):
         yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
+
+
+def _samples(items: Items, X: np.ndarray) -> Iterator[str]:
+    note = samples_remark(X, items.names, items.columns) if items.kind == "vectors" and items.named else ""
+    if note:
+        yield f"{note[0].upper()}{note[1:]}."
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rkhs._core.files import shell_word
 from rkhs.data.dataset import listed
-from rkhs.plots.codes import spread_out
+from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
 from rkhs.reports.findings import Rebuilt, versions
 from rkhs.reports.items import Items
@@ -86,7 +86,9 @@ def page(content: Content) -> str:
     sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     title, footer = escape(content.title), f"Made with {type(content.model).__name__}; {versions()}"
-    data = data_block(content.items, content.drawn.places, content.likeness, _labels(content), _fields(content))
+    data = data_block(
+        content.items, within_view(content.drawn.places)[0], content.likeness, _labels(content), _fields(content)
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -228,7 +230,9 @@ def _pick(items: Items, i: int) -> str:
 
 
 def _map(content: Content) -> str:
-    notes = "".join(map(_paragraph, map_sentences(content.drawn)))
+    far = [content.items.names[i] for i in within_view(content.drawn.places)[1]]
+    outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
+    notes = "".join(map(_paragraph, [*map_sentences(content.drawn), *outside]))
     return (
         f"{notes}<noscript><p>Scripts are off, and the map is drawn by one.</p></noscript>"
         '<div id="controls" class="controls" hidden></div>'
