@@ -3,14 +3,13 @@
 Run: ./dev bench rows_that_pay [--sets mnist,satellite] [--rows 2000,8000] [--components 2,10] [--splits 3]
      [--models leaves,plain,network] [--new 600] [--cells FILE] [--minutes 60]
 
-600 new rows per split, or ``--new``, that nothing is chosen on. Errors are squared errors over the variance of the
-new rows. ``leaves``
-is the fit as it comes, ``plain`` the fit whose last decoder has three times as many anchors as in the descent and the
-same reg. The network has 256 and 128 units, the best of three learning rates, 400,000 / n epochs and at least 60, and
-codes of new rows that are refined by descent as ours are. ``jump``: the largest step of decoded codes along the line
-from one end of the codes to the other, of 20,000 steps over that of 2,000; .1 where there is no seam. Seconds are those
-of one processor: set OMP_NUM_THREADS=1. Development sets alone; ``made`` is a table of smooth functions of eight
-numbers with noise.
+600 new rows a split, or ``--new``, that nothing is chosen on. Errors are squared errors over the variance of the new
+rows. ``leaves`` is the fit as it comes, ``plain`` the fit whose last decoder has three times as many anchors as in the
+descent and the same reg. The network has 256 and 128 units, the best of three learning rates, 400,000 / n epochs and
+at least 60, and codes of new rows that are refined by descent as ours are. ``jump``: the largest step of decoded codes
+along the line from one end of the codes to the other, of 20,000 steps over that of 2,000; .1 where there is no seam.
+Seconds are those of one processor: set OMP_NUM_THREADS=1. Development sets alone; ``made`` is a table of smooth
+functions of eight numbers with noise.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ class KernelAutoencoder(BaseAutoencoder):
     held_out_error_ : float or None
         Error of held-out rows, as a share of the variance. Where ``decoder_reg_`` is chosen: of the rows that it was
         chosen on, which its decoder, or two of its leaves, and the encoder, of a stage before the last one, have not
-        seen; of the finished fit they are a part, and new rows lose less, by some 5 to 20 %. Else that of the chosen
+        seen; they are part of the finished fit, and new rows lose less, by up to a fifth. Else that of the chosen
         ``reg_``, on at most 2,000 rows with landmarks.
     at_edge_ : dict or None
         ``{"reg": "weakest"}`` or ``{"reg": "strongest"}`` if the chosen value is the last one on that side and the

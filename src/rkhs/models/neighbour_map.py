@@ -41,8 +41,6 @@ def embedded(problem: OutOfSample) -> Tensor:
     """Find where the rows of a problem go, shape (m, p): with a decoder the best of several descents."""
     starts = problem.starts(1 if problem.decoder is None else _STARTS)
     found = torch.stack([descend(problem, Z, _STEPS, _TOL) for Z in starts])
-    if len(found) == 1:
-        return found[0]
     values = torch.stack([problem.values_and_grads(Z)[0] for Z in found])
     return found[values.argmin(0), torch.arange(found.shape[1])]
 

@@ -105,8 +105,9 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tu
     rows, n = stages.rows, stages.rows.different
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
-    left_out, count, unaware = slice(part, n), rows.share(part), _unaware(stage, part)
-    by = unaware or stage
+    left_out, count = slice(part, n), rows.share(part)
+    unaware = [one for one in stage.earlier if len(one.codes) <= part]  # of the rows that are left out
+    by = stage if not unaware or unaware[-1] is stage.earlier[-1] else unaware[-1]
     Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
     near = stages.code(replace(by, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
@@ -123,12 +124,5 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tu
             problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, row_constraint=stages.row_constraint)
             codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
             errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
-    lost = float(errors.min()) / max(mass * stages.of_the_mean, torch.finfo(torch.float64).tiny)
-    return replace(last, reg=regs[int(errors.argmin())]), None if unaware is None or not mass else lost
-
-
-def _unaware(stage: Stage, size: int) -> Stage | None:
-    """The last stage that has not seen rows after the first ones; with codes of all rows if it is the last of all."""
-    if len(stage.earlier[-1].codes) <= size:
-        return stage
-    return next((one for one in reversed(stage.earlier) if len(one.codes) <= size), None)
+    whole = mass * stages.of_the_mean
+    return replace(last, reg=regs[int(errors.argmin())]), float(errors.min()) / whole if unaware and whole else None
