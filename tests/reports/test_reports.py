@@ -31,7 +31,7 @@ from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
 from rkhs.reports.table import column_rows
 from rkhs.reports.target import predict_target
-from rkhs.reports.wording import percent, with_error, written
+from rkhs.reports.wording import percent, readable, with_error
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))
@@ -198,7 +198,7 @@ def test_copies_and_items_like_no_other_are_named() -> None:
 
 def test_numbers_are_written_as_people_write_them() -> None:
     values = (15042.3, 2015.0, 0.000012345, 12345.0, -3.14159, np.nan, 1e7 + 0.5)
-    assert [written(value) for value in values] == [
+    assert [readable(value) for value in values] == [
         "15,040", "2015", "0.00001234", "12,345", "-3.142", "missing", "10,000,000",
     ]  # fmt: skip
     assert with_error(0.5312, 0.0123) == "0.531 ± 0.012"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
-from rkhs.data.formats import PRINTS, is_table
+from rkhs.data.formats import FINGERPRINTS, is_table
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -159,7 +159,11 @@ def _recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[st
             args, ("fingerprint", "radius", "bits"), "is for fingerprints; this model reads SMILES; leave it out"
         )
         return {}
-    if not isinstance(recipe, dict) or set(recipe) != {"name", "radius", "n_bits"} or recipe["name"] not in PRINTS:
+    if (
+        not isinstance(recipe, dict)
+        or set(recipe) != {"name", "radius", "n_bits"}
+        or recipe["name"] not in FINGERPRINTS
+    ):
         raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
     circular, folded = recipe["name"] in ("morgan", "counts"), recipe["name"] != "maccs"
     kept = {

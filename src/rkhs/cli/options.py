@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rkhs._core.errors import InputError
-from rkhs.data.formats import KINDS, PRINTS
+from rkhs.data.formats import FINGERPRINTS, KINDS
 
 FILE = "\nMODEL  model file made by rkhs fit or rkhs.save"
 ROWS = "\nINPUT  rows like those of the fit; for a Gram model kernel values with the training rows"
@@ -44,7 +44,7 @@ INPUT = f"""
 reading the input:
 --kind {{{",".join(KINDS)}}}  what the items are, if the name of the file does not say it; without this flag folders are
     graphs, .txt lines of text, .ts series, .csv, .tsv and .npz vectors
---fingerprint {{{",".join(PRINTS)}}}  kind of fingerprint of SMILES (default morgan; counts: how often each Morgan
+--fingerprint {{{",".join(FINGERPRINTS)}}}  kind of fingerprint of SMILES (default morgan; counts: how often each Morgan
     feature occurs)
 --radius R  radius of Morgan fingerprints, in bonds (default 2)
 --bits N  length of fingerprints (default 2048)

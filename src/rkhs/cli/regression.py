@@ -239,7 +239,7 @@ def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
 
 
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:
-    from rkhs.reports.wording import written
+    from rkhs.reports.wording import readable
 
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
@@ -252,9 +252,9 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
-        f"held-out error: {written(facts['held-out error'])} +- {written(facts['standard error'], 2)} "
+        f"held-out error: {readable(facts['held-out error'])} +- {readable(facts['standard error'], 2)} "
         f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "
-        f"{written(facts['error of the mean'])}",
+        f"{readable(facts['error of the mean'])}",
     ]
     lines += facts["ends"]
     if facts["groups"] is not None:
@@ -270,7 +270,7 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
 
 def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     """Rows far from what the others predict, or the sentence of a robust fit."""
-    from rkhs.reports.wording import written
+    from rkhs.reports.wording import readable
 
     rows, limit = facts["suspicious rows"], f"{_FAR:g} times the median"
     if facts["robust"] is not None:
@@ -279,6 +279,6 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
-    listed = ", ".join(f"{row['row']} ({written(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
+    listed = ", ".join(f"{row['row']} ({readable(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
     more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
     yield f"suspicious rows, held-out residual above {limit}: {listed}{more}{counted}"

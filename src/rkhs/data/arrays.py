@@ -14,7 +14,7 @@ import numpy as np
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
-from rkhs.data.dataset import as_numbers, check_finite, check_size, existing, listed, locate_all
+from rkhs.data.dataset import as_numbers, check_finite, check_size, existing_path, listed, locate_all
 
 _OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
@@ -79,7 +79,7 @@ def load_arrays(path: Path, choose: Callable[[list[str]], list[str]] = list) -> 
 
 def load_npy(path: str | Path) -> np.ndarray:
     """The array of an npy file, of any shape."""
-    return load_arrays(existing(path))[""]
+    return load_arrays(existing_path(path))[""]
 
 
 def read_array(

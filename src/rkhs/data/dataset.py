@@ -194,7 +194,7 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     return replace(data, X=X, skipped=tuple(sorted(skipped, key=lambda bad: bad.row)), **parts)
 
 
-def existing(path: object) -> Path:
+def existing_path(path: object) -> Path:
     """The name of a file or folder that is there and can be read."""
     file = as_path(path)
     if not file.exists():

@@ -24,7 +24,7 @@ TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
 SPECTRA = (".mgf", ".msp")
 SDF = (".sdf", ".sdf.gz", ".mol")
-PRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
+FINGERPRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
 _PEAKS = (
     "from matchms.importing import load_spectra; from matchms.exporting import save_as_mgf; "

@@ -10,7 +10,7 @@ from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
-from rkhs.data.dataset import Dataset, existing
+from rkhs.data.dataset import Dataset, existing_path
 from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
@@ -99,7 +99,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     """
     if kind is not None:
         check_choice(kind, "kind", KINDS)
-    file = existing(path)
+    file = existing_path(path)
     found = kind if kind is not None else _kind_of(file)
     if found in (None, "vectors"):
         return _table(file, found, options)

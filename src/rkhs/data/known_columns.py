@@ -14,7 +14,7 @@ from rkhs._core.files import as_path
 from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
 from rkhs.data.formats import has_columns
-from rkhs.data.molecule_files import smi_parts
+from rkhs.data.molecule_files import smi_chunks
 from rkhs.data.table_reader import (
     Options,
     check_layout,
@@ -78,7 +78,7 @@ def candidates_of(path: str | os.PathLike[str], column: str, names: Sequence[str
     """Texts of a column for each name, which stand in the column that holds most of them; all of a table without."""
     file, extension = check_path(path)
     if extension == ".smi":
-        return [next(smi_parts(file, "utf-8", None))[0]] * len(names)
+        return [next(smi_chunks(file, "utf-8", None))[0]] * len(names)
     titles = column_titles(file)
     position = 0 if len(titles) < 2 else locate(column, titles, len(titles), "candidates")
     order = sorted(range(len(titles)), key=lambda j: j != position)

@@ -21,7 +21,7 @@ from rkhs.data.tables import Columns, typed
 SmilesRows = tuple[list[str], RowNames]
 
 
-def smi_parts(path: Path, encoding: str, count: int | None) -> Iterator[SmilesRows]:
+def smi_chunks(path: Path, encoding: str, count: int | None) -> Iterator[SmilesRows]:
     """SMILES and names of a smi file: on each line a SMILES and, after white space, an optional name."""
     lines, named = _smi_rows(path, encoding), None
     while rows := list(islice(lines, count)):

@@ -12,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.dataset import Dataset, RowNames, listed, read_text
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import TABLES, extension_of, is_table, refuse_sparse_lines
-from rkhs.data.table_reader import Options, column_list, open_columns, texts_of
+from rkhs.data.table_reader import Options, column_list, open_columns, text_column
 from rkhs.data.text import number_in
 
 
@@ -47,7 +47,7 @@ def _column(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:
 
 def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNames]:
     found = next(open_columns(file, options, (column, "column")))
-    texts, names = texts_of(found, column, options.index_column, "column")
+    texts, names = text_column(found, column, options.index_column, "column")
     empty = [i + 1 for i, text in enumerate(texts) if not text]
     if empty:
         raise InputError(

@@ -1,4 +1,4 @@
-"""One function that reads a table, a Gram matrix or molecules from a file."""
+"""Read a table, a Gram matrix or molecules from a file; options and formats are checked together."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_array
-from rkhs.data.dataset import Dataset, RowNames, as_gram, existing, locate
+from rkhs.data.dataset import Dataset, RowNames, as_gram, existing_path, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import (
-    PRINTS,
+    FINGERPRINTS,
     SDF,
     SPECTRA,
     TABLES,
@@ -27,29 +27,29 @@ from rkhs.data.formats import (
     is_text_table,
 )
 from rkhs.data.layout import LAYOUT, find_layout
-from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_parts
+from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags
-from rkhs.data.tables import Columns, open_parquet, parts_of_text
+from rkhs.data.tables import Columns, open_parquet, text_chunks
 
-_PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
-_SOME = frozenset({"columns", "drop_columns"})
+_FINGERPRINT_OPTIONS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
+_COLUMN_SELECTION = frozenset({"columns", "drop_columns"})
 _LISTS = ("columns", "drop_columns", "missing")
 _LAYOUT = frozenset(LAYOUT) - {"key"}
-_TEXT = _SOME | _LAYOUT | {"index_column", "smiles_column", "gram"} | _PRINTS
-# What each extension can use; an argument that would be ignored is refused instead.
-_USES: dict[str, frozenset[str]] = {
+_TEXT = _COLUMN_SELECTION | _LAYOUT | {"index_column", "smiles_column", "gram"} | _FINGERPRINT_OPTIONS
+# Options that each format accepts; others are an error instead of being ignored.
+_ALLOWED: dict[str, frozenset[str]] = {
     **dict.fromkeys((*TEXT_TABLES, ".txt"), _TEXT),
     ".xlsx": _TEXT - {"delimiter", "encoding", "comment"} | {"key"},
     **dict.fromkeys((".parquet", ".feather"), _TEXT - _LAYOUT | {"missing"}),
-    ".npy": _SOME | {"gram"},
-    ".npz": _SOME | {"gram", "key"},
-    ".smi": frozenset({"encoding"}) | _PRINTS,
-    **dict.fromkeys(SDF, _PRINTS | {"columns"}),
+    ".npy": _COLUMN_SELECTION | {"gram"},
+    ".npz": _COLUMN_SELECTION | {"gram", "key"},
+    ".smi": frozenset({"encoding"}) | _FINGERPRINT_OPTIONS,
+    **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns"}),
     **dict.fromkeys(SPECTRA, frozenset({"columns"})),
     ".fasta": frozenset(),
     ".fa": frozenset(),
 }
-EXTENSIONS = tuple(_USES)
+EXTENSIONS = tuple(_ALLOWED)
 _MOLECULES = (".smi", *SDF)
 
 
@@ -60,8 +60,8 @@ class Options(SimpleNamespace):
         super().__init__(**{**(read_table.__kwdefaults__ or {}), **given})
 
     @property
-    def recipe(self) -> dict[str, Any]:
-        """What makes fingerprints of SMILES."""
+    def fingerprint_options(self) -> dict[str, Any]:
+        """Arguments of the function that computes fingerprints."""
         counts = self.fingerprint == "counts"
         parts = {name: getattr(self, name) for name in ("radius", "n_bits", "on_error")}
         return parts | {"fingerprint": "morgan" if counts else self.fingerprint, "counts": counts}
@@ -112,7 +112,8 @@ def read_table(
         Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers,
         else it is refused.
     delimiter : str, default=None
-        One character between cells; None is the one that splits the first lines alike into the most numbers.
+        Field separator, one character. None: detected, the one that splits the first lines into equally many cells,
+        most of them numbers.
     encoding : str, default="utf-8"
         Of a text file.
     on_error : {"raise", "skip"}, default="raise"
@@ -120,13 +121,13 @@ def read_table(
     fingerprint : {"morgan", "path", "maccs", "counts"}, default="morgan"
         What SMILES are turned into: see :func:`molecular_fingerprints`; "counts" is "morgan" with counts.
     radius : int, default=2
-        Of "morgan" and "counts", in bonds.
+        Radius of the "morgan" and "counts" fingerprints, in bonds.
     n_bits : int, default=2048
         Length of a fingerprint; "maccs" has 167.
     drop_columns : sequence of str or int, default=None
         Columns to leave out, in place of `columns`; they may hold texts and gaps.
     missing : sequence of str, default=None
-        Cells that stand for nothing, besides the usual ones such as NA.
+        Further cell values to treat as missing, in addition to the usual ones such as NA.
     decimal : str, default=None
         Decimal mark; None is a comma where semicolons, tabulators or white space split cells such as 1,5, else a point.
     thousands : str, default=None
@@ -134,7 +135,7 @@ def read_table(
     comment : str, default=None
         One character: a line ends before it. None leaves out lines above the table that begin with ``#``.
     skip_rows : int, default=None
-        Rows above the table; None leaves out titles, rows with one text alone.
+        Number of rows to skip above the table. None: skips titles, that is rows with a single text.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def read_table(
 
 
 def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tuple[Path, str, Options]:
-    """A file, its extension, and options that this and each other allow."""
+    """The path, its extension, and options that fit the format and each other."""
     file, extension = check_path(path)
     options = Options(**given | {name: column_list(given.get(name), name) for name in _LISTS})
     _check_options(options, extension)
@@ -175,12 +176,12 @@ def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tupl
 
 
 def read_parts(file: Path, extension: str, options: Options, rows: int | None = None) -> Iterator[Dataset]:
-    """A file some rows at a time, where it is one of text, or as a whole."""
+    """Read a text file in chunks of ``rows`` rows, any other file at once."""
     source = str(file)
     if extension in (".fasta", ".fa"):
         yield read_fasta(file)
     elif options.smiles_column is not None or (extension in _MOLECULES and options.columns is None):
-        yield from molecules(_smiles(file, extension, options, rows), source, options.recipe)
+        yield from molecules(_smiles(file, extension, options, rows), source, options.fingerprint_options)
     elif extension in (".npy", ".npz"):
         X = read_array(file, options.key, options.columns, options.drop_columns)
         yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
@@ -197,22 +198,22 @@ def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> I
         records = read_sdf(file)
         yield records.texts(0), records.row_names(None)
     elif extension == ".smi":
-        yield from smi_parts(file, options.encoding, rows)
+        yield from smi_chunks(file, options.encoding, rows)
     else:
         known: bool | None = None
         for part in open_columns(file, options, (options.smiles_column, "smiles_column"), rows=rows):
-            smiles, names = texts_of(part, options.smiles_column, options.index_column, "smiles_column", known)
+            smiles, names = text_column(part, options.smiles_column, options.index_column, "smiles_column", known)
             known = names[0] is not None
             yield smiles, names
 
 
 def check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """A file that is there, and its extension, which is one of those that are read."""
-    file = existing(path)
+    """An existing path and its extension, which must be supported."""
+    file = existing_path(path)
     extension = extension_of(file)
     if file.is_dir():
         raise InputError(f"`path` must name a file; got the folder {str(file)!r}; name one file in it")
-    if extension not in _USES:
+    if extension not in _ALLOWED:
         raise InputError(f"`path` must end in {', '.join(EXTENSIONS)}; got {file.name!r}; {advice(file)}")
     return file, extension
 
@@ -222,13 +223,13 @@ def _check_options(options: Options, extension: str) -> None:
     _check_flag(options.gram, "gram", "cross")
     _check_flag(options.header, "header", None)
     given = _given(options)
-    unused = [name for name in given if name not in _USES[extension]]
+    unused = [name for name in given if name not in _ALLOWED[extension]]
     if unused:
-        taken, named = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
+        taken, named = (", ".join(f"`{name}`" for name in names) for names in (sorted(_ALLOWED[extension]), unused))
         raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {named}; leave it out")
     _check_together(given)
     check_layout(options)
-    _check_recipe(options, extension, [name for name in given if name in _PRINTS])
+    _check_fingerprint_options(options, extension, [name for name in given if name in _FINGERPRINT_OPTIONS])
 
 
 def _check_together(given: list[str]) -> None:
@@ -239,7 +240,7 @@ def _check_together(given: list[str]) -> None:
             "other columns with a second call"
         )
     if {"columns", "drop_columns"} <= set(given):
-        raise InputError("`columns` names what is read and `drop_columns` what is not; got both; leave one out")
+        raise InputError("`columns` and `drop_columns` exclude each other; got both; pass one of them")
 
 
 def _check_flag(value: Any, name: str, other: str | None) -> None:
@@ -248,7 +249,7 @@ def _check_flag(value: Any, name: str, other: str | None) -> None:
 
 
 def check_layout(options: Options) -> None:
-    """Refuse what cannot be said of a text table."""
+    """Check the layout options of a text table."""
     for name, example in (("delimiter", ";"), ("decimal", ","), ("thousands", ","), ("comment", "#")):
         mark = getattr(options, name)
         if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
@@ -265,12 +266,12 @@ def _given(options: Options) -> list[str]:
     return [name for name, value, default in pairs if type(value) is not type(default) or value != default]
 
 
-def _check_recipe(options: Options, extension: str, given: list[str]) -> None:
-    """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
+def _check_fingerprint_options(options: Options, extension: str, given: list[str]) -> None:
+    """Check that fingerprint options are given only with SMILES, and only those that the fingerprint has."""
     if given and options.smiles_column is None and (options.columns or extension not in _MOLECULES):
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
         raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
-    check_choice(options.fingerprint, "fingerprint", PRINTS)
+    check_choice(options.fingerprint, "fingerprint", FINGERPRINTS)
     lacks = {"path": {"radius"}, "maccs": {"radius", "n_bits"}}.get(options.fingerprint, set())
     if useless := sorted(lacks.intersection(given)):
         raise InputError(f"{options.fingerprint} fingerprints have no {useless[0]}; got {getattr(options, useless[0])}")
@@ -286,7 +287,7 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
-    """All columns of a table, of some rows at a time if it is a text; those of `raw` as texts."""
+    """All columns of a table, in chunks of ``rows`` rows for a text file; the columns ``raw`` are kept as strings."""
     if extension_of(file) in SDF:
         return iter([read_sdf(file)])
     if extension_of(file) in SPECTRA:
@@ -297,13 +298,13 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
     columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
     if options.header is None and any(isinstance(column, str) for column in columns):
         options = Options(**vars(options) | {"header": True})  # columns asked for by name imply names
-    return parts_of_text(file, options, raw, rows)
+    return text_chunks(file, options, raw, rows)
 
 
-def texts_of(
+def text_column(
     found: Columns, column: Any, index_column: str | int | None, argument: str, known: bool | None = None
 ) -> tuple[list[str], RowNames]:
-    """Texts of a column, and the names of the rows next to it with their title."""
+    """The strings of a column, and the row names with the title of their column."""
     position = locate(column, found.names, found.width, argument)
     free = found.may_name_rows([position], None, index_column)
     named = free and (found.holds_names(required=False) if known is None else known)
@@ -321,5 +322,5 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
         if not is_text_table(file):
             return list(next(open_columns(file, Options(), rows=1)).names or ())
         return list(find_layout(file, Options(header=True, **options)).names or ())
-    except InputError:  # the reader of the file says what is wrong
+    except InputError:  # read_table reports the error
         return []

@@ -415,7 +415,7 @@ def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
     return typed(cells, ".", missing)
 
 
-def parts_of_text(
+def text_chunks(
     path: Path, options: SimpleNamespace, raw: Sequence[tuple[Any, str]] = (), rows: int | None = None
 ) -> Iterator[Columns]:
     """A text table, some rows at a time or all at once; columns of `raw`, named by these arguments, are texts."""

@@ -10,7 +10,7 @@ import numpy as np
 from rkhs.data.columns import TENFOLD, TWINS, column_remarks, many, rounded, row_copies, samples_remark, spreads
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
-from rkhs.reports.wording import written
+from rkhs.reports.wording import readable
 
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
@@ -75,7 +75,7 @@ def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
         narrow, wide = names[found.narrowest], names[found.widest]
         yield (
             f"The columns have different scales: the standard deviation of {wide} is "
-            f"{written(found.most)}, that of {narrow} is {written(found.least)}, {rounded(found.ratio)} times less. "
+            f"{readable(found.most)}, that of {narrow} is {readable(found.least)}, {rounded(found.ratio)} times less. "
             "Distances see mostly the wide columns unless all are standardised."
         )
 

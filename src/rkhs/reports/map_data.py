@@ -11,7 +11,7 @@ import numpy as np
 from rkhs.plots.display import colour_ends
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
-from rkhs.reports.likeness import Likeness
+from rkhs.reports.neighbours import Neighbours
 from rkhs.reports.pictures import drawing, image_sheet
 
 _SHEET = 2_000_000  # characters of all thumbnails together
@@ -21,14 +21,14 @@ _COLOURS = 20  # classes; more have no colours of their own
 
 
 def data_block(
-    items: Items, places: np.ndarray, likeness: Likeness, labels: list[int], fields: list[tuple[str, np.ndarray]]
+    items: Items, places: np.ndarray, neighbours: Neighbours, labels: list[int], fields: list[tuple[str, np.ndarray]]
 ) -> str:
     """JSON that may stand in a page: no character of it can end the element or begin another."""
     data: dict[str, Any] = {
         "n": len(items),
         "places": _floats(places),
-        "near": likeness.near.tolist(),
-        "distances": _floats(likeness.distances),
+        "near": neighbours.indices.tolist(),
+        "distances": _floats(neighbours.distances),
         "labels": labels,
         "names": list(items.names),
         "fields": [_field(name, values) for name, values in [*fields, *_column_fields(items)]],

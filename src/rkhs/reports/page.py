@@ -18,24 +18,24 @@ from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
 from rkhs.reports.findings import Rebuilt, versions
 from rkhs.reports.items import Items
-from rkhs.reports.likeness import Drawn, Likeness, map_sentences
 from rkhs.reports.map_data import data_block
+from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import grey, png, scatter, sparkline, structure_svg
 from rkhs.reports.table import HEAD
 from rkhs.reports.target import Prediction
-from rkhs.reports.wording import percent, written
+from rkhs.reports.wording import percent, readable
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-_ROWS = 6  # of each list of items
-_NAMED = 30  # items to look at
-_CHANGES = 3  # columns named in a row
-_COLUMNS = 10  # that matter most
-_LARGE_LOSS = 0.3  # share of the variance; a loss beyond it is explained
-_LABELS = 200  # items whose names are tried first
-_HEADS = {
+_MAX_ROWS = 6  # of each table of items
+_MAX_NAMES = 30  # names listed of a group
+_MAX_CHANGES = 3  # columns shown per item
+_MAX_COLUMNS = 10  # in the table of permutation importance
+_LARGE_LOSS = 0.3  # share of the variance above which the page advises more components
+_MAX_LABELS = 200  # items considered first for labels
+_ROW_HEADERS = {
     "structure": ("structure", "SMILES"),
     "name": (),
     "image": ("original", "rebuilt"),
@@ -54,8 +54,8 @@ class Content:
     audit: tuple[str, ...]
     columns: list[list[str]]  # cells of the table of columns
     codes: np.ndarray  # (n, p)
-    likeness: Likeness
-    drawn: Drawn
+    neighbours: Neighbours
+    layout: MapLayout
     target: tuple[str, np.ndarray] | None  # (n,)
     title: str
     model_file: str | None
@@ -87,7 +87,11 @@ def page(content: Content) -> str:
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     title, footer = escape(content.title), f"Made with {type(content.model).__name__}; {versions()}"
     data = data_block(
-        content.items, within_view(content.drawn.places)[0], content.likeness, _labels(content), _fields(content)
+        content.items,
+        within_view(content.layout.coordinates)[0],
+        content.neighbours,
+        _labels(content),
+        _fields(content),
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -109,14 +113,14 @@ def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
     fields = [] if content.target is None else [content.target]
     if isinstance(content.rebuilt, Rebuilt):
         fields.append(("reconstruction error", content.rebuilt.errors))
-    model = content.drawn.model
-    if model is not None and not content.drawn.new and len(model.row_recall_) == len(content.items):
+    model = content.layout.model
+    if model is not None and not content.layout.out_of_sample and len(model.row_recall_) == len(content.items):
         fields.append(("neighbours kept by the map", model.row_recall_))
     return fields
 
 
 def _labels(content: Content) -> list[int]:
-    return spread_out(content.drawn.places, _LABELS) if content.items.named else []
+    return spread_out(content.layout.coordinates, _MAX_LABELS) if content.items.named else []
 
 
 def _paragraph(text: str) -> str:
@@ -139,15 +143,17 @@ def summary(content: Content) -> list[str]:
     sentences = [found if isinstance(found, str) else found.sentences[0]] if found else []
     if n < content.total:
         sentences.append(
-            f"The page shows {n} of {content.total} items, chosen at even intervals. The table of the file is of all."
+            f"The page shows {n} of {content.total} items, evenly spaced. The table of columns describes all of them."
         )
-    if not isinstance(content.drawn.model, type(content.model)):
+    if not isinstance(content.layout.model, type(content.model)):
         sentences.append(_loss(content))
     elif not sentences:
-        sentences.append(map_sentences(content.drawn)[1])
+        sentences.append(map_sentences(content.layout)[1])
     if isinstance(content.rebuilt, Rebuilt) and (many := len(content.rebuilt.far_above)):
-        items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
-        sentences.append(f"Look at {items} far above the others: wrong or rare.")
+        items = f"{many} items have errors" if many > 1 else "One item has an error"
+        sentences.append(
+            f"{items} far above the others; check whether {'they are' if many > 1 else 'it is'} wrong or rare."
+        )
     return [*sentences, *content.diagnosis[0]]
 
 
@@ -157,14 +163,14 @@ def _loss(content: Content) -> str:
     sentences = f"{name} turns each of {content.total} items into {short}, its code."
     if lost is not None:
         sentences += (
-            f" Expect new items to lose about {percent(lost)} of the variance when they are rebuilt from codes."
+            f" Reconstruction of new items from their codes is expected to miss about {percent(lost)} of the variance."
         )
     elif isinstance(content.rebuilt, Rebuilt):
         where = "" if content.rebuilt.space == "input" else " of the features"
         lost = 1.0 - content.rebuilt.share
-        sentences += f" These items lose {percent(lost)} of the variance{where} when they are rebuilt from codes."
+        sentences += f" The reconstruction of these items misses {percent(lost)} of the variance{where}."
     if lost is not None and lost > _LARGE_LOSS:
-        sentences += " Codes of more components usually lose less."
+        sentences += " More components (n_components) usually lose less."
     return sentences
 
 
@@ -174,41 +180,42 @@ def _target(content: Content) -> str:
         return _paragraph(found) if found else ""
     parts = "".join(map(_paragraph, found.sentences))
     parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name)
-    return parts + _columns_that_matter(found) + _atoms_that_matter(content.items, found) + _wrong(content.items, found)
+    return parts + _column_importance(found) + _atom_contributions(content.items, found) + _wrong(content.items, found)
 
 
-def _columns_that_matter(found: Prediction) -> str:
+def _column_importance(found: Prediction) -> str:
     if not found.columns:
         return ""
     widest = found.columns[0][1] or 1.0
     unit = "the share of a class" if found.classes else found.name
-    note = f"How far predictions move when a column is permuted: root mean square, in units of {unit}."
+    note = f"Root mean square change of the predictions when a column is permuted, in units of {unit}."
     rows = [
-        [escape(name), written(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
-        for name, move in found.columns[:_COLUMNS]
+        [escape(name), readable(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
+        for name, move in found.columns[:_MAX_COLUMNS]
     ]
-    return f"<h3>Columns that matter</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
+    return f"<h3>Permutation importance of columns</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
 
 
-def _atoms_that_matter(items: Items, found: Prediction) -> str:
+def _atom_contributions(items: Items, found: Prediction) -> str:
     if items.smiles is None or not found.atoms:
         return ""
     towards = f"towards {found.classes[-1]}" if found.classes else "up"
     note = f"Blue atoms move the prediction {towards}, orange ones the other way, in molecules of the smallest and the"
     pictures = [(i, structure_svg(items.smiles[i], weights)) for i, weights in found.atoms]
     cells = "".join(
-        f'<li>{_pick(items, i)}<img class="structure" alt="structure" src="{address}"></li>' for i, address in pictures
+        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{address}"></li>'
+        for i, address in pictures
     )
-    return f'<h3>Atoms that matter</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
+    return f'<h3>Contributions of atoms</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
 
 
 def _confusion(found: Prediction) -> str:
     k = len(found.classes)
     counts = np.bincount((found.true * k + found.predicted).astype(int), minlength=k * k).reshape(k, k)
     rows = [[escape(name), *map(str, row)] for name, row in zip(found.classes, counts.tolist(), strict=True)]
-    return _paragraph("Rows: classes in the file. Columns: classes predicted from the other rows.") + _table(
-        ["", *found.classes], rows
-    )
+    return _paragraph(
+        "Confusion matrix. Rows: classes in the file. Columns: classes predicted from the other rows."
+    ) + _table(["", *found.classes], rows)
 
 
 def _wrong(items: Items, found: Prediction) -> str:
@@ -216,25 +223,25 @@ def _wrong(items: Items, found: Prediction) -> str:
         return _paragraph("No row looks wrong: every value is close to its prediction from the other rows.")
     rows = found.rows[found.wrong]
     table = _table(
-        ["item", f"{found.name}, in the file", "predicted from the others"],
+        ["item", f"{found.name}, in the file", "predicted from the other rows"],
         [
-            [_pick(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
-            for i, at in zip(rows[:_ROWS].tolist(), found.wrong, strict=False)
+            [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
+            for i, at in zip(rows[:_MAX_ROWS].tolist(), found.wrong, strict=False)
         ],
     )
     return f"<h3>Rows that look wrong</h3>{_names(items, rows)}{table}"
 
 
-def _pick(items: Items, i: int) -> str:
+def _item_button(items: Items, i: int) -> str:
     return f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
 
 
 def _map(content: Content) -> str:
-    far = [content.items.names[i] for i in within_view(content.drawn.places)[1]]
+    far = [content.items.names[i] for i in within_view(content.layout.coordinates)[1]]
     outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
-    notes = "".join(map(_paragraph, [*map_sentences(content.drawn), *outside]))
+    notes = "".join(map(_paragraph, [*map_sentences(content.layout), *outside]))
     return (
-        f"{notes}<noscript><p>Scripts are off, and the map is drawn by one.</p></noscript>"
+        f"{notes}<noscript><p>The map needs JavaScript, which is off.</p></noscript>"
         '<div id="controls" class="controls" hidden></div>'
         '<div class="plane"><div><div id="frame"></div><ul class="legend" id="legend"></ul></div>'
         '<aside id="card" class="card" hidden aria-live="polite"></aside></div>'
@@ -252,51 +259,62 @@ def _rebuilt(content: Content) -> str:
         return ""
     space, name = ("vectors" if found.space == "input" else "features"), type(content.model).__name__
     sentences = _paragraph(
-        f"The error is the squared distance of an item from what {name} rebuilds of it, between {space}. The median is "
-        f"{written(float(np.median(found.errors)))}."
+        f"The error is the squared distance between an item and its reconstruction by {name}, as {space}. The median "
+        "is "
+        f"{readable(float(np.median(found.errors)))}."
     )
     above, order = found.far_above, np.argsort(found.errors, kind="stable")[::-1]
-    drawn = order[: max(1, min(_ROWS, len(order) // 2))]
-    look, scale = _look(items, found), None
+    drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
+    look, scale = _row_format(items, found), None
     if look == "curve":
         values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
         scale = colour_ends(values)[:2]
         sentences += _paragraph(
-            f"All curves are drawn on one scale, from {written(scale[0])} to {written(scale[1])}; more is cut off."
+            f"All curves are drawn on one scale, from {readable(scale[0])} to {readable(scale[1])}; values outside are "
+            "clipped."
         )
     if len(above):
-        sentences += f"<p>Errors far above the others have {_names(items, above)[3:]}"
+        sentences += _names(items, above, "Errors far above the others: ")
     rows = [_row(items, found, i, look, scale) for i in drawn.tolist()]
-    return f"<h3>Worst rebuilt</h3>{sentences}" + _table(["item", "error", *_HEADS[look]], rows)
+    return f"<h3>Largest reconstruction errors</h3>{sentences}" + _table(["item", "error", *_ROW_HEADERS[look]], rows)
 
 
 def _novel(content: Content) -> str:
-    found, items = content.likeness, content.items
-    order = np.argsort(-found.strange, kind="stable")[: min(_ROWS, len(items) // 2)]
+    found, items = content.neighbours, content.items
+    order = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)]
     rows = [
-        [_pick(items, i), f"{found.gaps[i]:.1f} times the usual", _pick(items, found.near[i, 0])]
+        [
+            _item_button(items, i),
+            f"{found.relative_distances[i]:.1f} times the median",
+            _item_button(items, found.indices[i, 0]),
+        ]
         for i in order.tolist()
     ]
-    note = "The items least like the others. 'Usual' is the median distance of an item to its nearest."
-    return f"<h3>Novel</h3>{_paragraph(note)}" + _table(["item", "distance to its nearest", "nearest"], rows)
+    note = "The items least similar to the others. 'Median' is the median distance to the nearest neighbour."
+    return f"<h3>Novel</h3>{_paragraph(note)}" + _table(
+        ["item", "distance to the nearest neighbour", "nearest neighbour"], rows
+    )
 
 
 def _copies(content: Content) -> str:
-    groups, items = content.likeness.copies, content.items
+    groups, items = content.neighbours.copies, content.items
     if not groups:
         return "<h3>Copies</h3>" + _paragraph("No item is a copy of another, according to the kernel of the model.")
-    sentences = [f"{listed([items.names[i] for i in group], _ROWS)}" for group in groups[:_ROWS]]
-    more = [f"and {len(groups) - _ROWS} groups more"] if len(groups) > _ROWS else []
-    note = "Items that the kernel cannot distinguish. A copy on both sides of a split makes errors look too small."
+    sentences = [f"{listed([items.names[i] for i in group], _MAX_ROWS)}" for group in groups[:_MAX_ROWS]]
+    more = [f"and {len(groups) - _MAX_ROWS} more groups"] if len(groups) > _MAX_ROWS else []
+    note = "Items that the kernel cannot distinguish. "
+    note += "A copy in both the training and the test set makes errors look too small."
     return f"<h3>Copies</h3>{_paragraph(note)}{_listed(sentences + more)}"
 
 
-def _names(items: Items, chosen: np.ndarray) -> str:
+def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
     counted = "" if items.named else " (counted from 1)"
-    return _paragraph(f"{len(chosen)}: {listed([items.names[i] for i in chosen.tolist()], _NAMED)}{counted}.")
+    return _paragraph(
+        f"{before}{len(chosen)} items: {listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)}{counted}."
+    )
 
 
-def _look(items: Items, found: Rebuilt) -> str:
+def _row_format(items: Items, found: Rebuilt) -> str:
     if items.smiles is not None:
         return "structure"
     if found.vectors is None or items.numbers is None:
@@ -307,7 +325,7 @@ def _look(items: Items, found: Rebuilt) -> str:
 
 
 def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, float] | None) -> list[str]:
-    cells = [_pick(items, i), written(found.errors[i])]
+    cells = [_item_button(items, i), readable(found.errors[i])]
     if items.smiles is not None:
         address = structure_svg(items.smiles[i])
         picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
@@ -319,13 +337,13 @@ def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, fl
         ends = float(np.nanmin(items.numbers)), float(np.nanmax(items.numbers))
         return cells + [
             f'<img class="thumb" alt="{text}" src="{png(grey(row, *ends).reshape(items.image_shape))}">'
-            for text, row in zip(_HEADS[look], (old, new), strict=True)
+            for text, row in zip(_ROW_HEADERS[look], (old, new), strict=True)
         ]
     if scale is not None:
         return [*cells, sparkline(old, new, *scale)]
-    worst = [j for j in np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES] if np.isfinite(old[j])]
+    worst = [j for j in np.argsort(-np.abs(old - new), kind="stable")[:_MAX_CHANGES] if np.isfinite(old[j])]
     names = items.columns or [f"column {j}" for j in range(len(old))]
-    return [*cells, escape("; ".join(f"{names[j]} {written(old[j])} → {written(new[j])}" for j in worst))]
+    return [*cells, escape("; ".join(f"{names[j]} {readable(old[j])} → {readable(new[j])}" for j in worst))]
 
 
 def _next(content: Content) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import optional
-from rkhs.reports.wording import written
+from rkhs.reports.wording import readable
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _UNIT = 0.05  # angstrom; a bond is about 1.5
@@ -139,7 +139,7 @@ def scatter(predicted: np.ndarray, true: np.ndarray, name: str) -> str:
     x, y = (40.0 + 300.0 * (part - low) / max(high - low, 1e-300) for part in (predicted, true))
     dots = "".join(f"M{a:.0f} {360 - b:.0f}h0" for a, b in zip(x.tolist(), y.tolist(), strict=True))
     ticks = "".join(
-        f'<text x="{40 + 300 * share:.0f}" y="342" text-anchor="{at}">{written(low + share * (high - low))}</text>'
+        f'<text x="{40 + 300 * share:.0f}" y="342" text-anchor="{at}">{readable(low + share * (high - low))}</text>'
         for share, at in ((0.0, "start"), (1.0, "end"))
     )
     return (

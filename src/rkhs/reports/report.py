@@ -17,7 +17,7 @@ from rkhs._core.threads import within_limit
 from rkhs.reports.audit import audit
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
-from rkhs.reports.likeness import draw_map, find_likeness
+from rkhs.reports.neighbours import draw_map, find_neighbours
 from rkhs.reports.page import Content, page, summary
 from rkhs.reports.table import column_rows
 from rkhs.reports.target import predict_target
@@ -175,7 +175,7 @@ def make_report(
     if codes.ndim != 2 or not codes.shape[1]:
         raise InputError(f"model must give codes of shape (n, p); got {codes.shape}")
     progress_line("map")
-    likeness, K = find_likeness(model, items, codes)
+    neighbours, K = find_neighbours(model, items, codes)
     content = Content(
         model=model,
         items=items,
@@ -183,8 +183,8 @@ def make_report(
         audit=tuple(audit(everything, scaled=columns == "scaled")),
         columns=column_rows(everything, columns, asked),
         codes=codes,
-        likeness=likeness,
-        drawn=draw_map(model, codes, K),
+        neighbours=neighbours,
+        layout=draw_map(model, codes, K),
         target=coloured,
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
         model_file=model_file,

@@ -12,7 +12,7 @@ from rkhs.data.columns import Column
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import histogram
-from rkhs.reports.wording import written
+from rkhs.reports.wording import readable
 
 HEAD = ("column", "kind", "read as", "empty", "spread", "")
 _MOST, _BINS, _COMMON = 40, 12, 3
@@ -63,7 +63,7 @@ def _of_numbers(column: Column) -> tuple[str, str, np.ndarray]:
     kind = "whole numbers" if bool((column.known == np.round(column.known)).all()) else "numbers"
     bars = np.histogram(column.known, _BINS)[0]
     if column.kind != "days":
-        return kind, f"{written(low)} to {written(high)}, median {written(middle)}", bars
+        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars
     first, half, last = (str(np.datetime64("1970-01-01") + int(day)) for day in (low, middle, high))
     return kind, f"{first} to {last}, half before {half}", bars
 

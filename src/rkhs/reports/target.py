@@ -16,7 +16,7 @@ from rkhs.estimators import OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
-from rkhs.reports.wording import with_error, written
+from rkhs.reports.wording import readable, with_error
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
@@ -43,7 +43,7 @@ class Prediction:
 
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
-        return self.classes[int(value)] if self.classes else written(value)
+        return self.classes[int(value)] if self.classes else readable(value)
 
 
 def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.ndarray]) -> Prediction | str:
@@ -115,7 +115,7 @@ def _of_numbers(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.n
     explained = 1.0 - (root / of_mean) ** 2
     error = float(np.std(squares - (1.0 - explained) * alone)) / (n**0.5 * of_mean**2)
     numbers = f"RMSE {with_error(root, float(squares.std()) / (2.0 * root * n**0.5) if root else 0.0)}, R² "
-    numbers += f"{with_error(explained, error)}, against an RMSE of {written(of_mean)} for the mean"
+    numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
     return predicted, missed, f"{_can(name, explained > 2.0 * error, explained < _LITTLE)}: {numbers}."
 
 

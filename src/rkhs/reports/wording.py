@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def written(value: float, digits: int = 4) -> str:
+def readable(value: float, digits: int = 4) -> str:
     """A number of four digits or a whole one, with commas from 10,000 on and without an exponent."""
     if not np.isfinite(value):
         return "missing"
@@ -18,14 +18,14 @@ def written(value: float, digits: int = 4) -> str:
 def with_error(value: float, error: float) -> str:
     """A number and its standard error, both to the second digit of the error."""
     if not np.isfinite(error) or error <= 0.0:
-        return written(value)
+        return readable(value)
     digits = int(np.clip(1 - np.floor(np.log10(error)), -12, 12))
     commas = "," if abs(value) >= 1e4 else ""
     return " ± ".join(f"{round(part, digits):{commas}.{max(digits, 0)}f}" for part in (value, error))
 
 
 def percent(share: float) -> str:
-    """A share in percent, with two digits of what is missing to 0 or 100."""
+    """A percentage with two significant digits of its distance from 0 or 100."""
     if 0.0 < abs(share) < 1e-6:
         return "less than 0.0001 %"
     least = min(abs(share), abs(1.0 - share))

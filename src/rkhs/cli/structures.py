@@ -1,4 +1,4 @@
-"""``--predict smiles``: structures of molecules, such as those of spectra, and lists of candidates ranked by them."""
+"""``--predict smiles``: predict molecular structures, for example from spectra, by ranking candidates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _BANDWIDTH = 0.72  # of the Gaussian of Tanimoto distances: that of the paper on metabolites
 _TOP = (1, 5, 10)
-_LEAST = 20  # known items
+_MIN_KNOWN = 20  # calibration items needed
 
 
 def names_structures(args: argparse.Namespace) -> bool:
@@ -35,7 +35,7 @@ def names_structures(args: argparse.Namespace) -> bool:
 
 
 def fit_structures(args: argparse.Namespace) -> int:
-    """Fit the features of structures to the items that have one, and write the model."""
+    """Fit a model of structure features to the items with a known structure, and write it."""
     from rkhs import InputOutputKernelRegressor, kernels
     from rkhs.cli.build import build_estimator
     from rkhs.data.dataset import LEFT_OUT, keep_rows
@@ -47,7 +47,7 @@ def fit_structures(args: argparse.Namespace) -> int:
     data, smiles = read_with_values(args, name, "--predict")
     flat = flat_smiles(smiles)
     if not (known := flat.astype(bool)).any():
-        raise InputError(f"--predict {name} must hold SMILES that RDKit reads; got none; name another column")
+        raise InputError(f"--predict {name}: RDKit can read no SMILES in this column; name another column")
     data, unread = keep_rows(data, known, LEFT_OUT), int((~known).sum())
     groups = flat[known] if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
@@ -76,7 +76,7 @@ def fit_structures(args: argparse.Namespace) -> int:
 
 def _summary(facts: dict[str, Any]) -> Iterator[str]:
     items, unread = facts["input"], facts["rows without a structure"]
-    gaps = f"; {unread} without a structure: left out" if unread else ""
+    gaps = f"; {unread} without a structure were left out" if unread else ""
     yield (
         f"{facts['class']}: {items['items']} {items['kind']} with {facts['different structures']} different "
         f"structures ({facts['seconds']:.1f} s){gaps}"
@@ -84,8 +84,8 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
     yield f"chosen: reg {facts['reg']:.3g}, kernel {brief(facts['kernel'])}"
     if facts["left-out error"] is not None:
         yield (
-            f"left out in turn, items lose {facts['left-out error']:.1%} of the variance of the features of structures "
-            "(100%: the mean); how often the true structure comes first depends on the lists to choose from"
+            f"leave-one-out error: {facts['left-out error']:.1%} of the variance of the structure features (100%: "
+            "predicting the mean); the top-1 accuracy depends on the lists of candidates"
         )
     yield f"model: {facts['model']}"
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and structures"
@@ -119,7 +119,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
 
 
 def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:
-    """Items of a file that have candidates, and these."""
+    """The items of a file that have candidates, and their lists of candidates."""
     import numpy as np
 
     from rkhs.data.dataset import LEFT_OUT, keep_rows
@@ -137,7 +137,7 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
 
 
 def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, Any] | None, dict[str, Any]]:
-    """Items of ``--known`` with the places of their structures in their lists, and how often these come first."""
+    """Items of ``--known`` with the indices of their true candidates, and the top-k accuracy."""
     import numpy as np
 
     from rkhs.data.known_columns import read_column
@@ -151,10 +151,10 @@ def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, A
     true = flat_smiles(column[np.array(data.row_numbers) - 1])
     hits = [flat_smiles(one) == truth for one, truth in zip(lists, true, strict=True)]
     kept = [i for i, found in enumerate(hits) if true[i] and found.any()]
-    if len(kept) < _LEAST:
+    if len(kept) < _MIN_KNOWN:
         raise InputError(
-            f"--known {args.known} must hold {_LEAST} items at least whose structure is in their list; got "
-            f"{len(kept)} of {data.n_samples}; give more, or leave --known out"
+            f"--known {args.known} needs at least {_MIN_KNOWN} items whose true structure is among their candidates; "
+            f"got {len(kept)} of {data.n_samples}; add items, or leave --known out"
         )
     held_out = data.items[kept], np.array([hits[i].argmax() for i in kept]), [lists[i] for i in kept]
     ranks = truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
@@ -170,13 +170,13 @@ def _by_guessing(lists: list[list[str]], k: int) -> float:
 def _notes(facts: dict[str, Any]) -> Iterator[str]:
     """Coverage of the sets and accuracy of the ranks."""
     yield (
-        f"in_set: the true structure is in the set of an item with probability {facts['guarantee']} "
-        f"{facts['coverage']:g}, if it is in the list at all; {facts['mean size of sets']:.1f} candidates a set"
+        f"in_set: the set contains the true structure with probability {facts['guarantee']} {facts['coverage']:g}, "
+        f"provided it is among the candidates; {facts['mean size of sets']:.1f} candidates per set on average"
     )
     if "top" not in facts:
         yield (
-            "no probabilities: they need items of known structure that the fit did not see, with lists made as these "
-            "are; name them with --known FILE, and write their lists into the file of --candidates"
+            "no probabilities: they need items of known structure that are not in the fit, with lists of candidates "
+            "made in the same way; pass the items with --known FILE, and add their lists to the file of --candidates"
         )
         return
     shares = [f"{share:.0%} (by guessing {guess:.0%})" for share, guess in facts["top"].values()]

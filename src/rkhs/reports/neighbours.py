@@ -1,4 +1,4 @@
-"""Which items are near each other: distances of the kernel, copies, items that are like no other, and the map."""
+"""Neighbours of items: distances of the kernel, novelty, copies, and the map."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _EQUAL = 1e-12  # squared distances below this share of the largest are those of
 
 
 @dataclass(frozen=True, eq=False)
-class Likeness:
-    """What distances say of items."""
+class Neighbours:
+    """Nearest neighbours, novelty scores and copies of the items."""
 
-    near: np.ndarray  # (n, k): the nearest others
+    indices: np.ndarray  # (n, k): the nearest neighbours of each item
     distances: np.ndarray  # (n, k)
-    strange: np.ndarray  # (n,): posterior variance given the others, between 0 and 1.01
-    copies: list[list[int]]  # groups of items without a distance
-    by_kernel: bool  # or by codes
+    novelty: np.ndarray  # (n,): posterior variance given the others, between 0 and 1.01
+    copies: list[list[int]]  # groups of items at distance zero
+    by_kernel: bool  # distances from the kernel; False: from the codes
 
     @property
-    def gaps(self) -> np.ndarray:
-        """Distance of each item to its nearest other one, in units of the median."""
+    def relative_distances(self) -> np.ndarray:
+        """Distance of each item to its nearest neighbour, in units of the median."""
         first = self.distances[:, 0]
         return first / (float(np.median(first)) or float(first.max()) or 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Places of items, and the map that they come from."""
+class MapLayout:
+    """Coordinates of the items on the map, and the map model."""
 
-    places: np.ndarray  # (n, 2)
+    coordinates: np.ndarray  # (n, 2)
     model: KernelMap | None  # None: the first two codes
-    new: bool  # whether the items are others than those of the map
+    out_of_sample: bool  # whether the items are not those that the map was fitted to
 
 
-def find_likeness(model: KernelEstimator, items: Items, codes: np.ndarray) -> tuple[Likeness, np.ndarray]:
-    """The nearest items of each, and kernel values (n, n)."""
+def find_neighbours(model: KernelEstimator, items: Items, codes: np.ndarray) -> tuple[Neighbours, np.ndarray]:
+    """The nearest neighbours of each item, and kernel values (n, n)."""
     K, by_kernel = _kernel_values(model, items), True
     if K is None:
         K, by_kernel = codes @ codes.T, False
@@ -63,7 +63,7 @@ def find_likeness(model: KernelEstimator, items: Items, codes: np.ndarray) -> tu
     copies = [group for i, group in enumerate(groups) if group not in groups[:i]] if len(groups) < 500 else groups[:1]
     middle = float(np.median(D)) or 1.0
     A = np.linalg.inv(np.exp(-2.0 * D / middle) + _RIDGE * np.eye(len(D)))
-    return Likeness(near, distances, 1.0 / A.diagonal(), copies, by_kernel), K
+    return Neighbours(near, distances, 1.0 / A.diagonal(), copies, by_kernel), K
 
 
 def _kernel_values(model: KernelEstimator, items: Items) -> np.ndarray | None:
@@ -77,21 +77,21 @@ def _kernel_values(model: KernelEstimator, items: Items) -> np.ndarray | None:
     return np.asarray(K, dtype=np.float64) if K.ndim == 2 else None
 
 
-def draw_map(model: KernelEstimator, codes: np.ndarray, K: np.ndarray) -> Drawn:
+def draw_map(model: KernelEstimator, codes: np.ndarray, K: np.ndarray) -> MapLayout:
     """The map of the model if it is one of two dimensions, else one that is fitted to the kernel values."""
     if isinstance(model, KernelMap) and codes.shape[1] == 2:
-        return Drawn(codes, model, codes.shape != model.codes_.shape or not np.allclose(codes, model.codes_))
+        return MapLayout(codes, model, codes.shape != model.codes_.shape or not np.allclose(codes, model.codes_))
     with suppress(RkhsError):
         fitted = KernelMap(kernel="precomputed").fit(0.5 * (K + K.T))
-        return Drawn(fitted.codes_, fitted, False)
+        return MapLayout(fitted.codes_, fitted, False)
     flat = np.column_stack([codes, -np.linspace(0.0, max(float(np.ptp(codes)), 1e-12), len(codes))])
-    return Drawn(flat[:, :2], None, False)
+    return MapLayout(flat[:, :2], None, False)
 
 
-def map_sentences(drawn: Drawn) -> list[str]:
-    """What the distances of a map mean, and what they hold."""
-    sentences = ["Each point is an item. Items that are near each other on the map are alike."]
-    model = drawn.model
+def map_sentences(layout: MapLayout) -> list[str]:
+    """What the distances of a map mean, and how far they can be trusted."""
+    sentences = ["Each point is an item. Items near each other on the map are similar."]
+    model = layout.model
     if model is None:
         return [*sentences, "The map shows the first two codes of the model; what it loses was not measured."]
     count = min(10, len(model.codes_) - 1)
@@ -101,12 +101,12 @@ def map_sentences(drawn: Drawn) -> list[str]:
         f"{kept}." if lost is None else f"{kept}; rebuilt from the map, new items lose {lost:.0%} of the variance."
     )
     sentences.append(
-        "Between groups distances say less: their correlation with those of the data is "
-        f"{model.correlation_:.2f}. The size of a group and the width of a gap say nothing. Click an item: the lines "
-        "lead to its nearest items in the data, also where the map tears them apart."
+        "Distances between groups are less reliable: their correlation with those of the data is "
+        f"{model.correlation_:.2f}. The size of a group and the width of a gap have no meaning. Click an item: the "
+        "lines lead to its nearest items in the data, also where the map separates them."
     )
-    if drawn.new:
-        sentences.append("These items are placed in the map of the training items, each by itself.")
+    if layout.out_of_sample:
+        sentences.append("These items were embedded one by one in the map of the training items.")
     return sentences
 
 
