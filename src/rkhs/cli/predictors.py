@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rkhs.cli.structures import fit_structures, names_structures
 from rkhs.cli.classification import fit_classifier, names_classes
 from rkhs.cli.outputs import Outputs
 from rkhs.cli.regression import fit_regressor
+from rkhs.cli.structures import fit_structures, names_structures
 from rkhs.cli.targets import with_groups
 
 
