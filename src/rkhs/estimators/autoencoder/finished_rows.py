@@ -106,8 +106,8 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tu
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
     left_out, count = slice(part, n), rows.share(part)
-    unaware = [one for one in stage.earlier if len(one.codes) <= part]  # of the rows that are left out
-    by = stage if not unaware or unaware[-1] is stage.earlier[-1] else unaware[-1]
+    unaware = _unaware(stage, part)
+    by = unaware or stage
     Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
     near = stages.code(replace(by, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
@@ -126,3 +126,11 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tu
             errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
     whole = mass * stages.of_the_mean
     return replace(last, reg=regs[int(errors.argmin())]), float(errors.min()) / whole if unaware and whole else None
+
+
+def _unaware(stage: Stage, size: int) -> Stage | None:
+    """The last stage that has not seen rows after the first ones; if it is the last of all, with codes of all rows."""
+    found = [one for one in stage.earlier if len(one.codes) <= size]
+    if not found:
+        return None
+    return stage if found[-1] is stage.earlier[-1] else found[-1]
