@@ -46,7 +46,7 @@ for model_name, make in MODELS.items():
         r"Input X contains NaN|float\(\) argument.*NoneType",
     )
     both("dates", lambda: np.full((4, 2), "2020-01-01", dtype="M8[D]"), r"X must hold numbers; got dtype datetime64")
-    both("ragged lists", lambda: [[1.0, 2.0], [3.0]], r"inhomogeneous shape")
+    both("ragged lists", lambda: [[1.0, 2.0], [3.0]], r"got rows of different lengths")
     both(
         "sparse with NaN",
         lambda: scipy.sparse.csr_matrix(changed(np.nan)),

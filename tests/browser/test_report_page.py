@@ -168,7 +168,7 @@ def test_search_and_colours(browser: Browser, table: Path) -> None:
 
 def test_without_scripts_there_are_the_texts(browser: Browser, table: Path) -> None:
     browser.open(table, scripts=False)
-    assert "Scripts are off" in text_of(browser, "#map noscript")
+    assert "The map needs JavaScript" in text_of(browser, "#map noscript")
     assert "60 items" in text_of(browser, "#input")
     assert browser.run("document.getElementById('controls').getBoundingClientRect().height") == 0
     browser.call("Emulation.setScriptExecutionDisabled", value=False)

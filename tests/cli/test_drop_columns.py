@@ -113,7 +113,7 @@ def test_predicted_columns_are_left_out_too(folder: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--drop-columns", "signup", "--columns", "size"], "got both; leave one out"),
+        (["--drop-columns", "signup", "--columns", "size"], "got both; pass one of them"),
         (["--drop-columns", "siize"], "did you mean 'size'?"),
         (["--drop-columns", "size,size"], "must name each column once"),
         (["--mixed", "--drop-columns", "customer_id,signup,zone,size,age,churn"], "got none; check --drop-columns"),

@@ -476,14 +476,14 @@ def test_the_strongest_candidate_is_given_up_after_a_look(monkeypatch: pytest.Mo
     """Where two iterations stay far from the least error; else ten follow, from where they would have started."""
     rng = np.random.default_rng(0)
     X = np.tanh(1.5 * rng.normal(size=(400, 3)) @ rng.normal(size=(3, 12))) + 0.02 * rng.normal(size=(400, 12))
-    move = staged_rows.RowStages.move
+    move = staged_rows.RowStages.next_stage
 
     def counted(self: staged_rows.RowStages, stage: Any, size: int, reg: tuple[float, ...], *, steps: int = 15) -> Any:
         if reg == (1.0, 1.0):
             tried.append(steps)
         return move(self, stage, size, reg, steps=steps)
 
-    monkeypatch.setattr(staged_rows.RowStages, "move", counted)
+    monkeypatch.setattr(staged_rows.RowStages, "next_stage", counted)
     found = []
     for near, expected in ((1.05, [2]), (np.inf, [2, 10])):
         tried: list[int] = []

@@ -49,9 +49,7 @@ def test_codes_keep_the_constraint_and_rebuild(constraint: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_kernel_of_too_few_ranks_is_named() -> None:
-    with pytest.warns(
-        CollapseWarning, match=r"the objective .* is above 0\.5, .* hardly bring the codes to the constr"
-    ):
+    with pytest.warns(CollapseWarning, match=r"the objective .* is above 0\.5, .* hardly satisfy the constr"):
         KernelAutoencoder(2, kernel=Linear(), reg=1e-3, constraint="sphere", max_iter=20, tol=0.1).fit(X)
 
 

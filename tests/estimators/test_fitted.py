@@ -28,8 +28,8 @@ def test_they_are_there_after_fit_only() -> None:
 def test_a_pickle_lacks_what_follows_from_the_training_items() -> None:
     model = KernelAutoencoder(2, reg=1e-2).fit(X)
     copied = pickle.loads(pickle.dumps(model))
-    assert model.model_.penalty.triangle is not None
-    assert copied.model_.penalty.triangle is None
+    assert model.model_.penalty.cholesky is not None
+    assert copied.model_.penalty.cholesky is None
     new = np.random.default_rng(1).normal(size=(5, 3))
     np.testing.assert_allclose(copied.transform(new), model.transform(new), atol=1e-9)
 

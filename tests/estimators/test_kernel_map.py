@@ -15,8 +15,8 @@ import rkhs
 from rkhs import KernelMap, KernelNovelty, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Spectrum
-from rkhs.models.neighbour_map import fixed_sums, placed
-from rkhs.problems.neighbour_map import Placing
+from rkhs.models.neighbour_map import embedded, fixed_sums
+from rkhs.problems.neighbour_map import OutOfSample
 from rkhs.solvers.row_newton import descend
 
 DIGITS = np.random.default_rng(0).permutation(load_digits().data / 16.0)
@@ -206,8 +206,8 @@ def test_a_row_is_placed_by_the_best_of_several_descents() -> None:
     columns = torch.from_numpy(np.stack([rng.permutation(40)[:12] for _ in range(60)]))
     sums = fixed_sums(Z, torch.full((40,), 1.0 / 40.0, dtype=torch.float64))
     shares = torch.full((60, 12), 1.0 / 12.0, dtype=torch.float64)
-    problem = Placing(Z, sums, columns, shares, decoder=Same(), targets=targets, misfit=0.01)
-    ends = descend(problem, problem.starts(1)[0], 40, 1e-4), placed(problem)
+    problem = OutOfSample(Z, sums, columns, shares, decoder=Same(), targets=targets, misfit=0.01)
+    ends = descend(problem, problem.starts(1)[0], 40, 1e-4), embedded(problem)
     one, best = (problem.values_and_grads(found)[0] for found in ends)
     assert (best <= one + 1e-6).all()
     assert (best < one - 1e-3).sum() > 3

@@ -108,7 +108,8 @@ def test_the_page_holds_the_map_and_the_sections() -> None:
     assert sections == ["input", "target", "map", "items", "next"]
     worst = int(MODEL.reconstruction_error(X).argmax())
     assert (
-        f'data-item="{worst}">{worst + 1}</button>' in report.html.split("<h3>Worst rebuilt</h3>")[1].split("</tr>")[1]
+        f'data-item="{worst}">{worst + 1}</button>'
+        in report.html.split("<h3>Largest reconstruction errors</h3>")[1].split("</tr>")[1]
     )
     assert "Best" not in report.html
 
@@ -227,12 +228,12 @@ def test_new_items_have_their_error_once() -> None:
     html = make_report(model, X[:30]).html
     found = diagnose(model)
     expected = max(found.leave_one_out_error, found.held_out_error)
-    assert f"Expect new items to lose about {100 * expected:.1f} % of the variance" in html
+    assert f"is expected to miss about {100 * expected:.1f} % of the variance" in html
     assert html.count("of the variance") == 1
 
 
 def test_a_model_that_rebuilds_nothing_has_no_list_of_errors() -> None:
-    assert "Worst rebuilt" not in make_report(KernelContrastive(2).fit(X, np.arange(40) % 2), X).html
+    assert "Largest reconstruction errors" not in make_report(KernelContrastive(2).fit(X, np.arange(40) % 2), X).html
 
 
 def test_any_way_back_to_vectors_is_measured() -> None:
@@ -266,8 +267,8 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     assert not set(weak) & set(above.tolist())
     assert len(above) <= 6
     listed = ", ".join(str(i + 1) for i in above)
-    assert f"<p>Errors far above the others have {len(above)}: {listed} (counted from 1).</p>" in report.html
-    assert any(f"Look at {len(above)} items whose errors are far above the others" in line for line in report.summary)
+    assert f"<p>Errors far above the others: {len(above)} items: {listed} (counted from 1).</p>" in report.html
+    assert any(f"{len(above)} items have errors far above the others" in line for line in report.summary)
     # One scale: the curve of a weak item is drawn lower than that of a good one.
     heights = {}
     for item, points in re.findall(r'data-item="(\d+)".*?<path class="old" d="([^"]*)"', report.html, re.DOTALL):
@@ -437,7 +438,7 @@ def test_a_spike_does_not_make_the_other_curves_flat() -> None:
     usual = np.quantile(rows, (0.01, 0.99))
     rows[7, 60] = 300.0
     page = make_report(KernelPCA(3).fit(rows), rows).html
-    found = re.findall(r"drawn on one scale, from (\S+) to (\S+); more is cut off\.", page)
+    found = re.findall(r"drawn on one scale, from (\S+) to (\S+); values outside are clipped\.", page)
     low, high = map(float, found[0])
     assert low < usual[0]
     assert usual[1] < high < 30.0

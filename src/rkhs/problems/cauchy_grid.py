@@ -30,7 +30,7 @@ class CauchyGrid:
     border: float = 0.0  # width, around the rows
     kept: dict[tuple[float, tuple[int, ...]], Tensor] = field(default_factory=dict)
 
-    def of(self, Z: Tensor, weights: Tensor) -> Sums:
+    def of(self, Z: Tensor, mass: Tensor) -> Sums:
         """The sums of rows at places ``Z`` (n, p) with masses (n,)."""
         p = Z.shape[1]
         low, high = Z.amin(0) - self.border, Z.amax(0) + self.border
@@ -39,7 +39,7 @@ class CauchyGrid:
         sizes = tuple(_STEP * math.ceil(int(count) / _STEP) for count in nodes)
         sums = Sums(low - _MARGIN * spacing, spacing, sizes, Z.new_empty(0))
         cells, weights = sums.around(Z)
-        grid = Z.new_zeros(math.prod(sizes)).index_add_(0, cells.flatten(), (weights * weights[:, None]).flatten())
+        grid = Z.new_zeros(math.prod(sizes)).index_add_(0, cells.flatten(), (weights * mass[:, None]).flatten())
         wide = tuple(2 * size for size in sizes)
         spread = torch.fft.rfftn(grid.view(sizes), s=wide)
         fields = torch.fft.irfftn(self._similarities(spacing, wide, Z) * spread, s=wide, dim=tuple(range(1, p + 1)))
@@ -62,13 +62,13 @@ class ExactSums:
     """The same sums, row by row: O(n) a place."""
 
     places: Tensor  # (n, p)
-    weights: Tensor  # (n,)
+    mass: Tensor  # (n,)
 
     def at(self, Z: Tensor) -> tuple[Tensor, Tensor]:
         """``phi`` and ``F`` at places (m, p)."""
         offsets = [z[:, None] - places for z, places in zip(Z.mT, self.places.mT, strict=True)]
         w = 1.0 / sum((d * d for d in offsets), start=torch.ones(()).to(Z))
-        return (self.weights * w).sum(1), torch.stack([(self.weights * w * w * d).sum(1) for d in offsets], 1)
+        return (self.mass * w).sum(1), torch.stack([(self.mass * w * w * d).sum(1) for d in offsets], 1)
 
 
 @dataclass(eq=False)

@@ -32,6 +32,7 @@ LEFT_OUT = {
     "Reader": "made by fits, from data that their subjects give",
     "ColumnScaling": "made by readers",
     "compare_codes": "takes seconds, most of them in forests and other libraries",
+    "load_classifier": "takes the path of a model file; mutated model files are tried elsewhere",
     "load_molecules": "takes no argument",
 }
 
