@@ -72,7 +72,7 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
         (["table.csv", "--target", "colour"], "colour"),
         (["table.csv"], "compare predicts a column from the others: name it with --target COLUMN"),
         (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
-        (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
+        (["gram.npy", "--gram", "--targets", "table.csv"], "one value per row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
         (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row for each row of the input, 41; got 3"),
         (

@@ -192,7 +192,7 @@ def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFi
     ("name", "text", "words", "message"),
     [
         ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
-        ("a.txt", "", (), "expected a text a line; got an empty file"),
+        ("a.txt", "", (), "expected a text per line; got an empty file"),
         ("a.txt", "1 2\n3 4\n", ("--kind", "texts"), "save a table as .csv"),
         ("a.csv", "", ("--kind", "series"), "expected a row of numbers a series; got none"),
         (

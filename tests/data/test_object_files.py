@@ -55,8 +55,8 @@ def test_tu_folders_and_their_npz_form_agree(folder: Path) -> None:
     [
         ("A", "1, 4\n", "line 1 joins two graphs"),
         ("A", "1, 9\n", "numbers of nodes from 1 to 6; got 9"),
-        ("A", "1, x\n", "expected 2 whole numbers a line"),
-        ("A", "1\n", "expected 2 whole numbers a line; got 1"),
+        ("A", "1, x\n", "expected 2 whole numbers per line"),
+        ("A", "1\n", "expected 2 whole numbers per line; got 1"),
         ("graph_indicator", "1\n2\n1\n2\n2\n3\n", "nodes graph by graph"),
         ("graph_indicator", None, "expected SET_graph_indicator.txt next to it"),
         ("A", None, r"expected one file NAME_A.txt of the TU format; got 0"),

@@ -97,7 +97,7 @@ def test_objects_with_a_python_function() -> None:
     assert model.decode(codes, n_best=4).indices.shape == (2, 4)
     assert model.inverse_transform(codes).shape == (2, 10)
     assert model.reconstruction_error(["spaced"]).shape == (1,)
-    with pytest.raises(InputError, match="candidates must be a list of objects, one an item; got a str"):
+    with pytest.raises(InputError, match="candidates must be a list of objects, one per item; got a str"):
         model.decode(codes, "space")
 
 

@@ -188,7 +188,7 @@ def test_objects_with_a_python_function(X: np.ndarray) -> None:
     ranking = KernelPCA(None, kernel=shared).fit(WORDS)
     found = ranking.decode(ranking.codes_, ["zzz", *WORDS], n_best=1)
     np.testing.assert_allclose(found.distances, 0.0, atol=1e-9)
-    with pytest.raises(InputError, match="X must be a list of objects, one an item; got a str"):
+    with pytest.raises(InputError, match="X must be a list of objects, one per item; got a str"):
         model.transform("kernel")
 
 

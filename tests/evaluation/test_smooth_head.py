@@ -117,7 +117,7 @@ def sharpened(model: SmoothClassifier) -> Iterator[SmoothClassifier]:
 def test_few_labels_do_not_make_certain() -> None:
     X = np.array([[0.0], [0.1], [9.0], [9.1]])
     P = SmoothClassifier().fit(X, [0, 0, 1, 1]).predict_proba(X)
-    assert P.max() < 0.9  # Platt's targets for two rows a class are 3/4
+    assert P.max() < 0.9  # Platt's targets for two rows per class are 3/4
     assert (P.argmax(1) == [0, 0, 1, 1]).all()
 
 

@@ -196,7 +196,7 @@ def test_the_surest_answers_are_drawn_with_the_share_that_keeps_the_promise() ->
         (lambda: plots.ReconstructionDisplay(X, X[:3]), "rebuilt must have the shape"),
         (lambda: plots.ReconstructionDisplay(X, X, shape=(2, 2)), "shape must be"),
         (lambda: plots.ReconstructionDisplay(X, X, kind="images"), "shape must be given"),
-        (lambda: plots.ReconstructionDisplay(X, X, titles=["a"]), "titles must be 40, one an item; got 1"),
+        (lambda: plots.ReconstructionDisplay(X, X, titles=["a"]), "titles must be 40, one per item; got 1"),
         (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[40]), "rows must be from 0 to 39"),  # type: ignore[arg-type]
         (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[0.5]), "rows must be a list of whole"),  # type: ignore[arg-type,list-item]
         (lambda: plots.LoadingsDisplay(Loadings(np.ones(2), np.ones((1, 2))), ["a"]), "names must be 2"),

@@ -61,7 +61,7 @@ def test_noise_is_not_better_than_the_mean_and_the_kernel_that_sees_the_classes_
 @pytest.mark.parametrize(
     ("y", "kernels", "said"),
     [
-        (["a", "b", "a"], ["linear"], "y must have one row an item, 4; got 3"),
+        (["a", "b", "a"], ["linear"], "y must have one row per item, 4; got 3"),
         (["a"] * 4, ["linear"], "two classes or numbers that differ"),
         ([0.0, 1.0, float("nan"), 2.0], ["linear"], "y must be finite"),
         (["a", "b", "a", "b"], [], "kernels must hold"),

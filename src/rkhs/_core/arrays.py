@@ -332,7 +332,7 @@ def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
     single = isinstance(X, (str, bytes, dict, set, frozenset, type)) or getattr(X, "ndim", 1) == 0
     if single or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise InputError(
-            f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list"
+            f"{name} must be a list of objects, one per item; got a {type(X).__name__}. Wrap one object in a list"
         )
     items = table_rows(X) if is_frame(X) else list(X)
     if len(items) < at_least:

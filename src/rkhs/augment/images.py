@@ -18,7 +18,7 @@ class _Images(Augmentation):
     shape: Any
 
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Changed images, one a row, shape (n, d)."""
+        """Changed images, one per row, shape (n, d)."""
         images = X.reshape(len(X), *self._shape(X.shape[1]))
         return self._change(images, rng).reshape(X.shape)
 

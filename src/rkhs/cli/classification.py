@@ -1,4 +1,4 @@
-"""``rkhs fit --predict`` for a column of classes: codes of all rows, and a learner on those whose class is known."""
+"""``rkhs fit --predict`` for a column of classes: codes of all rows, and a classifier on those whose class is known."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def names_classes(args: argparse.Namespace) -> bool:
 
 
 def fit_classifier(args: argparse.Namespace) -> int:
-    """Fit codes to all rows, a learner to those with a class, score it by cross-validation, and write both."""
+    """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
     import numpy as np
 
     from rkhs.cli.build import build_estimator
@@ -102,12 +102,13 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
         raise InputError(
-            f"--predict {name} needs two classes, and two rows of each; got {few}; --drop-rare 2 takes rare classes "
-            "for unknown"
+            f"--predict {name} needs two classes, and two rows of each; got {few}; --drop-rare 2 treats rare "
+            "classes as unlabelled"
         )
     if len(counts) > _MOST_CLASSES:
         raise InputError(
-            f"--predict {name} must hold at most {_MOST_CLASSES} classes; got {len(counts)}; is it a name?"
+            f"--predict {name} has {len(counts)} distinct values, more than the {_MOST_CLASSES} classes allowed; is it "
+            "a column of identifiers?"
         )
     return counts
 
@@ -127,7 +128,7 @@ def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndar
 
 
 def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> dict[str, float]:
-    """Each row predicted by learners that saw neither it nor a copy of it; the error is that of counting rows."""
+    """Cross-validated accuracy, copies kept in one fold, with the binomial standard error."""
     import numpy as np
     from sklearn.model_selection import StratifiedGroupKFold
 
@@ -153,7 +154,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
     gaps, folds = facts["rows without a class"], facts["folds"]
-    measured = f"It was measured with {(folds - 1) / folds:.0%} of the known rows, for a class has {folds} only; "
+    measured = f"It was measured on {folds} folds, because the rarest class has {folds} rows; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
         f"predicts {name}: {counts_text}"

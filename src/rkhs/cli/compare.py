@@ -42,7 +42,7 @@ fitted to."""
 OPTIONS = f"""
 INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --target COLUMN  column of the file that holds what to predict
---targets FILE  file with one class or number a row, or the table that has --target
+--targets FILE  file with one class or number per row, or the table that has --target
 --model MODEL  in place of a target: report the error of a saved model on the rows; may be given several times
 --kernel EXPRESSION  kernel of kernel PCA and the autoencoder (default: the default of each)
 --gram  the input is a Gram matrix of the items{MIXED}{LABELS}{DROP}

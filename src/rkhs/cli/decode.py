@@ -177,7 +177,7 @@ def _rows(
     in_file: dict[int, int],
     cells: tuple[list[str], dict[int, list[str]]],
 ) -> Iterator[list[Any]]:
-    """One row a code and candidate, nearest first, with the columns that there are; rows count from 1."""
+    """One row per code and candidate, nearest first, with the columns that there are; rows count from 1."""
     yield ["code", "rank", "candidate", *columns, "squared_distance", *cells[0]]
     for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
         for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):

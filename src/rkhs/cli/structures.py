@@ -186,7 +186,7 @@ def _notes(facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _rows(data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: CandidateSets) -> Iterator[list[Any]]:
-    """One row an item and candidate, best first."""
+    """One row per item and candidate, best first."""
     labels, likely = label_columns(data)[0], sets.probabilities
     yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set"]
     for i, found in enumerate(scores):

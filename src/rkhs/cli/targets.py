@@ -263,13 +263,13 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
 
 
 def _read_lines(path: str, n: int) -> np.ndarray:
-    """A value a line, with a header above ``n`` of them or not."""
+    """A value per line, with a header above ``n`` of them or not."""
     from rkhs.data.tables import typed
 
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):
-        raise InputError(f"{path}: --targets must be a file with one value a row; of a table name one with --target")
+        raise InputError(f"{path}: --targets must be a file with one value per row; of a table name one with --target")
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
     return typed([cell.strip() for cell in cells])

@@ -25,7 +25,7 @@ _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _APART = 50.0  # times as far from the median as any other value
 _STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
-_ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows a column, and the ratio of spreads, of tables with samples in columns
+_ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(

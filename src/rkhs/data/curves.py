@@ -168,7 +168,7 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
         times = _times_named(data.column_names, file)
     if times is not None and (times.shape != data.X.shape[1:] or not _increase(times)):
         raise InputError(
-            f"{file}: curves need {data.X.shape[1]} finite, increasing times, one a column; got "
+            f"{file}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
             f"{times.tolist()!r:.60}; sort the columns"
         )
     data = keep_rows(data, ~np.isnan(data.X).all(axis=1), NOTHING_KNOWN)

@@ -336,7 +336,7 @@ def check_finite(values: np.ndarray, source: str) -> None:
 def check_size(values: np.ndarray, source: str) -> None:
     """Refuse a table that is not two-dimensional or has no row or no column."""
     if values.ndim != 2:
-        advice = "reshape(-1, 1) makes it one column" if values.ndim == 1 else "reshape(n, -1) makes one row a sample"
+        advice = "reshape(-1, 1) makes it one column" if values.ndim == 1 else "reshape(n, -1) makes one row per sample"
         raise InputError(f"{source}: expected a table of shape (n, d); got shape {values.shape}; {advice}")
     if 0 in values.shape:
         raise InputError(

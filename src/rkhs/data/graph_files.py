@@ -56,9 +56,9 @@ def _numbers(file: Path, columns: int) -> np.ndarray:
             return np.zeros((0, columns), dtype=np.int64)
         array = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)
     except ValueError as error:
-        raise InputError(f"{file}: expected {columns} whole numbers a line, with commas between; {error}") from error
+        raise InputError(f"{file}: expected {columns} whole numbers per line, with commas between; {error}") from error
     if array.size and array.shape[1] != columns:
-        raise InputError(f"{file}: expected {columns} whole numbers a line; got {array.shape[1]}")
+        raise InputError(f"{file}: expected {columns} whole numbers per line; got {array.shape[1]}")
     return array.reshape(-1, columns)
 
 
@@ -108,7 +108,7 @@ def _read_npz(file: Path) -> Dataset:
     edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
     for pointer in (edge_ptr, node_ptr):
         if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 0).any():
-            raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one a graph")
+            raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one per graph")
     n = len(node_ptr) - 1
     wanted = {"edges": (edge_ptr[-1], 2), "edge_ptr": (n + 1,), "node_label": (node_ptr[-1],), "y": (n,)}
     if any(arrays[name].shape[: len(shape)] != shape for name, shape in wanted.items() if name in arrays):

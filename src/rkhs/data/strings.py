@@ -63,10 +63,10 @@ def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:
         )
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
     if not texts:
-        raise InputError(f"{file}: expected a text a line; got an empty file; check that it was written to the end")
+        raise InputError(f"{file}: expected a text per line; got an empty file; check that it was written to the end")
     refuse_sparse_lines(file, texts)
     if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):
         raise InputError(
-            f"{file}: expected a text a line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv or .tsv"
+            f"{file}: expected a text per line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv"
         )
     return texts

@@ -44,7 +44,7 @@ class MixedCells(InputError):
 
 
 def number_in(text: str, decimal: str = ".") -> float | None:
-    """Return the number a cell spells (NaN for a missing value), or None if it spells none."""
+    """Return the number that a cell spells (NaN for a missing value), or None if it spells none."""
     if text[:1].isalpha() and text[0] not in "nN" and text[:3].lower() != "inf":  # most texts, at once
         return None
     if text.strip().lower() in MISSING:

@@ -95,7 +95,7 @@ def _read_bounds(bounds: tuple[ArrayLike | None, ArrayLike | None] | None, width
     for side, default in zip(bounds, (-np.inf, np.inf), strict=True):
         values = np.asarray(default) if side is None else real_array(side, "bounds").astype(float)
         if values.shape not in ((), (width,)) or np.isnan(values).any():
-            raise InputError(f"bounds must be numbers or arrays of shape ({width},), one a column; got {side!r}")
+            raise InputError(f"bounds must be numbers or arrays of shape ({width},), one per column; got {side!r}")
         sides.append(np.broadcast_to(values, (width,)).copy())
     if (sides[0] > sides[1]).any():
         column = int(np.flatnonzero(sides[0] > sides[1])[0])

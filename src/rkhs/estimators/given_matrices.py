@@ -128,7 +128,7 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
     if diag is not None:
         values = real_array(diag, "diag")
         if values.shape not in ((), (m,)):
-            raise InputError(f"diag must be one number or {m} numbers, one an item; got shape {values.shape}")
+            raise InputError(f"diag must be one number or {m} numbers, one per item; got shape {values.shape}")
         values = np.broadcast_to(values, (m,))
         if not np.isfinite(values).all() or (values < 0).any():
             raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")

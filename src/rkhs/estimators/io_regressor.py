@@ -302,7 +302,7 @@ class InputOutputKernelRegressor(KernelMachine):
             return repeat(self._candidate_kernel(candidates, diag))
         m = self._count_new(X)
         if candidates is None or len(candidates) != m:
-            raise InputError(f"candidates must be a sequence of {m} sets, one a sample, with per_sample=True")
+            raise InputError(f"candidates must be a sequence of {m} sets, one per sample, with per_sample=True")
         diags = repeat(None) if diag is None else iter(np.asarray(diag))
         return map(self._candidate_kernel, candidates, diags)
 
@@ -340,7 +340,7 @@ class InputOutputKernelRegressor(KernelMachine):
         Returns
         -------
         CandidateSets
-            One set an item, in the order of its candidates or labels.
+            One set per item, in the order of its candidates or labels.
 
         Raises
         ------
@@ -454,7 +454,7 @@ class InputOutputKernelRegressor(KernelMachine):
         ----------
         X : array (m, d), kernel values (m, n), or list of m objects
         candidates : items, default=None
-            One set for all samples, or with ``per_sample=True`` one set a sample. None: label vectors if
+            One set for all samples, or with ``per_sample=True`` one set per sample. None: label vectors if
             ``multilabel_``, else the training outputs.
         diag, per_sample
             As in :meth:`scores`.

@@ -131,7 +131,7 @@ def check_parameters(parameters: Parameters) -> None:
 
 def _check_operators(given: Any) -> None:
     if not (given is None or isinstance(given, (tuple, list))):
-        raise InputError(f"operators must be a list with one a layer, or None; got {quote(given)}")
+        raise InputError(f"operators must be a list with one per layer, or None; got {quote(given)}")
 
 
 def _check_verbose(given: Any) -> None:

@@ -38,7 +38,7 @@ def atom_contributions(function: Callable[[list[str]], Any], smiles: Any) -> np.
     Raises
     ------
     InputError
-        For what RDKit cannot read, and a function that does not give one finite number a molecule.
+        For what RDKit cannot read, and a function that does not give one finite number per molecule.
     MissingExtraError
         If RDKit is not installed (extra ``chem``).
 

@@ -468,7 +468,7 @@ def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) 
     against, limit = _outcomes(rows, RAW)
     better, level, worse = against.values()
     ours, raw = (max(row.mean for row in rows if row.method == name) for name in (OURS, RAW))
-    figures = f"best {measure} {ours:.3f} with {p} numbers a row, {raw:.3f} with the raw {columns}"
+    figures = f"best {measure} {ours:.3f} with {p} numbers per row, {raw:.3f} with the raw {columns}"
     if worse and not better and (not level or ours < raw):
         return f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
     if worse:

@@ -108,7 +108,7 @@ def decoding_quality(
         or true_places.min() < 0
         or true_places.max() >= count
     ):
-        raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one an item; got {truth!r}")
+        raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one per item; got {truth!r}")
     places = np.argmax(ranking.indices == true_places[:, None], axis=1)
     reached = np.take_along_axis(ranking.distances, places[:, None], 1)
     ranks = (ranking.distances <= reached).sum(axis=1).astype(float)

@@ -235,7 +235,7 @@ def _labels(y: Any) -> np.ndarray:
     """Names of classes; numbers that came as objects are numbers again."""
     labels = read_values(y, "y")
     if labels.dtype.kind == "V":
-        raise InputError(f"y must hold labels, one a row; got records of dtype {labels.dtype}")
+        raise InputError(f"y must hold labels, one per row; got records of dtype {labels.dtype}")
     plain = np.asarray(labels.tolist()) if labels.dtype == object and labels.ndim == 1 else labels
     return plain if plain.dtype.kind in "biuf" else labels
 

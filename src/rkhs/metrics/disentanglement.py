@@ -28,7 +28,7 @@ def read_pair(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
         raise InputError("codes must have at least two rows; got n_samples=1")
     V = read_values(factors, "factors")
     if V.ndim != 2 or V.shape[0] != Z.shape[0] or V.shape[1] < 1:
-        raise InputError(f"factors must have shape ({Z.shape[0]}, F), one row a code; got {V.shape}")
+        raise InputError(f"factors must have shape ({Z.shape[0]}, F), one row per code; got {V.shape}")
     return Z, np.stack([_numbered(column) for column in V.T], 1)
 
 

@@ -23,7 +23,7 @@ from rkhs.spaces.features.base import check_kernel_stored, check_resolved
 
 @dataclass(frozen=True, eq=False)
 class DeepRKMQuality(Stored):
-    """How well the encoders of a machine do, one number a layer."""
+    """How well the encoders of a machine do, one number per layer."""
 
     defects: np.ndarray  # (L,): how far codes of training items are off if they are encoded as new ones
     ridges: np.ndarray  # (L,): ridge of each encoder, and its leave-one-out error; NaN without a ridge

@@ -78,7 +78,7 @@ class AutoencoderLayers(Stored):
     linear: LinearPart | None  # that part
     layers: tuple[Layer, ...]  # ``f_2, ..., f_L``
     rebuilt: Rebuilt  # the targets
-    reg: tuple[float, ...]  # one a layer
+    reg: tuple[float, ...]  # one per layer
     codes: np.ndarray  # (n, p): of the training items at the narrowest layer, as users see them
     code_map: np.ndarray | None  # (p, p): ``codes`` are those of the layer times this matrix
     penalty: CodePenalty  # of changes of codes

@@ -86,7 +86,9 @@ class CodeMapDisplay(Display):
         if self.new_codes is not None and self.new_codes.shape[1] != p:
             raise InputError(f"new_codes must have {p} columns, as codes have; got {self.new_codes.shape[1]}")
         if thumbnails is not None and (p != 2 or len(thumbnails) != n):
-            raise InputError(f"thumbnails must be {n}, one a code, of two components; got {len(thumbnails)} and p={p}")
+            raise InputError(
+                f"thumbnails must be {n}, one per code, of two components; got {len(thumbnails)} and p={p}"
+            )
         self.thumbnails: Sequence[Any] | None = thumbnails
         self.names: Sequence[str] = check_names(names, n)
         self.n_thumbnails: int = check_count(n_thumbnails, "n_thumbnails")
@@ -303,23 +305,23 @@ def picture(item: Any) -> np.ndarray:
 
 
 def check_values(values: Any, n: int) -> np.ndarray:
-    """Numbers, one a code, of which at least one is finite."""
+    """Numbers, one per code, of which at least one is finite."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"`values` must be numbers; got others ({error}); pass classes as labels=") from error
     if numbers.shape != (n,):
-        raise InputError(f"`values` must have shape ({n},), one a code; got {numbers.shape}; check their order")
+        raise InputError(f"`values` must have shape ({n},), one per code; got {numbers.shape}; check their order")
     if not np.isfinite(numbers).any():
         raise InputError("`values` must hold a finite number; got none; leave them out")
     return numbers
 
 
 def check_labels(labels: Any, n: int) -> np.ndarray:
-    """Classes, one a code, as many as a legend can show."""
+    """Classes, one per code, as many as a legend can show."""
     classes = np.asarray(labels)
     if classes.shape != (n,):
-        raise InputError(f"`labels` must have shape ({n},), one a code; got {classes.shape}; check their order")
+        raise InputError(f"`labels` must have shape ({n},), one per code; got {classes.shape}; check their order")
     n_classes = len({str(item) for item in classes.tolist()})
     if n_classes > _MAX_CLASSES:
         raise InputError(
@@ -330,9 +332,9 @@ def check_labels(labels: Any, n: int) -> np.ndarray:
 
 
 def check_names(names: Sequence[str] | None, n: int) -> Sequence[str]:
-    """Texts, one a code; none without names."""
+    """Texts, one per code; none without names."""
     if names is not None and len(names) != n:
-        raise InputError(f"names must be {n}, one a code; got {len(names)}; check their order")
+        raise InputError(f"names must be {n}, one per code; got {len(names)}; check their order")
     return names or ()
 
 

@@ -129,7 +129,7 @@ class LoadingsDisplay(Display):
         d = len(self.recovered)
         self.names: list[str] = list(map(str, range(d))) if names is None else list(map(str, names))
         if not d == self.slopes.shape[1] == len(self.names):
-            raise InputError(f"names must be {d}, one a column; got {len(self.names)}")
+            raise InputError(f"names must be {d}, one per column; got {len(self.names)}")
         self.order: np.ndarray = self.recovered.argsort(kind="stable")[::-1][: check_count(n_columns, "n_columns")]
 
     def _draw(self, ax: Axes) -> None:

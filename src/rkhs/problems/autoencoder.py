@@ -93,7 +93,7 @@ def items_autoencoder(
     shortcut: bool = False,
     moving: bool = False,
 ) -> Autoencoder:
-    """Build a problem of any depth, layers on all items; kernels are those of layers 2..L, the rest is one a layer."""
+    """Build a problem of any depth, layers on all items; kernels are of layers 2..L, the rest is one per layer."""
     # With a Gram matrix as ``factor`` points are coefficients, also those of a last layer that is ``moving``.
     A, *between, last = operators or (None,) * len(reg)
     encoder: Any = None

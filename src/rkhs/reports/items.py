@@ -91,16 +91,16 @@ def _first(*given: Any) -> Any:
 
 
 def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") -> tuple[str, ...] | None:
-    """What was given as texts, one an item if there is a number of items."""
+    """What was given as texts, one per item if there is a number of items."""
     if given is not None and n is not None and len(given) != n:
-        raise InputError(f"{what} must be {n}, one an item; got {len(given)}")
+        raise InputError(f"{what} must be {n}, one per item; got {len(given)}")
     return None if given is None else tuple(map(str, given))
 
 
 def _heads(heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str) -> tuple[str, ...] | None:
     """Names of columns, or positions of those that have none."""
     if numbers is not None and heads is not None and len(heads) != numbers.shape[1]:
-        raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(heads)}")
+        raise InputError(f"column_names must be {numbers.shape[1]}, one per column; got {len(heads)}")
     if heads is None and numbers is not None and kind in ("vectors", "table"):
         return tuple(f"column {j}" for j in range(numbers.shape[1]))
     return heads

@@ -210,7 +210,7 @@ def _target(target: Any, n: int) -> np.ndarray:
     """Floats with NaN for gaps, or texts that are empty for gaps."""
     array = np.asarray(target)
     if array.ndim != 1 or len(array) != n:
-        raise InputError(f"target must have shape ({n},), one value an item; got {array.shape}")
+        raise InputError(f"target must have shape ({n},), one value per item; got {array.shape}")
     if array.dtype.kind in "iuf":
         values = array.astype(np.float64)
         if not np.isfinite(values).any():

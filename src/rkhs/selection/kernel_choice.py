@@ -102,7 +102,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
             read = kernel.read(items)
             read = read.double() if isinstance(read, torch.Tensor) else read
         if len(read) != len(T):
-            raise InputError(f"y must have one row an item, {len(read)}; got {len(T)}")
+            raise InputError(f"y must have one row per item, {len(read)}; got {len(T)}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit will say it
             K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"})

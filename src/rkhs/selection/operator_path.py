@@ -85,7 +85,7 @@ def refit_residuals(
         parts = []
         for j, a in enumerate(values.clamp_min(0.0)):
             columns = slice(None) if V is None else slice(j, j + 1)
-            inverse = (a * s + reg * rest).reciprocal_()  # (n, n): a line an item
+            inverse = (a * s + reg * rest).reciprocal_()  # (n, n): a line per item
             aims = torch.cat([turned[:, columns], ones], 1)
             if together is None:
                 solved = (Q * inverse) @ aims

@@ -85,7 +85,7 @@ def _inside(loss: Loss, R: Tensor) -> Tensor:
 def _values_are_row_by_row_and_convex(loss: Loss, rows: Any) -> None:
     A, B = _inside(loss, rows(0)), _inside(loss, rows(1))
     first, second, middle = loss.value(A), loss.value(B), loss.value(0.5 * (A + B))
-    require(first.shape == (len(A),), f"value(R) must have shape ({len(A)},), one a row; got {tuple(first.shape)}")
+    require(first.shape == (len(A),), f"value(R) must have shape ({len(A)},), one per row; got {tuple(first.shape)}")
     excess = float((middle - 0.5 * (first + second)).max())
     require(excess <= 1e-10 * float(1 + first.abs().max()), f"value is not convex: a midpoint is {excess:.1e} too high")
 
@@ -162,7 +162,7 @@ def _majorizer_lies_above_and_touches(loss: Loss, rows: Any) -> None:
     residual = rows(11)[:, 0].abs()
     for part in (zero, residual):
         weights, centres = loss.majorizer(R, part)
-        require(weights.shape == part.shape, f"majorizer must give one weight a row; got {tuple(weights.shape)}")
+        require(weights.shape == part.shape, f"majorizer must give one weight per row; got {tuple(weights.shape)}")
         require(bool((weights >= 0.0).all()), "majorizer must give weights that are not negative")
         surrogate = loss.value(torch.cat([R, part.sqrt()[:, None]], 1))
         for seed in range(12, 24):

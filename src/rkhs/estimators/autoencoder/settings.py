@@ -62,8 +62,8 @@ class Settings:
     widths: tuple[int, ...]  # dimensions of the hidden codes
     decoder_kernels: tuple[Kernel, ...]  # kernels of the layers 2..L
     output_kernel: Kernel | None  # kernel whose features are rebuilt; None: vectors
-    reg: tuple[float, ...]  # one a layer
-    operators: tuple[np.ndarray | None, ...]  # one a layer
+    reg: tuple[float, ...]  # one per layer
+    operators: tuple[np.ndarray | None, ...]  # one per layer
     loss: Loss  # of the reconstructions
     linear_part: str  # whether encoder and decoder have linear parts that are free
     rows: bool = False  # whether the features are the rows of a sparse matrix, so that all is as with vectors
@@ -279,7 +279,7 @@ def _check_numbers(estimator: BaseEstimator) -> None:
     check_number(estimator.tol, "tol", at_least=0.0)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
-        raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
+        raise InputError(f"reg must be >= 0, one number or one per layer, or 'auto'; got {estimator.reg!r}")
 
 
 def _read_regs(asked: str | float | Sequence[float] | None, widths: tuple[int, ...], facts: Facts) -> dict[str, Any]:
@@ -382,7 +382,7 @@ def _read_reg(given: Any, layers: int, default: tuple[float, ...]) -> tuple[floa
         return default
     many = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,) * layers
     if len(many) != layers:
-        raise InputError(f"reg must be one number or {layers}, one a layer, encoder first; got {len(many)}")
+        raise InputError(f"reg must be one number or {layers}, one per layer, encoder first; got {len(many)}")
     values = [check_number(r, "reg", at_least=0.0) for r in many]
     if max(values) > _LARGEST_REG:
         raise InputError(f"reg must be at most {_LARGEST_REG:g}, at which the codes vanish; got {max(values):g}")
@@ -417,7 +417,7 @@ def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: 
     if given is None:
         return (None,) * layers
     if not isinstance(given, (tuple, list)) or len(given) != layers:
-        raise InputError(f"operators must be a sequence of {layers} matrices or None, one a layer; got {given!r}")
+        raise InputError(f"operators must be a sequence of {layers} matrices or None, one per layer; got {given!r}")
     if features and given[-1] is not None:
         raise InputError(
             "operators of the last layer must be None when features are rebuilt: the output space has no finite basis"

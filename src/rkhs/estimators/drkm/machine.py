@@ -66,7 +66,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
     widths = given["n_components"]
     widths = tuple(widths) if isinstance(widths, (tuple, list)) else (widths,)
     if not widths:
-        raise InputError("n_components must be an integer or a non-empty tuple of integers, one a layer; got ()")
+        raise InputError("n_components must be an integer or a non-empty tuple of integers, one per layer; got ()")
     widths = tuple(check_count(width, "n_components") for width in widths)
     for name, choices in _CHOICES.items():
         if name != "init" or not isinstance(given[name], np.ndarray):

@@ -68,7 +68,7 @@ class ScaledInputs(Mapped):
         s = real_array(self.scales, "ScaledInputs.scales")
         if s.shape != (X.shape[1],) or not np.isfinite(s).all() or (s <= 0.0).any():
             raise InputError(
-                f"ScaledInputs.scales must be {X.shape[1]} positive numbers, one a column, or 'mean_norm'; "
+                f"ScaledInputs.scales must be {X.shape[1]} positive numbers, one per column, or 'mean_norm'; "
                 f"got {self.scales!r}"
             )
         return tensor_like(s, X)

@@ -148,7 +148,7 @@ class SparseRows(Kernel):
             return None
         shift = real_array(self.base.offset, "Linear.offset")
         if shift.shape != (self.width,):
-            raise InputError(f"Linear.offset must have shape ({self.width},), one value a column; got {shift.shape}")
+            raise InputError(f"Linear.offset must have shape ({self.width},), one value per column; got {shift.shape}")
         return shift
 
     @property

@@ -145,7 +145,7 @@ class Linear(DotProduct):
             return X
         shift = tensor_like(offset, X, name)
         if shift.shape != (X.shape[1],):
-            raise InputError(f"{name} must have shape ({X.shape[1]},), one value a column; got {tuple(shift.shape)}")
+            raise InputError(f"{name} must have shape ({X.shape[1]},), one value per column; got {tuple(shift.shape)}")
         return X - shift
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:

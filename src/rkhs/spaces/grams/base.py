@@ -48,4 +48,4 @@ class Gram(ABC):
 
     @abstractmethod
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
-        """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one an item."""
+        """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one per item."""
