@@ -105,7 +105,7 @@ def risk_coverage(
     s, loss = (real_array(as_numpy(one, name), name) for one, name in ((scores, "scores"), (losses, "losses")))
     if s.ndim != 1 or not len(s) or s.shape != loss.shape or not np.isfinite([s, loss]).all():
         raise InputError(
-            f"scores and losses must be finite numbers of one shape (n,), one an answer; got shapes {s.shape} and "
+            f"scores and losses must be finite numbers of one shape (n,), one per answer; got shapes {s.shape} and "
             f"{loss.shape}"
         )
     check_choice(of, "of", ("answered", "all"))

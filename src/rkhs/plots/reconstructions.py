@@ -72,8 +72,8 @@ class ReconstructionDisplay(Display):
         if self.kind == "images" and self.shape is None:
             raise InputError("shape must be given for images: (height, width)")
         self.times: np.ndarray = np.arange(d, dtype=float) if times is None else vector(times, "times", d)
-        self.names: list[str] = _texts([f"column {j + 1}" for j in range(d)], names, "names", "a column")
-        self.titles: list[str] = _texts([""] * len(self.originals), titles, "titles", "an item")
+        self.names: list[str] = _texts([f"column {j + 1}" for j in range(d)], names, "names", "column")
+        self.titles: list[str] = _texts([""] * len(self.originals), titles, "titles", "item")
 
     @classmethod
     def from_estimator(
@@ -169,5 +169,5 @@ def _texts(default: list[str], given: Sequence[Any] | None, what: str, each: str
     """Texts that are given, as many as there are by default."""
     texts = default if given is None else [str(text) for text in given]
     if len(texts) != len(default):
-        raise InputError(f"{what} must be {len(default)}, one {each}; got {len(texts)}")
+        raise InputError(f"{what} must be {len(default)}, one per {each}; got {len(texts)}")
     return texts
