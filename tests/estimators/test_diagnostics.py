@@ -293,3 +293,9 @@ def test_a_model_without_codes_is_refused_in_words() -> None:
         InputError, match="model must have codes; got OperatorKernelRegressor, whose score says what new items lose"
     ):
         diagnose(model)
+
+
+def test_new_items_of_another_model_are_not_passed_over_in_silence() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    assert any("rkhs.evaluation.reconstruction" in one for one in diagnose(KernelPCA(2).fit(X), X).warnings)
+    assert not any("rkhs.evaluation" in one for one in diagnose(KernelPCA(2).fit(X)).warnings)

@@ -84,7 +84,7 @@ def diagnose(
     model : estimator
         Fitted; any that has codes (``codes_``). An autoencoder has the most to say.
     X : items, optional
-        Items that were not trained on, as for ``transform``, to measure errors on.
+        Items that were not trained on, as for ``transform``, to measure errors of an autoencoder on.
     at_most : int, optional
         Training items that are left out for the leave-one-out error, evenly spaced; None: all, one after the other.
     starts : int, optional
@@ -142,7 +142,13 @@ def diagnose(
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
         facts["in_sample_defect"] = float(np.max(model.in_sample_defect_))
-    facts["warnings"] = tuple(_sentences(model, facts, variances))
+    sentences = _sentences(model, facts, variances)
+    if X is not None and not isinstance(model, BaseAutoencoder):
+        sentences.append(
+            "held_out_error is computed for autoencoders alone: rkhs.evaluation.reconstruction(model, X) measures a "
+            "KernelPCA, the attribute held_out_error_ a KernelMap"
+        )
+    facts["warnings"] = tuple(sentences)
     return Diagnostics(**facts)
 
 

@@ -128,3 +128,16 @@ def test_strings_go_through_a_model(tmp_path) -> None:
 def test_bad_input_is_named(kernel: Kernel, X: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         kernel(X)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("MKKLLACDEFGH", "Correct it, or pass alphabet='protein'$"),
+        ("ACGTACGTNACGTACGT", "or pass unknown='skip' to leave out"),
+        ("A#?!#T", "or pass alphabet='a string of the letters'$"),
+    ],
+)
+def test_unknown_letters_are_skipped_only_where_they_are_few(text: str, advice: str) -> None:
+    with pytest.raises(InputError, match=advice):
+        Mismatch(5, 1)([text])

@@ -17,6 +17,7 @@ from rkhs._core.errors import InputError
 from rkhs.kernels.objects.parts import Counts, PartsKernel, count_parts, mix, stack
 
 _ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
+_MOST_UNKNOWN = 0.5  # share of unknown letters from which another alphabet is advised
 _BLOCK = 2**20  # occurrences of parts held at once
 _LETTERS = 50_000  # letters of the texts of a block, at least one text
 _WORDS = re.compile(r"\w+")
@@ -100,10 +101,13 @@ class _StringKernel(PartsKernel):
         unknown_symbols = known[positions] != points
         if unknown_symbols.any() and self.unknown == "raise":
             first = int(np.flatnonzero(unknown_symbols)[0])
+            advice = "pass unknown='skip' to leave out substrings with other letters, or another alphabet"
+            if unknown_symbols.mean() > _MOST_UNKNOWN:
+                protein = set(text) <= set(_ALPHABETS["protein"])
+                advice = f"pass alphabet={'protein' if protein else 'a string of the letters'!r}"
             raise InputError(
                 f"{self._name} reads the letters {letters!r} (alphabet={self.alphabet!r}); got {text[first]!r} at "
-                f"position {first} of item {row}. Correct it, pass unknown='skip' to leave out substrings with other "
-                "letters, or another alphabet"
+                f"position {first} of item {row}. Correct it, or {advice}"
             )
         return np.where(unknown_symbols, _UNKNOWN, positions.astype(np.uint64))
 
