@@ -380,6 +380,20 @@ def _dict_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
     return [tuple(row[key] for key in keys) for row in rows]
 
 
+def column_names(X: Any) -> list[str] | None:
+    """Names of the columns of a frame, or of rows given as dicts; None for other items."""
+    if is_frame(X):
+        return list(map(str, X.columns))
+    return list(map(str, X[0])) if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict) else None
+
+
+def in_order_of(names: Sequence[str], X: Any) -> Any:
+    """Rows given as dicts with their keys in this order; other items, and other keys, as they are."""
+    if not len(names) or is_frame(X) or set(column_names(X) or ()) != set(names):
+        return X
+    return [{name: row[name] for name in names} if row.keys() == set(names) else row for row in X]
+
+
 def tile_rows(support: int) -> int:
     """Rows of a tile whose kernel values with so many supports take 64 MiB; whole lots of 64, which round alike."""
     return max(256, TILE_BYTES // (8 * max(support, 1)) // 64 * 64)

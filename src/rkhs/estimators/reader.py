@@ -14,6 +14,7 @@ from torch import Tensor
 from rkhs._core.arrays import (
     check_items,
     cut_rows,
+    in_order_of,
     is_curves,
     is_frame,
     is_sparse,
@@ -203,7 +204,7 @@ class Reader(Stored):
         if is_frame(X) and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
-            return kernel.read(check_items(X, name))
+            return kernel.read(check_items(in_order_of(getattr(estimator, "feature_names_in_", ()), X), name))
         gram = kernel.domain == "gram"
         X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
         if name == "X":

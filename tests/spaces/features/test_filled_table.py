@@ -118,3 +118,19 @@ def test_models_that_have_no_columns_refuse_them() -> None:
     model = rkhs.KernelAutoencoder(2, columns="filled").fit(ROWS)
     with pytest.raises(InputError, match="use inverse_transform"):
         model.preimages(model.codes_)
+
+
+def test_rows_given_as_dicts_are_read_by_their_keys() -> None:
+    rows = [{"a": float(i), "s": "xy"[i % 2]} for i in range(8)]
+    table = FilledTable().fit(rows)
+    turned = [{"s": row["s"], "a": row["a"]} for row in rows]
+    np.testing.assert_array_equal(table.transform(turned), table.transform(rows))
+    with pytest.raises(InputError, match=r"got \['b', 's'\]; add \['a'\]"):
+        table.transform([{"b": 1.0, "s": "x"}])
+
+
+def test_a_mixed_kernel_reads_dicts_by_the_names_of_the_frame() -> None:
+    X = pd.DataFrame({"a": np.arange(12.0), "s": list("xyz") * 4})
+    model = rkhs.KernelPCA(2, kernel="mixed_table").fit(X)
+    turned = X[["s", "a"]].to_dict("records")
+    np.testing.assert_array_equal(model.transform(turned), model.transform(X))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import is_frame
+from rkhs._core.arrays import column_names, in_order_of
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
@@ -123,8 +123,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
-        if is_frame(X):
-            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        if (names := column_names(X)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         chosen = np.sort(np.random.RandomState(0).permutation(len(cells))[:kept])
         self.rows_ = self._encode([cells[i] for i in chosen])
         return self
@@ -217,13 +217,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         return np.array(out, dtype=object)
 
     def _read(self, X: Any) -> list[tuple[Any, ...]]:
-        cells = read_cells(X, "FilledTable")
-        if (
-            is_frame(X)
-            and hasattr(self, "feature_names_in_")
-            and list(map(str, X.columns)) != list(self.feature_names_in_)
-        ):
-            names = list(map(str, X.columns))
+        if hasattr(self, "feature_names_in_"):
+            X = in_order_of(list(self.feature_names_in_), X)
+        cells, names = read_cells(X, "FilledTable"), column_names(X)
+        if names is not None and hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
             lacking = [name for name in self.feature_names_in_ if name not in names]
             advice = f"add {lacking}" if lacking else "choose them by their names: X[model.feature_names_in_]"
             raise InputError(
