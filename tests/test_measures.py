@@ -14,7 +14,7 @@ CEILINGS = {
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 60,
     "import circles": 0,
-    "modules behind kernel_autoencoder": 90,
+    "modules behind kernel_autoencoder": 120,
     "files that name an option": 11,
     "constants written twice": 0,
     "lines run by a session of KernelAutoencoder": 1_960,
