@@ -183,10 +183,10 @@ def compare_codes(
     n_components : int, default=10
         Of all reductions; at most d.
     kind : {"table", "mixed", "fingerprints", "series", "gram"}, default="table"
-        The columns of a table are standardised by the training rows, for all methods alike. Those of a mixed table
-        become numbers as :class:`~rkhs.features.FilledTable` makes them. The raw input of a Gram matrix is all its
-        kernel principal components. Fingerprints (0/1 columns) are by default compared by Tanimoto in both kernel
-        methods. Series, and fingerprints, are not standardised.
+        The columns of a table are standardised by the training rows, for all methods alike; series and
+        fingerprints (0/1 columns) are not. Those of a mixed table become numbers as
+        :class:`~rkhs.features.FilledTable` makes them. The raw input of a Gram matrix is all its kernel principal
+        components.
     kernel : str or Kernel, default="auto"
         Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
     n_splits : int, default=5
@@ -340,7 +340,7 @@ def counting_error(share: float, n: int) -> float:
 
 
 def _difference_error(differences: np.ndarray, n: int) -> float:
-    """Standard error of a difference of scores; of accuracies at least ``sqrt(d + 1) / n``, d the difference of hits."""
+    """Standard error of a difference of scores; of accuracies at least ``sqrt(d + 1) / n``, d hits apart."""
     counted = 0.0 if n == 0 else float(np.sqrt(abs(differences.mean()) * n + 1.0)) / n
     return max(corrected_error(differences), counted)
 

@@ -67,6 +67,8 @@ class CodeMapDisplay(Display):
     (150, 2)
     """
 
+    axis_names: Sequence[str] = ("code 1", "code 2", "code 3")
+
     def __init__(
         self,
         codes: Any,
@@ -87,7 +89,6 @@ class CodeMapDisplay(Display):
                 f"codes must have one to three columns to be drawn; got {p}. Pass codes[:, :2], or components= to "
                 "from_estimator"
             )
-        self.axis_names: list[str] = [f"code {i + 1}" for i in range(p)]
         self.values: np.ndarray | None = None if values is None else check_values(values, n)
         self.labels: np.ndarray | None = None if labels is None else check_labels(labels, n)
         self.new_codes: np.ndarray | None = None if new_codes is None else matrix(new_codes, "new_codes")
@@ -123,9 +124,9 @@ class CodeMapDisplay(Display):
         if not columns or min(columns) < 0 or max(columns) >= codes.shape[1]:
             raise InputError(f"components must be columns from 0 to {codes.shape[1] - 1}; got {components!r}")
         new = None if X_new is None else matrix(model.transform(X_new), "model.transform(X_new)")[:, columns]
-        shown = cls(codes[:, columns], new_codes=new, **options)
-        shown.axis_names = [f"code {i + 1}" for i in columns]
-        return shown
+        display = cls(codes[:, columns], new_codes=new, **options)
+        display.axis_names = [f"code {i + 1}" for i in columns]
+        return display
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw; three components need three-dimensional axes, which None makes."""

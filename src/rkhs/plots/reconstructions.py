@@ -72,8 +72,8 @@ class ReconstructionDisplay(Display):
         if self.kind == "images" and self.shape is None:
             raise InputError("shape must be given for images: (height, width)")
         self.times: np.ndarray = np.arange(d, dtype=float) if times is None else vector(times, "times", d)
-        self.names: list[str] = _texts([f"column {j + 1}" for j in range(d)], names, "names", "a column")
-        self.titles: list[str] = _texts([""] * len(self.originals), titles, "titles", "an item")
+        self.names: list[str] = _texts([f"column {j + 1}" for j in range(d)], names, "names", "per column")
+        self.titles: list[str] = _texts([""] * len(self.originals), titles, "titles", "per item")
 
     @classmethod
     def from_estimator(

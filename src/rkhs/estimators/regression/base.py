@@ -121,7 +121,7 @@ class KernelMachine(KernelEstimator):
 
     @property
     def _chooses(self) -> bool:
-        """Whether ``reg="auto"``."""
+        # Whether ``reg="auto"``.
         given = getattr(self, "reg", "auto")
         return isinstance(given, str) and given == "auto"
 

@@ -152,12 +152,11 @@ def _rows(part: Any) -> list[Any]:
 
 def _cells(item: Any, i: int, keys: list[Any]) -> list[Any]:
     if isinstance(item, Mapping):
-        cells = [item[key] for key in keys if key in item]
+        cells, got = [item[key] for key in keys if key in item], f"the keys {list(item)}"
     else:
         cells = list(item) if isinstance(item, (tuple, list)) else []
+        got = f"{len(cells)} parts" if cells else "no parts"
     if len(cells) != len(keys):
-        got = f"{len(item)} parts" if isinstance(item, (str, bytes, tuple, list)) else "no parts"
-        got = f"the keys {list(item)}" if isinstance(item, Mapping) else got
         raise InputError(
             f"an item must have one part per view, {keys}, as a tuple or dict; item {i}, of type "
             f"{type(item).__name__}, has {got}"
