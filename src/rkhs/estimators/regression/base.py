@@ -157,7 +157,7 @@ class KernelMachine(KernelEstimator):
             raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
         if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
             raise InputError(
-                "groups must be None here: leave-one-group-out needs the squared loss, one kernel, dense storage, "
+                "groups must not be given here: leave-one-group-out needs the squared loss, one kernel, dense storage, "
                 "targets without gaps, and reg='auto' (or cv='auto'); got groups"
             )
         return numbers
