@@ -135,7 +135,10 @@ def test_groups_of_classes_are_in_one_part(folder: Path, capsys: pytest.CaptureF
         (["--groups", "price"], "--groups must name a column next to those of --predict and --columns; got price"),
         (["--groups", "person", "--columns", "person,a"], "got person; name another"),
         (["--groups", "one"], "--groups must hold at least 2 groups of rows of positive weight; got 1"),
-        (["--groups", "person", "--loss", "huber"], "--groups must be left out where the choice has no closed form"),
+        (
+            ["--groups", "person", "--loss", "huber"],
+            "--groups must not be given here: leave-one-group-out needs the squared loss",
+        ),
         (["--groups", "person", "--robust"], "--groups does not go with --robust"),
         (["--groups", "person", "--gram"], "--groups names a column of a table.* got a Gram matrix"),
     ],

@@ -93,7 +93,7 @@ def test_the_search_leaves_groups_out_as_refits_do(operator: Any, weighted: bool
 @pytest.mark.parametrize("settings", [{"cv": 3}, {"loss": "huber"}], ids=str)
 def test_groups_beside_folds_of_the_search_are_refused(settings: dict[str, Any]) -> None:
     X, Y, groups = made()
-    with pytest.raises(InputError, match="groups must be left out where the choice has no closed form"):
+    with pytest.raises(InputError, match="groups must not be given here"):
         OperatorKernelRegressorCV(**settings).fit(X, Y, groups=groups)
 
 
@@ -141,7 +141,7 @@ def test_groups_count_where_they_have_weight() -> None:
 def test_groups_beside_a_choice_without_closed_form_are_refused(settings: dict[str, Any], gap: bool) -> None:
     X, Y, groups = made()
     Y[0, 0] = np.nan if gap else Y[0, 0]
-    with pytest.raises(InputError, match="groups must be left out where the choice has no closed form"):
+    with pytest.raises(InputError, match="groups must not be given here"):
         OperatorKernelRegressor(**settings).fit(X, Y, groups=groups)
 
 

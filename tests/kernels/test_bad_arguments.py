@@ -287,7 +287,7 @@ def test_numbers_that_are_none_are_refused_by_name() -> None:
         Linear(offset={})(X)
     with pytest.raises(InputError, match=r"item 1 has no view 'b'.*side by side with NaN.*columns='filled'"):
         Views({"a": Linear(), "b": Linear()})([{"a": [1.0], "b": [2.0]}, {"a": [1.0], "b": None}])
-    with pytest.raises(InputError, match=r"Views reads items with one part a view.*other parts"):
+    with pytest.raises(InputError, match=r"an item must have one part per view.*no parts"):
         Views([Gaussian(1.0), Linear(1.0)])([scipy.sparse.csr_array(X)])
     for named in ({"radius": 101}, {"n_bits": 2**24 + 1}):
         with pytest.raises(InputError, match=f"MoleculeTanimoto.{next(iter(named))} must be an integer from"):

@@ -57,6 +57,7 @@ def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
     drawn = offsets(display)
     np.testing.assert_array_equal(drawn[1], pca.codes_[labels == 1][:, [2, 0]])
     np.testing.assert_allclose(drawn[-1], pca.transform(NEW)[:, [2, 0]])
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("code 3", "code 1")
     assert display.figure_ is display.ax_.figure
 
 
@@ -73,9 +74,9 @@ def test_the_classes_are_named_below_a_map_with_new_items(pca: KernelPCA) -> Non
 
 def test_the_map_of_one_and_of_three_components(pca: KernelPCA) -> None:
     one = plots.CodeMapDisplay.from_estimator(pca, NEW, components=(1,)).plot()
-    assert sum(bar.get_height() for bar in one.ax_.patches) == 40
-    three = plots.CodeMapDisplay.from_estimator(pca, components=(0, 1, 2), values=X[:, 0]).plot()
-    assert three.ax_.get_zlabel() == "code 3"  # type: ignore[attr-defined]
+    assert (sum(bar.get_height() for bar in one.ax_.patches), one.ax_.get_xlabel()) == (40, "code 2")
+    three = plots.CodeMapDisplay.from_estimator(pca, components=(0, 2, 1), values=X[:, 0]).plot()
+    assert three.ax_.get_zlabel() == "code 2"  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="three-dimensional"):
         three.plot(one.ax_)
 

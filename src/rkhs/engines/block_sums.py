@@ -1,4 +1,4 @@
-"""The plan of a computation over rows: fixed blocks, a fixed tree of sums, randomness that belongs to a block.
+"""Deterministic sums over rows: fixed blocks, and a fixed binary tree of their sums.
 
 Floating-point sums depend on their order. Here the order depends on the number of rows and the block size alone, never
 on how many threads or machines take part, so that every engine gives the same bits.
@@ -98,7 +98,7 @@ class Node:
 
 
 class TreeSum:
-    """Sums over blocks by a fixed binary tree, holding one partial sum a level.
+    """Sums over blocks by a fixed binary tree, holding O(log n) partial sums.
 
     Node ``(l, i)`` is the sum of nodes ``(l - 1, 2 i)`` and ``(l - 1, 2 i + 1)``; what has no sibling in the end is
     added from the right to the left. Blocks are pushed in order; any stretch of them may be summed elsewhere by a tree
@@ -125,7 +125,7 @@ class TreeSum:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The partial sums: at most one a level and end of the stretch."""
+        """The partial sums: at most one per level at each end of the stretch of blocks."""
         return tuple(self._nodes)
 
     def push(self, node: Node) -> None:

@@ -25,7 +25,7 @@ from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
-from rkhs.losses import Canonical, as_loss
+from rkhs.losses import EpsilonHuberLoss, as_loss
 from rkhs.models import CandidateSets, MachineModel
 from rkhs.models.chosen import Setting, chosen_members
 from rkhs.outputs import RKHS
@@ -173,7 +173,7 @@ class InputOutputKernelRegressor(KernelMachine):
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
         output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
-        if not U.shape[1] and not isinstance(loss, Canonical):
+        if not U.shape[1] and not isinstance(loss, EpsilonHuberLoss):
             raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
         fitted = in_coordinates(kernel.resolve(training.items, weights), output, U, weights)
         regression = Regression.of(self._run, fitted, training, output, U)

@@ -179,12 +179,12 @@ class OperatorKernelRegressor(DualRegressor):
                 matrices = self._matrices + 18.0 * min(1.0, outputs) + 2.0 * outputs
                 run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
             gapped = check_gaps(training, kernel, options.loss, dense=features is None)
-            together = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
+            group_ids = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
             if gapped:
                 model, solution = fit_with_gaps(run, kernel, training, options)
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
-                self._choose_reg(regression, together)
+                self._choose_reg(regression, group_ids)
                 return self._solve(regression)
             else:
                 rows = FeatureRows.open(run, features, kernel, training, options)
@@ -206,7 +206,7 @@ class OperatorKernelRegressor(DualRegressor):
         terms = "one" if len(pairs) == 1 else "several"
         check_combination("OperatorKernelRegressor", self.get_params(deep=False), terms=terms)
 
-    def _asked_kernel(self, X: Any) -> OperatorKernel:
+    def _unresolved_kernel(self, X: Any) -> OperatorKernel:
         return read_operator_kernel(self.kernel, self.operator, X)
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:

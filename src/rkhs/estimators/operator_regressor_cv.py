@@ -283,7 +283,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
         return model
 
-    def _asked_kernel(self, X: Any) -> OperatorKernel:
+    def _unresolved_kernel(self, X: Any) -> OperatorKernel:
         return read_operator_kernel(self._chosen_kernel, None, X)
 
     def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:

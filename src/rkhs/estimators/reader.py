@@ -115,13 +115,16 @@ class Reader(Stored):
     view_weights: np.ndarray | None = None  # of several Gram matrices
 
     def check_stored(self) -> None:
-        """Refuse an invalid description of fingerprints."""
+        """Raise InputError for invalid fingerprint options."""
         recipe = self.fingerprint
         if recipe is not None and (
             recipe.get("name") not in ("counts", *FINGERPRINTS)
             or not all(type(recipe.get(size)) is int for size in ("radius", "n_bits"))
         ):
-            raise InputError(f"fingerprint in a model file must name bits that molecules have; got {recipe!r:.80}")
+            raise InputError(
+                f"fingerprint in a model file must have a name among {('counts', *FINGERPRINTS)} and integers radius "
+                f"and n_bits; got {recipe!r:.80}"
+            )
 
     @classmethod
     def fit(
@@ -217,7 +220,7 @@ class Reader(Stored):
         return read[:, row_index(self.kept, read)] if gram and self.kept is not None else read
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
-        """The number of new items, and what reads some of them; items in memory are all checked at once."""
+        """The number of new items, and a function that reads a slice; arrays in memory are checked whole beforehand."""
         # Kernel values are read at once: they are as large as what is computed of them.
         if estimator.kernel_.domain == "vectors" and is_stream(X) and self.filling is None:
             return self._open_stream(estimator, as_rows(X))
@@ -262,7 +265,9 @@ class Reader(Stored):
         kernel, features = estimator.kernel_, estimator.map_
         expected = kernel.row_width or features.reads
         if self.dtype.kind != "f":
-            raise InputError(f"a {type(estimator).__name__} of a model file must have a dtype of numbers")
+            raise InputError(
+                f"dtype of a {type(estimator).__name__} in a model file must be a floating-point type; got {self.dtype}"
+            )
         if self.filling is not None:
             check_shape("rows", getattr(self.filling, "rows_", np.empty(0)), None, expected)
             return
@@ -319,7 +324,7 @@ def _integral(times: np.ndarray | None, kernel: Kernel | OperatorKernel) -> Colu
 
 
 def _warn_of_columns(estimator: BaseEstimator, rows: Any, kernel: Kernel | OperatorKernel) -> None:
-    """Warn where one raw column is all that a rotation-invariant kernel sees."""
+    """Warn if one unscaled column holds nearly all the variance and the kernel is rotation invariant."""
     if all(one.rotation_invariant for one in scalar_kernels(kernel)):
         dense = hasattr(estimator, "columns") and isinstance(rows, np.ndarray)
         way = "pass columns='scaled' to standardise them all" if dense else "standardise the columns"

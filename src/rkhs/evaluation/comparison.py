@@ -57,8 +57,8 @@ class HeadScore:
         Accuracy of classes, ``R^2`` of numbers, on the rows that a split left out.
     seconds : float
         Mean time to make the codes of a split, without the learner.
-    n_rows : int, default=0
-        Different rows that all splits together test classes on; 0 for numbers.
+    n_tested : int, default=0
+        Number of distinct test rows over all splits, for classes; 0 for regression.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class HeadScore:
     head: str
     scores: np.ndarray
     seconds: float
-    n_rows: int = 0
+    n_tested: int = 0
 
     @property
     def mean(self) -> float:
@@ -84,9 +84,9 @@ class HeadScore:
     def error(self) -> float:
         """Standard error of the mean, for splits that share training rows (Nadeau and Bengio, 2003).
 
-        At least that of counting hits among ``n_rows`` rows: equal scores of a few rows are no certainty.
+        At least that of counting hits among ``n_tested`` rows: equal scores of a few rows are no certainty.
         """
-        return max(corrected_error(self.scores), counting_error(self.mean, self.n_rows))
+        return max(corrected_error(self.scores), counting_error(self.mean, self.n_tested))
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ class CodeComparison:
         By method and learner.
     measure : {"accuracy", "R^2"}
     n_components, n_columns : int
-        Numbers a row in the codes, and in the raw input.
+        Numbers per row in the codes, and columns of ``X`` (rows of the Gram matrix for ``kind="gram"``; before
+        encoding for ``kind="mixed"``).
     verdict : str
         One or two sentences: use the codes, or do not, and why.
     sizes : Sizes
@@ -125,14 +126,15 @@ class CodeComparison:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows of a comparison.
+    """Numbers of rows of a comparison.
 
     Parameters
     ----------
     used, known : int
         Rows that took part, and those of them whose target is known.
     codes, learners, test : int
-        Rows of a split that codes are learned from, that learners see the targets of, and that are predicted.
+        Numbers of rows of the first split that codes are learned from, whose targets the learners see, and that are
+        predicted; with groups other splits can differ.
     tested : int
         Different rows that all splits together predict.
 
@@ -181,9 +183,10 @@ def compare_codes(
     n_components : int, default=10
         Of all reductions; at most d.
     kind : {"table", "mixed", "fingerprints", "series", "gram"}, default="table"
-        The columns of a table are standardised by the training rows, for all methods alike. Those of a mixed table
-        become numbers as :class:`~rkhs.features.FilledTable` makes them. The raw input of a Gram matrix is all its
-        kernel principal components.
+        The columns of a table are standardised by the training rows, for all methods alike; series and
+        fingerprints (0/1 columns) are not. Those of a mixed table become numbers as
+        :class:`~rkhs.features.FilledTable` makes them. The raw input of a Gram matrix is all its kernel principal
+        components.
     kernel : str or Kernel, default="auto"
         Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
     n_splits : int, default=5
@@ -196,7 +199,8 @@ def compare_codes(
         None: copies, that is rows that the standardised columns or the Gram matrix cannot distinguish and whose targets
         are equal; a warning is given where rows look like repeats of measurements.
     at_most : int, default=2000
-        Largest number of rows; of more a random part is used, because kernel regression takes cubic time.
+        Largest number of rows. Of more, a random part is used, rows with known ``y`` first, because kernel regression
+        takes cubic time.
     seed : int, default=0
     progress : bool, default=False
         Show on standard error what is done, and the time left.
@@ -213,8 +217,9 @@ def compare_codes(
     Notes
     -----
     Two standard errors of the paired differences separate better, level and worse. The error is corrected for
-    splits that share training rows. For classes it is at least that of counting: of ``n`` rows that are tested, ``D``
-    of which one method gets right and the other wrong, ``sqrt(D + 1) / n``.
+    splits that share training rows. For classes it is at least ``sqrt(d + 1) / n``, where ``n`` rows are tested and
+    ``d`` is the absolute difference of the numbers of hits: a lower bound of the standard error by McNemar, which
+    counts all rows on which the methods disagree.
 
     References
     ----------
@@ -284,7 +289,7 @@ def _splits(
     n_labels: int | None,
     seed: int,
 ) -> Iterator[Split]:
-    """Rows of each split: without a known target, with one, and to predict; rows of a group stay on one side."""
+    """Rows of each split: training without targets shown, training with, and test; groups stay on one side."""
     most = len(known) if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
     cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(n_splits, test_size=_TEST, random_state=seed)
     _, first, place = np.unique(group_ids, return_index=True, return_inverse=True)
@@ -294,7 +299,10 @@ def _splits(
             tuple(known[np.concatenate([np.flatnonzero(place == i) for i in part])] for part in two) for two in drawn
         ]
     except ValueError as error:
-        raise InputError(f"y must have at least two rows of each class; {error}") from None
+        raise InputError(
+            "the rows cannot be split into training and test rows; with classes each needs at least two rows (or "
+            f"groups): {error}"
+        ) from None
     for number, (train, test) in enumerate(pairs):
         labelled = train
         if most < len(train):
@@ -332,7 +340,7 @@ def counting_error(share: float, n: int) -> float:
 
 
 def _difference_error(differences: np.ndarray, n: int) -> float:
-    """Standard error of a difference of scores; for shares of n rows at least the binomial error of the counts."""
+    """Standard error of a difference of scores; of accuracies at least ``sqrt(d + 1) / n``, d hits apart."""
     counted = 0.0 if n == 0 else float(np.sqrt(abs(differences.mean()) * n + 1.0)) / n
     return max(corrected_error(differences), counted)
 
@@ -374,8 +382,10 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
 
 def _check(items: np.ndarray, targets: np.ndarray, kind: str) -> None:
     """Refuse shapes that do not fit, and numbers that are not finite."""
-    if items.ndim != 2 or targets.shape != (len(items),):
-        raise InputError(f"y must have one value a row of X, {len(items)}; got shape {targets.shape}")
+    if items.ndim != 2:
+        raise InputError(f"X must have shape (n, d); got {items.shape}")
+    if targets.shape != (len(items),):
+        raise InputError(f"y must have shape {(len(items),)}, one value per row of X; got {targets.shape}")
     if kind == "gram" and items.shape[0] != items.shape[1]:
         raise InputError(f"X must be a square Gram matrix for kind='gram'; got shape {items.shape}")
     if kind != "mixed" and not np.isfinite(items).all():
@@ -448,7 +458,7 @@ def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str
     for head in [row.head for row in rows if row.method == rival]:
         mine = by[OURS, head]
         difference = mine.scores - by[rival, head].scores
-        limits.append(_SIGNIFICANT * _difference_error(difference, mine.n_rows))
+        limits.append(_SIGNIFICANT * _difference_error(difference, mine.n_tested))
         mean = difference.mean()
         found["level" if abs(mean) <= limits[-1] else "better" if mean > 0.0 else "worse"].append(head)
     return found, max(limits, default=0.0)
@@ -459,7 +469,7 @@ def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> s
     sentences = _against_raw(rows, measure, p, columns)
     for simpler in ("PCA", "kernel PCA"):
         if simpler in tried and not _outcomes(rows, simpler)[0]["better"]:
-            return f"{sentences}. {simpler} is as good here and simpler."
+            return f"{sentences}. The codes are not significantly better than {simpler}, which is simpler."
     return f"{sentences}."
 
 
@@ -468,7 +478,7 @@ def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) 
     against, limit = _outcomes(rows, RAW)
     better, level, worse = against.values()
     ours, raw = (max(row.mean for row in rows if row.method == name) for name in (OURS, RAW))
-    figures = f"best {measure} {ours:.3f} with {p} numbers per row, {raw:.3f} with the raw {columns}"
+    figures = f"best {measure} {ours:.3f} with {p} components, {raw:.3f} with the raw input of {columns} columns"
     if worse and not better and (not level or ours < raw):
         return f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
     if worse:

@@ -2,7 +2,7 @@ from rkhs.losses.base import Loss as Loss
 from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
 from rkhs.losses.epsilon_and_huber import (
     Ball as Ball,
-    Canonical as Canonical,
+    EpsilonHuberLoss as EpsilonHuberLoss,
     EpsilonInsensitive as EpsilonInsensitive,
     Huber as Huber,
     Norm as Norm,

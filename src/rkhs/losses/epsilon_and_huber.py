@@ -19,11 +19,13 @@ from rkhs._core.ownership import private_copy
 from rkhs.losses.base import Loss
 from rkhs.losses.radial import Radial
 
-_ROUND = 0.05  # of the median norm: where a loss with a corner is rounded so that squared losses lie above it
-_SLACK = 8.0  # roundings by which a projected row may leave its ball
+# Distances below this share of the median norm get the weight of that distance: the corner is smoothed, so weights stay
+# bounded.
+_ROUND = 0.05
+_SLACK = 8.0  # tolerance of the ball constraint, in machine epsilons
 
 
-class Canonical(Radial):
+class EpsilonHuberLoss(Radial):
     """A loss with ``f*(a) = c/2 ||a||^2 + epsilon ||a||`` for ``||a|| <= cap``, infinite beyond.
 
     References
@@ -32,8 +34,8 @@ class Canonical(Radial):
 
     Examples
     --------
-    >>> from rkhs.losses import Canonical, Huber, Squared
-    >>> isinstance(Huber(2.0), Canonical)
+    >>> from rkhs.losses import EpsilonHuberLoss, Huber, Squared
+    >>> isinstance(Huber(2.0), EpsilonHuberLoss)
     True
     >>> Squared().dual_parameters, Huber(2.0).dual_parameters
     ((1.0, 0.0, inf), (1.0, 0.0, 2.0))
@@ -47,7 +49,7 @@ class Canonical(Radial):
         """Whether a parameter is ``"auto"``."""
         return any(isinstance(getattr(self, name), str) and getattr(self, name) == "auto" for name in self._shares)
 
-    def resolve(self, size: float) -> Canonical:
+    def resolve(self, size: float) -> EpsilonHuberLoss:
         """The loss with its share of ``size``, the norm of a typical residual, in place of ``"auto"``."""
         return type(self)(**{name: share * size for name, share in self._shares.items()}) if self.automatic else self
 
@@ -62,7 +64,7 @@ class Canonical(Radial):
         return True
 
     def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
-        """``u_i`` is the point of the ball of radius ``epsilon`` next to ``r_i``, ``w_i = g'(|r_i|) / |r_i - u_i|``.
+        """``w_i = g'(|r_i|) / |r_i - u_i|``, ``u_i`` the point nearest to ``r_i`` in the ball of radius ``epsilon``.
 
         ``g`` is a concave function of the squared distance from the ball. At ``c = 0`` the weight has no bound: from a
         twentieth of the median norm down it stays what it is there, which is the loss with a rounded corner.
@@ -113,7 +115,7 @@ class Canonical(Radial):
         return ((a - step * epsilon).clamp_min(0.0) / (1.0 + step * c)).clamp(max=cap)
 
 
-class Squared(Canonical):
+class Squared(EpsilonHuberLoss):
     """Squared loss ``f(r) = 1/2 ||r||^2``.
 
     References
@@ -134,7 +136,7 @@ class Squared(Canonical):
         return 1.0, 0.0, math.inf
 
 
-class SquaredEpsilonInsensitive(Canonical):
+class SquaredEpsilonInsensitive(EpsilonHuberLoss):
     """Squared loss outside a ball, ``f(r) = 1/2 (||r|| - epsilon)_+^2``: epsilon-insensitive Ridge.
 
     Parameters
@@ -151,7 +153,7 @@ class SquaredEpsilonInsensitive(Canonical):
 
     References
     ----------
-    Laforgue et al. (2020), definition 4 and theorem 6, problem (P1) with its one half.
+    Laforgue et al. (2020), definition 4 and theorem 6, problem (P1), including the factor 1/2.
 
     Examples
     --------
@@ -172,7 +174,7 @@ class SquaredEpsilonInsensitive(Canonical):
         return 1.0, check_number(self.epsilon, "SquaredEpsilonInsensitive.epsilon", at_least=0.0), math.inf
 
 
-class EpsilonInsensitive(Canonical):
+class EpsilonInsensitive(EpsilonHuberLoss):
     """Norm outside a ball, ``f(r) = (||r|| - epsilon)_+``: vector-valued support vector regression.
 
     Parameters
@@ -208,7 +210,7 @@ class EpsilonInsensitive(Canonical):
         return 0.0, check_number(self.epsilon, "EpsilonInsensitive.epsilon", at_least=0.0), 1.0
 
 
-class Huber(Canonical):
+class Huber(EpsilonHuberLoss):
     """Huber loss (kappa-Huber), ``1/2 ||r||^2`` up to ``kappa``, ``kappa (||r|| - kappa / 2)`` beyond.
 
     Parameters
@@ -246,8 +248,8 @@ class Huber(Canonical):
         return 1.0, 0.0, check_number(self.kappa, "Huber.kappa", above=0.0)
 
 
-class Norm(Canonical):
-    """Norm of the residual, ``f(r) = scale ||r||``: the multivariate median.
+class Norm(EpsilonHuberLoss):
+    """Norm of the residual (not squared), ``f(r) = scale ||r||``: a constant fitted alone is the spatial median.
 
     Parameters
     ----------
@@ -280,7 +282,7 @@ class Norm(Canonical):
         return 0.0, 0.0, check_number(self.scale, "Norm.scale", above=0.0)
 
 
-class Ball(Canonical):
+class Ball(EpsilonHuberLoss):
     """Zero for ``||r|| <= radius``, infinite beyond: a part of infimal convolutions, and a hard constraint alone.
 
     Parameters

@@ -1,9 +1,9 @@
 """A fitted autoencoder, and refinement of the codes of new items; see :mod:`rkhs.problems.refinement`.
 
-A change of a code is penalised by the power function with free linear parts, by ``k(x, x)`` without: without them the
-power function gave 1.26 times the error at two components and 1.07 times at ten (``./dev bench refine_price``: fourteen
-development sets as Gram matrices, two splits), and for a kernel of finite rank it is zero, so that codes could not
-change.
+The penalty of refinement is ``reg / 2 ||z - f(x)||^2 / s^2(x)``. In a dense model with a free (unpenalised) linear part
+``s^2`` is the power function. Elsewhere it is ``k(x, x)``: without a linear part the power function gave 1.26 times the
+error at two components and 1.07 times at ten (``./dev bench refine_price``: fourteen development sets as Gram matrices,
+two splits), and is zero for a kernel of finite rank, so that no code could change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class AutoencoderModel(AutoencoderLayers):
         refine: tuple[int, float] | None = None,
         rough: bool = False,
     ) -> list[Tensor]:
-        """Codes of every hidden layer from items and their raw features of shape (m, w)."""
+        """Codes of every hidden layer. ``refine``: most Newton steps and tolerance; None: codes are not refined."""
+        # ``raw`` (m, w): kernel values or features of the items before whitening, as ``map.raw`` gives them.
         codes = self.encoder.of(raw)
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
@@ -70,11 +71,12 @@ def refined_codes(
     items: Items,
     raw: Tensor,
     codes: Tensor,
-    steps: tuple[int, float] | None,
+    limits: tuple[int, float] | None,
     *,
     rough: bool = False,
 ) -> Tensor:
-    """Refine codes ``f(x)`` (m, p) of items with raw features (m, w); without ``steps`` exactly, with derivatives."""
+    """Refine codes ``f(x)`` (m, p). ``limits``: most Newton steps and tolerance; None: exactly, with derivatives."""
+    # ``raw`` (m, w): kernel values or features of the items before whitening, as ``map.raw`` gives them.
     squared_radius = _penalty_scale(model, items, raw) / model.reg[0]
     layers = (*model.layers[:-1], model.last.everywhere)
     start = codes.to(torch.float32 if rough and not model.map.whole else codes.dtype)
@@ -89,17 +91,17 @@ def refined_codes(
         "n": model.penalty.total,
     }
     problem = CodeRefinement.of(layers, targets, start, squared_radius.sqrt().to(start), **options)
-    parts, limits, codes_of = [], steps or _EXACT, _exact_codes if steps is None else _codes
+    parts, used, codes_of = [], limits or _EXACT, _exact_codes if limits is None else _codes
     for rows in torch.arange(len(start), device=start.device).split(_TILE):
         tile = problem.rows(rows)
         with torch.no_grad():
-            U = descend(tile, tile.nearest(decoded), *limits)
+            U = descend(tile, tile.nearest(decoded), *used)
         parts.append(codes_of(tile, U, squared_radius[rows]))
     codes_without_leaves = torch.cat(parts)
     if rough or not isinstance(model.last, LocalLayer):
         return codes_without_leaves.to(codes)
     return codes_in_leaves(
-        model.last, all_targets, start, squared_radius, codes_without_leaves, limits, codes_of, **options
+        model.last, all_targets, start, squared_radius, codes_without_leaves, used, codes_of, **options
     )
 
 

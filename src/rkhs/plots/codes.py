@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 # colour: the map can be read in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
-_REACH = 3.0  # ranges of nine tenths of the rows, beyond which a row lies far outside
-_FEW_FAR = 3  # rows, or one in a hundred
+_REACH = 3.0  # outliers lie this many 5-95 % ranges outside that range
+_FEW_FAR = 3  # outliers are moved to the edge if at most so many, or 1 % of the rows
 
 
 class CodeMapDisplay(Display):
-    """Codes as points: a line for one component, a plane for two, a space for three.
+    """Codes of one to three components: histograms (or values against codes), a scatter plot, or a 3-d scatter plot.
+
+    In the plane, where no new items are given, up to three rows (or 1 %) far outside are drawn at the edge, named
+    "(outside)" unless thumbnails are shown.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ class CodeMapDisplay(Display):
     values : array of shape (n,), default=None
         Numbers shown by colour.
     labels : array of shape (n,), default=None
-        Classes, at most 20, shown by marker and colour.
+        Classes, at most 20, shown by marker and colour; with ``values`` by marker alone in two dimensions, and not at
+        all in one or three.
     new_codes : array of shape (m, p), default=None
         Codes of new items, drawn as open diamonds.
     thumbnails : sequence of n images or SMILES, default=None
@@ -45,8 +49,8 @@ class CodeMapDisplay(Display):
         How many are shown: those of items that lie far from each other.
     value_name, title : str, default=None
     names : sequence of n str, default=None
-        Of the items: those of items that lie far from each other are written beside them. Two dimensions only. Classes
-        are written at their medians where there are at most ten.
+        Of the items: those that lie far from each other are labelled. Two dimensions only, without thumbnails. Class
+        names are written at the medians of at most ten classes.
 
     Notes
     -----
@@ -62,6 +66,8 @@ class CodeMapDisplay(Display):
     >>> display.codes.shape
     (150, 2)
     """
+
+    axis_names: Sequence[str] = ("code 1", "code 2", "code 3")
 
     def __init__(
         self,
@@ -79,7 +85,10 @@ class CodeMapDisplay(Display):
         self.codes: np.ndarray = matrix(codes, "codes")
         n, p = self.codes.shape
         if p > 3:
-            raise InputError(f"codes must have one to three columns to be drawn; got {p}. Choose some by components=")
+            raise InputError(
+                f"codes must have one to three columns to be drawn; got {p}. Pass codes[:, :2], or components= to "
+                "from_estimator"
+            )
         self.values: np.ndarray | None = None if values is None else check_values(values, n)
         self.labels: np.ndarray | None = None if labels is None else check_labels(labels, n)
         self.new_codes: np.ndarray | None = None if new_codes is None else matrix(new_codes, "new_codes")
@@ -115,7 +124,9 @@ class CodeMapDisplay(Display):
         if not columns or min(columns) < 0 or max(columns) >= codes.shape[1]:
             raise InputError(f"components must be columns from 0 to {codes.shape[1] - 1}; got {components!r}")
         new = None if X_new is None else matrix(model.transform(X_new), "model.transform(X_new)")[:, columns]
-        return cls(codes[:, columns], new_codes=new, **options)
+        display = cls(codes[:, columns], new_codes=new, **options)
+        display.axis_names = [f"code {i + 1}" for i in columns]
+        return display
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw; three components need three-dimensional axes, which None makes."""
@@ -198,7 +209,7 @@ class CodeMapDisplay(Display):
         if self.labels is not None:
             _legend(ax, self.values is not None)
         ax.set_aspect("equal", adjustable="datalim")
-        name_axes(ax, "code 1", "code 2", legend=False)
+        name_axes(ax, *self.axis_names[:2], legend=False)
         ax.margins(0.05)
 
     def _line(self, ax: Axes) -> None:
@@ -215,7 +226,7 @@ class CodeMapDisplay(Display):
         if self.new_codes is not None:
             bottom = np.full(len(self.new_codes), ax.get_ylim()[0])
             ax.scatter(self.new_codes[:, 0], bottom, clip_on=False, **_NEW)
-        name_axes(ax, "code 1", legend=self.labels is not None or self.new_codes is not None)
+        name_axes(ax, self.axis_names[0], legend=self.labels is not None or self.new_codes is not None)
 
     def _space(self, ax: Any) -> None:
         if not hasattr(ax, "set_zlabel"):
@@ -232,8 +243,8 @@ class CodeMapDisplay(Display):
             ax.scatter(*self.new_codes.T, **_NEW)
         if self.labels is not None or self.new_codes is not None:
             ax.legend(frameon=False, fontsize="small", loc="upper left")
-        name_axes(ax, "code 1", "code 2", legend=False)
-        ax.set_zlabel("code 3")
+        name_axes(ax, *self.axis_names[:2], legend=False)
+        ax.set_zlabel(self.axis_names[2])
 
     def _pictures(self, ax: Axes) -> None:
         from matplotlib.offsetbox import AnnotationBbox, OffsetImage
@@ -247,7 +258,7 @@ class CodeMapDisplay(Display):
         ax.margins(0.12)
 
 
-_NAMES, _LONGEST = 12, 22  # texts of items, and their letters
+_NAMES, _LONGEST = 12, 22  # at most so many items are labelled, with at most so many letters
 _NEW: dict[str, Any] = {
     "marker": "D",
     "s": 34,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import solve_positive, square_root
-from rkhs.losses import Canonical, Loss
+from rkhs.losses import EpsilonHuberLoss, Loss
 from rkhs.problems.dual import dual_problem
 from rkhs.protocols import Reason
 
@@ -51,7 +51,7 @@ class RobustDecoder:
     def __init__(self, loss: Loss, solver: Any) -> None:
         self.loss, self.solver = loss, solver  # of dual problems
         self._previous: Tensor | None = None
-        self._bent = not isinstance(loss, Canonical) or loss.dual_parameters[:2] != (1.0, 0.0)
+        self._bent = not isinstance(loss, EpsilonHuberLoss) or loss.dual_parameters[:2] != (1.0, 0.0)
 
     def __call__(
         self, K: Tensor, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None

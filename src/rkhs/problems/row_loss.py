@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.losses import Canonical, Loss
+from rkhs.losses import EpsilonHuberLoss, Loss
 
 
 class RowLoss(ABC):
@@ -181,9 +181,9 @@ class GeneralRows(RowLoss):
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
     """The row part of a batch with one loss a setting."""
-    canonical = [loss for loss in losses if isinstance(loss, Canonical)]
-    if len(canonical) == len(losses):
-        table = [loss.dual_parameters for loss in canonical]
+    same_form = [loss for loss in losses if isinstance(loss, EpsilonHuberLoss)]
+    if len(same_form) == len(losses):
+        table = [loss.dual_parameters for loss in same_form]
         if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):
             raise InputError(
                 "a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive"

@@ -23,11 +23,13 @@ from rkhs._core.checks import check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.protocols import hide, is_due, show
 
-FEWEST = 15
+MIN_ROWS = 15
 """Fewest rows for which settings can be compared on held-out parts."""
 
 FEW_COMPONENTS = 2
-LEVEL = 1.01
+"""Up to so many components a path starts at the strongest regulariser and is not stopped early."""
+
+TIE_FACTOR = 1.01
 """Candidates with errors up to this multiple of the least are taken as equal."""
 
 # Below this many rows one held-out part is too small: three parts of a third are used.
@@ -35,7 +37,7 @@ _THREEFOLD_BELOW = 200
 _MAX_TRAINING, _MAX_HELD_OUT = 1600, 300
 # How much worse the neighbour must be: where the error is flat, extending the path would gain little.
 _MARGIN = 0.2
-_PATIENCE = 2  # candidates in a row after which a path backwards ends
+_PATIENCE = 2  # candidates in a row that are worse than the best, after which a backward path stops
 
 
 def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -96,8 +98,9 @@ def progress_reporter(name: str, verbose: int | Literal["auto"], parts: int = 1)
 class Path:
     """Errors of rows by candidate, strongest first. Iterating gives the index of each candidate to fit."""
 
-    # The caller stores the errors of that candidate in ``errors``. ``promises(least)``: whether to fit the strongest
-    # after early stopping, given the least mean so far. ``progress(done, count)`` is called before each candidate.
+    # The caller stores the errors of that candidate in ``errors``. ``try_strongest(least)``: whether to fit the
+    # strongest after early stopping, given the least mean so far. ``progress(done, count)`` is called before each
+    # candidate.
 
     def __init__(
         self,
@@ -105,18 +108,18 @@ class Path:
         count: int,
         *,
         backwards: bool,
-        promises: Callable[[float], bool] = lambda least: True,
+        try_strongest: Callable[[float], bool] = lambda least: True,
         progress: Callable[[int, int], None] = lambda done, count: None,
     ) -> None:
         self.errors = np.full((count, len(weights)), np.nan)  # infinite without a fit, NaN beyond the end
-        self.weights, self.backwards, self.promises, self.progress = weights, backwards, promises, progress
+        self.weights, self.backwards, self.try_strongest, self.progress = weights, backwards, try_strongest, progress
 
     def __iter__(self) -> Iterator[int]:
         least, worse, count = np.inf, 0, len(self.errors)
         for done, k in enumerate(range(count)[:: -1 if self.backwards else 1]):
             self.progress(done, count)
             ended = worse == _PATIENCE
-            if ended and (k > 0 or not self.promises(least)):
+            if ended and (k > 0 or not self.try_strongest(least)):
                 continue
             self.errors[k] = np.inf
             yield k
@@ -130,13 +133,13 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Candidates, the strongest first, and errors of rows that their fits have not seen; none: nothing is compared."""
+    """Candidates, the strongest first, and errors of held-out rows; none: settings were given, nothing was compared."""
 
     candidates: Sequence[tuple[float, ...]] = ()
     errors: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))  # (k, m): infinite without a fit, NaN untried
     weights: np.ndarray = field(default_factory=lambda: np.ones(1))  # (m,): of these rows
     fits: Sequence[Any] = ()  # (k,): what a further fit can start from, or None
-    floor: float = 0.0  # what no candidate goes below
+    floor: float = 0.0  # lower bound of all errors; ties are judged by the excess over it
     ties: bool = False  # whether those worse by one standard error at most count as good
 
     @property
@@ -146,7 +149,7 @@ class Comparison:
 
     @property
     def taken(self) -> int:
-        """Number of the strongest of the candidates about as good as the best."""
+        """Index of the strongest candidate whose error is about that of the best."""
         means = self.means
         level = good_enough(means - self.floor)
         if self.ties:
@@ -155,8 +158,8 @@ class Comparison:
 
 
 @contextmanager
-def measured() -> Iterator[None]:
-    """Hide warnings and input errors of one candidate: the final fit repeats them, and its error stays infinite."""
+def failures_ignored() -> Iterator[None]:
+    """Ignore warnings and InputErrors of one candidate: its error stays infinite; the final fit raises them again."""
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore")
         yield
@@ -164,7 +167,7 @@ def measured() -> Iterator[None]:
 
 def good_enough(errors: np.ndarray) -> np.ndarray:
     """Which errors are about as good as the least."""
-    return errors <= LEVEL * np.nanmin(errors)
+    return errors <= TIE_FACTOR * np.nanmin(errors)
 
 
 def tied(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
@@ -176,8 +179,8 @@ def tied(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
         return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
 
 
-def gain(errors: np.ndarray, weights: np.ndarray) -> tuple[int, np.ndarray]:
-    """The strongest about as good as the best if it beats the first candidate by a standard error, and all means."""
+def choose_over_first(errors: np.ndarray, weights: np.ndarray) -> tuple[int, np.ndarray]:
+    """First index within TIE_FACTOR of the least mean, or 0 if not a standard error better than index 0; all means."""
     means = weighted_sum(errors, weights) / weights.sum()
     at = int(np.argmax(good_enough(means)))
     return (0 if not np.isfinite(means[at]) or tied(errors, weights, at)[0] else at), means

@@ -23,21 +23,23 @@ _FIRST_DECREASE, _MAX_FIRST_STEP = 0.02, 16.0
 class LBFGS(Solver):
     """Limited-memory BFGS for smooth unconstrained problems.
 
-    The line search meets the weak Wolfe conditions by bracketing with cubic interpolation; a first trial of one is
-    accepted in most iterations, so an iteration costs little more than one evaluation.
+    The line search brackets a point that meets the weak Wolfe conditions and interpolates by cubics; after six trials a
+    sufficient decrease alone is accepted. The first trial, step length one, is accepted in most iterations, so an
+    iteration costs little more than one evaluation.
 
     Parameters
     ----------
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 500 alone.
+        Largest number of iterations. None: that of the estimator, or 500 if the solver is used directly.
     tol : float or None, default=None
-        Stop when the gradient norm is at most ``tol`` times the size of the objective. Also stop when
-        each of three iterations in a row lowers the objective by at most ``tol`` times its size. None: that of the
-        estimator; 1e-6 alone.
+        Stop when the gradient norm is at most ``tol`` times the absolute value of the objective. Also stop when each of
+        three iterations in a row lowers the objective by at most ``tol`` times its absolute value. None: that of the
+        estimator, or 1e-6 if the solver is used directly.
 
     References
     ----------
-    Nocedal and Wright (2006), algorithms 7.4 and 7.5.
+    Byrd, Nocedal and Schnabel (1994), "Representations of quasi-Newton matrices and their use in limited memory
+    methods", theorem 2.2; Nocedal and Wright (2006), algorithm 7.5 and equation 3.59.
 
     Examples
     --------
@@ -95,7 +97,7 @@ class LBFGS(Solver):
 
 
 def _first_step(value: float, measure: float) -> float:
-    """Length of a first trial along the gradient: a whole step, or one that lowers the objective by a fiftieth."""
+    """Multiplier of -grad in a first trial: the larger of a step of norm <= 1 and one predicted to lower f by 2 %."""
     promising = _FIRST_DECREASE * abs(value) / max(measure * measure, 1e-300)
     return max(min(1.0, 1.0 / max(measure, 1e-300)), min(promising, _MAX_FIRST_STEP))
 
@@ -148,11 +150,13 @@ class _Pairs:
         k = len(self)
         if k == 0:
             return -grad
-        R, Y = self._sy[:k, :k], self._yy[:k, :k]  # of R the upper triangle
-        scale = float(R[-1, -1] / max(Y[-1, -1], 1e-300))
-        steps, changes = self._products(grad)
-        first, _ = scipy.linalg.lapack.dtrtrs(R, steps)
-        inner = R.diagonal() * first + scale * (Y @ first - changes)
+        # H g = c g + S R^-T ((D + c Y^T Y) R^-1 S^T g - c Y^T g) - c Y R^-1 S^T g, with c = scale, R the upper triangle
+        # and D the diagonal of S^T Y.
+        R, YtY = self._sy[:k, :k], self._yy[:k, :k]
+        scale = float(R[-1, -1] / max(YtY[-1, -1], 1e-300))
+        Stg, Ytg = self._products(grad)
+        first, _ = scipy.linalg.lapack.dtrtrs(R, Stg)
+        inner = R.diagonal() * first + scale * (YtY @ first - Ytg)
         mix = np.zeros((2, self._size))
         mix[0, self._places], _ = scipy.linalg.lapack.dtrtrs(R, inner, trans=1)
         mix[1, self._places] = -scale * first
@@ -182,7 +186,7 @@ def two_loop(grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...]) -> T
 
 @dataclass
 class Step:
-    """An accepted trial; length zero when none was found."""
+    """An accepted trial. Length zero: none was found, and ``grad`` has no meaning."""
 
     length: float
     point: Tensor

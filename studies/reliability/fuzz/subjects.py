@@ -16,8 +16,8 @@ def subjects() -> dict[str, Callable[[Case], None]]:
     return {name: walk for part in parts for name, walk in part.subjects().items()}
 
 
-ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss Canonical
-CodeSet Constraint OutputSpace Augmentation FeatureMap Features Storage"""
+ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss
+EpsilonHuberLoss CodeSet Constraint OutputSpace Augmentation FeatureMap Features Storage"""
 RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability RidgePath Dataset SkippedRow
 KernelChoice Curves Fingerprints Molecules DecodingQuality Reconstruction
 CodeComparison HeadScore Sizes Loadings RiskCoverage Plan"""

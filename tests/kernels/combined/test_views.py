@@ -139,12 +139,12 @@ def test_an_autoencoder_of_views_is_stored_and_decodes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kernel", "data", "message"),
     [
-        (Views((Gaussian(), Gaussian())), [([1.0], [1.0]), ([1.0],)], "item 1 is a tuple of 1 parts"),
-        (Views({"a": Gaussian()}), [{"b": [1.0]}], "item 0 is a dict of 1 parts"),
+        (Views((Gaussian(), Gaussian())), [([1.0], [1.0]), ([1.0],)], "item 1, of type tuple, has 1 parts"),
+        (Views({"a": Gaussian()}), [{"b": [1.0]}], "item 0, of type dict, has the keys"),
         (Views((Gaussian(),)), [([1.0],), ([np.nan],)], "view 0: .*NaN or infinity in row 1"),
         (Views(()), [], "must be a sequence or dict of kernels"),
         (Views((Precomputed(),)), [], "pass a list of them to an estimator with kernel='precomputed'"),
-        (Views((Gaussian(),), multipliers=[-1.0]), [([1.0],)], "Views.multipliers must be 1 numbers >= 0"),
+        (Views((Gaussian(),), multipliers=[-1.0]), [([1.0],)], "Views.multipliers must be 1 finite numbers >= 0"),
         (OnColumns(Gaussian(), [3]), [[1.0, 2.0]], "positions from 0 to 1"),
         (OnColumns(Gaussian(), [1, 1]), [[1.0, 2.0]], "positions, none twice"),
         (OnColumns(Precomputed(), [0]), [[1.0]], "OnColumns.base must be a kernel on vectors"),

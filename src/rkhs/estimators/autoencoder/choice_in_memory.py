@@ -41,11 +41,11 @@ from rkhs.kernels import Precomputed
 from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Targets, left_out_facts
 from rkhs.selection.path import (
     FEW_COMPONENTS,
-    FEWEST,
+    MIN_ROWS,
     Comparison,
     Path,
+    failures_ignored,
     held_out_parts,
-    measured,
     progress_reporter,
 )
 
@@ -81,7 +81,7 @@ class ItemsCriterion:
         groups = _groups(opened) if wanted else np.full(1, -1)
         opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
         found = cls(opened, settings, run, training, [], int(groups.max()) + 1)
-        if found.count < FEWEST:
+        if found.count < MIN_ROWS:
             return found
         pairs = held_out_parts(found.count, at_most=_MOST_FOR_FEATURES if features else None)
         parts = [(_places(groups, train), _places(groups, test)) for train, test in pairs]
@@ -133,10 +133,10 @@ class ItemsCriterion:
         for number, (weights, opened_fold, measure) in enumerate(folds):
             path = Path(weights, len(candidates), backwards=self.backwards, progress=partial(progress, part=number))
             found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun
-            with measured():
+            with failures_ignored():
                 opened, last = opened_fold(), None
                 for k in path:
-                    with measured():
+                    with failures_ignored():
                         fit = fit_prepared(opened, Choice(replace(settings, reg=candidates[k]), last, final=False), run)
                         if not np.isfinite(fit.solution.value):
                             raise InputError("the objective is not finite")

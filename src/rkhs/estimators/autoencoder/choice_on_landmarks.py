@@ -34,7 +34,15 @@ from rkhs.estimators.autoencoder.stages import Choice, Fit, Stage, Start, as_arr
 from rkhs.estimators.choice_report import MANY_ENOUGH, UNBOUNDED, compare_kinds, heavy_tailed, open_ends
 from rkhs.estimators.options.memory_needs import landmark_advice, staged_bytes
 from rkhs.models import AutoencoderModel, Compared, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Comparison, Path, measured, progress_reporter
+from rkhs.selection.path import (
+    FEW_COMPONENTS,
+    MIN_ROWS,
+    TIE_FACTOR,
+    Comparison,
+    Path,
+    failures_ignored,
+    progress_reporter,
+)
 
 if TYPE_CHECKING:
     from rkhs.estimators.autoencoder.settings import Settings
@@ -182,7 +190,7 @@ class RowsCriterion:
     def compare(self) -> Comparison:
         """Errors of the candidates on the first rows."""
         settings, different = self.settings, self.opened.inputs.rows.different
-        if not settings.candidates or different < FEWEST:
+        if not settings.candidates or different < MIN_ROWS:
             return Comparison()
         part = different - min(different // 5, HELD_OUT)
         part = min(part, _COMPARED * settings.n_copies)  # copies of a row hold little that is new
@@ -233,7 +241,7 @@ def _compared_kinds(opened: PreparedRows, settings: Settings, run: Run) -> dict[
         return None
     part = part[: 3 * _TOLD]
     samples = [opened.stages(one, run, part) for one in (settings.unbounded, settings)]
-    if samples[0].rows.different < FEWEST:
+    if samples[0].rows.different < MIN_ROWS:
         return None
     unbounded, bounded = map(_sample_errors, samples)
     return compare_kinds(unbounded, bounded, run)
@@ -266,14 +274,14 @@ def _path(
     found: list[Stage | None] = [None] * len(candidates)
     last: Stage | None = None
 
-    def promises(least: float) -> bool:
+    def try_strongest(least: float) -> bool:
         """Whether two iterations come near to the least error: ten change it by one percent at most."""
         assert last is not None
         return _error(stages, stages.next_stage(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
-    path = Path(np.ones(1), len(candidates), backwards=backwards, promises=promises, progress=progress)
+    path = Path(np.ones(1), len(candidates), backwards=backwards, try_strongest=try_strongest, progress=progress)
     for k in path:
-        with measured():
+        with failures_ignored():
             if last is None:
                 first = _first_stage(stages, min(FIRST, part), candidates[k], inits)
                 last = first if part <= FIRST else stages.next_stage(first, part, candidates[k])
@@ -297,7 +305,7 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
     for reg in weaker[weaker.index(stage.reg) + 1 :]:
         other = stages.next_stage(stage, len(stage.codes), reg, steps=_STEPS)
         found = _error(stages, other)
-        if not (found - floor) * LEVEL < error - floor:
+        if not (found - floor) * TIE_FACTOR < error - floor:
             break
         stage, error = other, found
     return stage, error

@@ -24,7 +24,7 @@ from rkhs.estimators.autoencoder.streams import open_any_rows
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Compared
-from rkhs.selection.path import Comparison, gain
+from rkhs.selection.path import Comparison, choose_over_first
 
 PreparedData = PreparedItems | PreparedRows
 Criterion = ItemsCriterion | RowsCriterion
@@ -73,7 +73,7 @@ def _with_depth(opened: PreparedData, settings: Settings, single: Choice, run: R
     compared = compared.deepened(len(settings.widths) - 1)
     found = criterion.compare_depths(candidates, start)
     if found.candidates:
-        at, means = gain(found.errors, found.weights)
+        at, means = choose_over_first(found.errors, found.weights)
         if at:
             settings, start = replace(settings, reg=candidates[at]), found.fits[at] or start
             compared = replace(compared, candidates=np.array(candidates), errors=means, held_out=float(means[at]))

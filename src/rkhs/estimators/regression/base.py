@@ -78,7 +78,7 @@ class RegressionPath:
 class KernelMachine(KernelEstimator):
     """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs."""
 
-    # Fields that are not initialised here are parameters of some of them, in their place.
+    # Fields with init=False are parameters of some subclasses only; declared here, they keep their order.
     kernel: Any = field(init=False)
     operator: Any = field(init=False)
     loss: LossLike = "squared"
@@ -121,22 +121,23 @@ class KernelMachine(KernelEstimator):
 
     @property
     def _chooses(self) -> bool:
+        # Whether ``reg="auto"``.
         given = getattr(self, "reg", "auto")
         return isinstance(given, str) and given == "auto"
 
     @property
     def _regulariser(self) -> Any:
-        """As the user gave it, or as it was chosen; before that, or where nothing chooses, a fixed one."""
+        """``reg`` as given or chosen; FIXED_REG before a choice, or where none is possible."""
         return vars(self).get("reg_", FIXED_REG) if self._chooses else self.reg
 
-    def _choose_reg(self, regression: Regression | None = None, together: np.ndarray | None = None) -> None:
-        """Choose by the errors of rows left out in closed form, where there are such; a fixed one elsewhere."""
+    def _choose_reg(self, regression: Regression | None = None, group_ids: np.ndarray | None = None) -> None:
+        """Choose ``reg`` by leave-one-out (or leave-one-group-out) errors; FIXED_REG where they have no closed form."""
         self.reg_, self.leave_one_out_error_, self._compared = FIXED_REG, None, None
         if not self._chooses:
             self.reg_ = check_number(self.reg, "reg", above=0.0, names=("auto",))
         elif regression is not None:
             loss = as_loss(self.loss)
-            self.reg_, self.leave_one_out_error_, self._compared = regression.chosen_reg(loss, together)
+            self.reg_, self.leave_one_out_error_, self._compared = regression.chosen_reg(loss, group_ids)
 
     def _read_groups(
         self, groups: ArrayLike | None, training: Training, kernel: OperatorKernel, *, closed: bool = True
@@ -156,8 +157,8 @@ class KernelMachine(KernelEstimator):
             raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
         if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
             raise InputError(
-                "groups must be left out where the choice has no closed form: that needs the squared loss, one kernel, "
-                "dense storage, targets without gaps, and reg, or cv, that is 'auto'; got groups"
+                "groups must not be given here: leave-one-group-out needs the squared loss, one kernel, dense storage, "
+                "targets without gaps, and reg='auto' (or cv='auto'); got groups"
             )
         return numbers
 
@@ -204,7 +205,7 @@ class KernelMachine(KernelEstimator):
 
     @property
     def _scope(self) -> str:
-        """The new items that sets of left-out rows speak of."""
+        """The new items that the guarantee of leave-one-out prediction sets covers."""
         return "items of known groups" if self.grouped_ else "items"
 
     def _coordinates(self, items: Items) -> Tensor:
@@ -228,9 +229,9 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         ----------
         X : items as in ``fit``, or kernel values (m, n)
         return_std : bool, default=False
-            Also return the standard deviation of each output of a new item, noise included. Its square is ``a (d - r) +
-            b`` with the posterior variance ``d`` and the ridge ``r``; ``a`` and ``b`` maximise the likelihood of the
-            left-out residuals. It needs what exact sets need: see :meth:`predict_set`.
+            Also return the standard deviation of each output of a new item, noise included. Its square is ``a v + b``
+            with the posterior variance ``v`` of the Gaussian process (without noise); ``a`` and ``b`` maximise the
+            likelihood of the leave-one-out residuals. It needs what exact sets need: see :meth:`predict_set`.
 
         Returns
         -------
@@ -259,12 +260,12 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         Each training row is left out in turn, in closed form. An interval, a ball or an ellipsoid holds the exact full
         conformal set of the score ``||y - h|| / sd``: the truth is inside with probability at least ``coverage``, if
         new items are like the training items and neither kernel nor ``reg`` was chosen from them. Where ``reg``, or one
-        of several bandwidths, was chosen by each row left out alone, an interval chooses with the new row: each value
-        that it could have takes the setting under which n of the n + 1 rows are the most likely, whichever is left out,
-        so that the guarantee holds too. That is for 500 rows at most, without groups and copies. Else, for balls and
-        ellipsoids, the guarantee of chosen settings is "about": measured, not proved. So it always is for boxes, and
-        where some rows have more copies than others. The mean of the machine is free here, so
-        the centre can differ from :meth:`predict`.
+        of several bandwidths, was chosen by leave-one-out, an interval repeats the choice with the new row included:
+        for each candidate output, the setting is chosen symmetrically in the n + 1 rows (the largest likelihood of n of
+        them, over which row is left out), so that the guarantee holds too. This is done for at most 500 rows, without
+        groups and copies. For balls and ellipsoids, and elsewhere, the guarantee of chosen settings is "about":
+        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about". The
+        mean is unpenalised here, so the centre can differ from :meth:`predict`.
 
         Parameters
         ----------
@@ -273,9 +274,9 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         shape : {"auto", "box", "ball", "ellipsoid"}, default="auto"
             ``"auto"``: intervals for one output, boxes for several. Ellipsoids follow errors that go together.
         held_out : pair (X, y), default=None
-            Rows that the fit did not see. Then sets are those of split conformal prediction, for every loss, storage
-            and kernel, also with a proof, and all of one size. If the model finds items among them that it keeps, it
-            warns, and the guarantee is "about".
+            Rows that the fit did not see. Then the sets are split conformal, for every loss, storage and kernel, with a
+            proof and all of one size. If some of these rows equal training items that the model stores, it warns, and
+            the guarantee is "about".
         diag : float or array of shape (m,), optional
             ``k(x, x)`` of the new items with ``kernel="precomputed"``; None: that of the training items if all agree.
         gram : array of shape (n, n), optional
@@ -313,7 +314,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         return replace(split_sets(self.model_, center, missed, coverage, shape), guarantee=self._promise_of(other))
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
-        """How like the training items each new one is, shape (m,): a small value is a warning next to its prediction.
+        """Conformal p-values of new items, shape (m,): small where an item is unlike the training items.
 
         For items like the training ones it is at most ``alpha`` with probability at most ``alpha``. It compares
         posterior variances with each row left out, as :class:`~rkhs.KernelNovelty`, with the kernel and ``reg`` of the
@@ -325,15 +326,15 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         return found.each(found.calibration.p_values) if joint is None else joint
 
     def _joint_p_values(self, found: LeftOutMachine) -> np.ndarray | None:
-        """Those of new items that take part in what is estimated from items; None where nothing is seen of it."""
-        joint = JointItems.of(self, [term.kernel for term in self._asked_kernel(found.items).pairs])
+        """P-values, scales and bandwidths re-estimated with each new item; None where that changes (almost) nothing."""
+        joint = JointItems.of(self, [term.kernel for term in self._unresolved_kernel(found.items).pairs])
         if joint is None:
             return None
         places = range(self._count_new(found.items))
         return np.array([found.joint_p_value(*one) for _, one in joint.with_each(found.items, places)])
 
-    def _asked_kernel(self, X: Any) -> OperatorKernel:
-        """The kernel before anything was estimated from training items, where the fit remembers it."""
+    def _unresolved_kernel(self, X: Any) -> OperatorKernel:
+        """The kernel with unresolved parameters (``gamma='median'``); here the fitted one, as none is left."""
         return self.kernel_
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -369,7 +370,7 @@ class DualRegressor(VectorRegressor):
         self._check_parameters()
         options = self._read_options()
         many_regs, many_losses = zip(*options.grid(regs, losses), strict=True)
-        reader = self._twin()  # data are read without a trace in a machine that is fitted
+        reader = self._twin()  # an unfitted copy reads the data, so that a fitted estimator stays unchanged
         regression = reader._prepare(X, y, sample_weight)
         losses, regression = regression.settled(list(many_losses), options.reg, center=options.center)
         problem = regression.problem(losses, list(many_regs))

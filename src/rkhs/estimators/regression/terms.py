@@ -90,7 +90,7 @@ class Regression:
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
-    def chosen_reg(self, loss: Loss, together: np.ndarray | None) -> tuple[float, float | None, Any]:
+    def chosen_reg(self, loss: Loss, group_ids: np.ndarray | None) -> tuple[float, float | None, Any]:
         """The regulariser with the least error of rows, or groups, left out, by the squared loss, its share, and all.
 
         All are those of one kernel, in a list; it is empty where a row was not left out alone.
@@ -107,10 +107,10 @@ class Regression:
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         array = rows.cpu().numpy()
-        groups, together = (copies([K], U), None) if together is None else (None, together[array])
+        groups, group_ids = (copies([K], U), None) if group_ids is None else (None, group_ids[array])
         if groups is not None:
             warn_of_repeats(K, U, groups)
-        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, together)
+        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
         alone = groups is not None and len(np.unique(groups)) == len(self.targets)

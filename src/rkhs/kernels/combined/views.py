@@ -17,15 +17,15 @@ from rkhs.kernels.combined.alignment import view_weights
 
 
 class Views(Kernel):
-    """Weighted sum of one kernel a view, ``k(x, y) = sum_v m_v k_v(x_v, y_v)``.
+    """Weighted sum of one kernel per view, ``k(x, y) = sum_v m_v k_v(x_v, y_v)``.
 
-    An item is a tuple with one part a view, ``(vector, text, graph)``, or a dict with the keys of ``kernels``. Views
+    An item is a tuple with one part per view, ``(vector, text, graph)``, or a dict with the keys of ``kernels``. Views
     may be of any kind that a kernel reads; the multipliers ``m_v`` put them on one scale.
 
     Parameters
     ----------
     kernels : sequence or dict of Kernel
-        One a view.
+        One per view.
     weights : {"alignment", "equal"} or sequence of float, default="alignment"
         How the views, each divided by its total variance in feature space, are weighted; see :func:`view_weights`.
     multipliers : array of shape (v,), default=None
@@ -34,7 +34,7 @@ class Views(Kernel):
     Raises
     ------
     InputError
-        For items that do not have one part a view, for a view that is None, and what the kernels refuse; the message
+        For items that do not have one part per view, for a view that is None, and what the kernels refuse; the message
         names item and view.
 
     References
@@ -75,11 +75,11 @@ class Views(Kernel):
 
     @property
     def known_psd(self) -> bool:
-        """Whether the kernels of all views are."""
+        """Whether the kernels of all views are known to be positive semi-definite."""
         return all(kernel.known_psd for _, kernel in self._named)
 
     def read(self, X: Any) -> list[tuple[Any, ...]]:
-        """Items as tuples with one part a view, each in the form that its kernel reads."""
+        """Items as tuples with one part per view, each in the form that its kernel reads."""
         return list(zip(*(_rows(part) for part in self._parts(X)), strict=True))
 
     def _parts(self, X: Any) -> list[Any]:
@@ -107,8 +107,11 @@ class Views(Kernel):
         if m is None:
             grams = [kernel._gram(part) for kernel, part in zip(resolved, parts, strict=True)]
             m = view_weights(grams, self.weights, sample_weights=weights)
-        elif not _are_shares(real_array(m, "Views.multipliers"), len(kernels)):
-            raise InputError(f"Views.multipliers must be {len(kernels)} numbers >= 0, one a view; got {m!r}")
+        elif not _are_multipliers(real_array(m, "Views.multipliers"), len(kernels)):
+            raise InputError(
+                f"Views.multipliers must be {len(kernels)} finite numbers >= 0, one per view and not all zero; "
+                f"got {m!r}"
+            )
         elif all(new is old for new, old in zip(resolved, kernels, strict=True)):
             return self
         names = [name for name, _ in self._named]
@@ -149,13 +152,14 @@ def _rows(part: Any) -> list[Any]:
 
 def _cells(item: Any, i: int, keys: list[Any]) -> list[Any]:
     if isinstance(item, Mapping):
-        cells = [item[key] for key in keys if key in item]
+        cells, got = [item[key] for key in keys if key in item], f"the keys {list(item)}"
     else:
         cells = list(item) if isinstance(item, (tuple, list)) else []
+        got = f"{len(cells)} parts" if cells else "no parts"
     if len(cells) != len(keys):
-        size = len(item) if isinstance(item, (str, bytes, tuple, list, Mapping)) else "other"
         raise InputError(
-            f"Views reads items with one part a view, {keys}; item {i} is a {type(item).__name__} of {size} parts"
+            f"an item must have one part per view, {keys}, as a tuple or dict; item {i}, of type "
+            f"{type(item).__name__}, has {got}"
         )
     missing = next((key for key, cell in zip(keys, cells, strict=True) if cell is None), None)
     if missing is not None:
@@ -216,6 +220,6 @@ class OnColumns(Mapped):
         return full
 
 
-def _are_shares(m: np.ndarray, count: int) -> bool:
-    """Whether there are so many finite numbers, none of them negative and not all zero."""
+def _are_multipliers(m: np.ndarray, count: int) -> bool:
+    """Whether ``m`` holds ``count`` finite numbers >= 0, not all zero."""
     return m.shape == (count,) and bool(np.isfinite(m).all() and (m >= 0.0).all() and m.any())
