@@ -29,6 +29,7 @@ _CHUNK_BYTES = 2**20  # bytes
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
+_NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
@@ -330,10 +331,14 @@ def _lines_of_cells(head: list[str]) -> list[str]:
 
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
-    """The character that splits the first rows alike into the most numbers; the usual one where that is no help."""
+    """The usual character where it splits all first rows alike, or else the one that does into the most numbers."""
     lines = _lines_of_cells(head)
     marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
     shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
+    alike = [mark for mark, (_, whole) in shares.items() if whole]
+    if layout.delimiter in alike and (layout.delimiter != "," or any(map(_NO_DECIMAL.search, lines[1:]))):
+        return layout.delimiter
+    shares = {mark: shares[mark] for mark in alike or shares}
     most = max(shares.values())
     if most[0] <= 0.0 and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
         return " "
