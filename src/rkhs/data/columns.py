@@ -191,7 +191,7 @@ def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] =
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
-    remarks += [*_classes(columns), *(_counts(X) or _far_out(columns)), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *_far_out(columns, X), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
         remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
@@ -250,7 +250,12 @@ def _counts(X: np.ndarray) -> list[Remark]:
     return [Remark(text)] if counted else []
 
 
-def _far_out(columns: list[Column]) -> Iterator[Remark]:
+def _far_out(columns: list[Column], X: np.ndarray) -> list[Remark]:
+    """What is said of counts, or else of numbers far from all others."""
+    return _counts(X) or list(_stand_ins(columns))
+
+
+def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[tuple[float, str], list[str]] = {}
     for column in columns:

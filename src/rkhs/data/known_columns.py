@@ -157,6 +157,9 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
 def _lists(found: Columns, text: str) -> list[str]:
     """Names of the columns whose cells, names of rows excepted, are split by what splits this text."""
     mark = next((mark for mark in ";|," if mark in text), " ")
-    texts = [j for j in range(1, found.width) if found.cells[j].dtype == object]
-    known = {j: [cell for cell in found.cells[j].tolist() if cell is not None] for j in texts}
-    return [found.names[j] for j in texts if found.names and 2 * sum(mark in c for c in known[j]) > len(known[j])]
+    return [name for j, name in enumerate(found.names or ()) if j and _mostly(mark, found.cells[j].tolist())]
+
+
+def _mostly(mark: str, cells: list[str | float | None]) -> bool:
+    """Whether half of the cells are texts with this mark."""
+    return 2 * sum(isinstance(cell, str) and mark in cell for cell in cells) > len(cells)

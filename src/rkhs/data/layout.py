@@ -333,18 +333,23 @@ def _lines_of_cells(head: list[str]) -> list[str]:
 def _delimiter(layout: Layout, head: list[str]) -> str:
     """The usual character where it splits all first rows alike, or else the one that does into the most numbers."""
     lines = _lines_of_cells(head)
-    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
-    shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
-    alike = [mark for mark, (_, whole) in shares.items() if whole]
-    if layout.delimiter in alike and (layout.delimiter != "," or any(map(_NO_DECIMAL.search, lines[1:]))):
-        return layout.delimiter
-    shares = {mark: shares[mark] for mark in alike or shares}
+    shares = _shares(layout, lines)
     most = max(shares.values())
-    if most[0] <= 0.0 and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
+    if most[0] <= 0.0 and not most[1] and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
         return " "
     best = [mark for mark, share in shares.items() if share == most]
     _refuse_ties(layout, best if most[0] > 0.0 else [], lines)
     return best[0] if len(best) == 1 else layout.delimiter
+
+
+def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
+    """Scores of the characters that split all rows alike, the usual one alone among these; of all where none does."""
+    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
+    shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
+    alike = {mark: share for mark, share in shares.items() if share[1]}
+    decimal = layout.delimiter == "," and not any(map(_NO_DECIMAL.search, lines[1:]))
+    usual = {} if decimal else {mark: alike[mark] for mark in alike if mark == layout.delimiter}
+    return usual or alike or shares
 
 
 def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:
