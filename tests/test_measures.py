@@ -10,7 +10,7 @@ CEILINGS = {
     "statements of the library": 21_863,
     "statements of the tools": 8_349,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_597,
+    "docstring lines behind no door": 2_604,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 60,
     "import circles": 0,

@@ -118,3 +118,16 @@ def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture
     assert main(["fit", "plain.csv", *FAST]) == 0
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.npy"]) == 2
     assert "classes are written as .csv" in capsys.readouterr().err
+
+
+def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i % 7},{i % 5},{'uv'[i % 2]},{'pq'[i // 12]},one" for i in range(24)]
+    Path("g.csv").write_text("\n".join(["a,b,cls,batch,site", *rows]) + "\n")
+    assert (
+        main(["fit", "g.csv", "--predict", "cls", "--groups", "batch", "--drop-columns", "site", "-o", "m.rkhs"]) == 0
+    )
+    assert "measured on 2 folds, because there are 2 groups" in capsys.readouterr().out
+    assert (
+        main(["fit", "g.csv", "--predict", "cls", "--groups", "site", "--drop-columns", "batch", "-o", "m.rkhs"]) == 2
+    )
+    assert "expects two groups in --groups site" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -252,3 +253,17 @@ def test_the_command_that_reads_a_table_with_molecules_names_their_column(
     printed = capsys.readouterr().err.strip()
     assert printed.endswith("rkhs fit known.csv --predict logD -o m.rkhs --smiles structure")
     assert main(printed.partition("this command reads it:\n\n  rkhs ")[2].split()) == 0
+
+
+def test_columns_of_lists_are_named_in_the_corrected_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"g{i}\tc1;c1\t{i}1;{i}9\t{i}3;{i}5\t{i % 7}\t{i % 5}\n" for i in range(1, 20))
+    Path("fc.tsv").write_text("Geneid\tChr\tStart\tEnd\ts1\ts2\n" + rows)
+    assert main(["fit", "fc.tsv", "-o", "m.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "several numbers; name the character between them with --delimiter CHAR, leave out" in said
+    words = shlex.split(said.partition("\n\n  rkhs ")[2])
+    assert words == ["fit", "fc.tsv", "-o", "m.rkhs", "--drop-columns", "Chr,Start,End"]
+    assert main(words) == 0

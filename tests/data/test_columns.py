@@ -256,3 +256,15 @@ def test_columns_whose_spread_vanishes_do_not_count() -> None:
     found = spreads(X)
     assert found is not None
     assert (found.narrowest, found.widest) == (1, 2)
+
+
+def test_wide_tables_of_counts_are_named() -> None:
+    X = np.random.default_rng(0).poisson(3.0, (20, 60)).astype(float)
+    X[3, 0], X[:, 1] = 5000.0, np.where(np.arange(20) == 4, 99.0, X[:, 1])
+    names = [f"g{j}" for j in range(60)]
+    said = " ".join(remark.text for remark in column_remarks(X, names))
+    assert said.count("the numbers are counts: divide each row by its sum and take log2(1 + x) first") == 1
+    assert "99" not in said
+    assert "counts: divide" in " ".join(remark.text for remark in curve_remarks(X, names))
+    for other in (X - 1.0, X / 3.0, np.minimum(X, 900.0), np.vstack([X] * 4)):
+        assert "counts: divide" not in " ".join(remark.text for remark in column_remarks(other, names))

@@ -127,6 +127,8 @@ COMMAS: dict[str, tuple[str, str, Any]] = {
         "id,1990,1991,1992\nu,1.5,2.5,3\nv,3.5,4.5,5\n",
         [[1.5, 2.5, 3.0], [3.5, 4.5, 5.0]],
     ),
+    "no header, and decimal commas": ("a.csv", "1,5;7,5\n3,5;4,5\n5,5;6,5\n", [[1.5, 7.5], [3.5, 4.5], [5.5, 6.5]]),
+    "bars in names": ("a.csv", "protein,x\ngi|1|ref|A|,-1\ngi|2|ref|B|,-2\n", [[-1.0], [-2.0]]),
     "several numbers in a cell": ("a.csv", "made by hand\n1 2\n1 2\n", "several numbers; name the character between"),
 }
 
@@ -274,3 +276,9 @@ def test_infinite_cells_may_be_named_as_gaps(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="got 'inf' in row 2.* or name them with missing="):
             read(path)
     assert read_mixed(path, missing=["inf"]).X[1].tolist() == [None, 6.0]
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ","), ("a.tsv", "\t"), ("a.csv", ";")])
+def test_bars_in_names_are_no_delimiter(tmp_path: Path, name: str, mark: str) -> None:
+    text = "protein,class\ngi|1|ref|A|,x\ngi|2|r|B|,y\n".replace(",", mark)
+    assert rkhs.data.read_mixed(file_of(tmp_path, text.encode(), name)).column_names == ("class",)

@@ -65,6 +65,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
             if args.groups is None
             else values_of_column(args, args.groups, "--groups", data)
         )
+        _refuse_one_group(args, together[known])
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = SmoothClassifier().fit(codes[known], classes)
     facts = {
@@ -113,6 +114,12 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     return counts
 
 
+def _refuse_one_group(args: argparse.Namespace, groups: np.ndarray) -> None:
+    if len(set(groups.tolist())) < 2:
+        what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
+        raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
+
+
 def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
     """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
     import numpy as np
@@ -135,7 +142,7 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     from rkhs.evaluation import SmoothClassifier
     from rkhs.evaluation.comparison import counting_error
 
-    folds = min(_FOLDS, *Counter(y.tolist()).values())
+    folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
     hits = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # copies leave a part without a class
@@ -154,7 +161,8 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
     gaps, folds = facts["rows without a class"], facts["folds"]
-    measured = f"It was measured on {folds} folds, because the rarest class has {folds} rows; "
+    why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
+    measured = f"It was measured on {folds} folds, because {why}; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
         f"predicts {name}: {counts_text}"

@@ -17,7 +17,7 @@ from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, p
 from rkhs.cli.options import as_command, changed, column
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data.formats import is_table, is_text_table
-from rkhs.data.text import MixedCells, are_smiles, is_grouped_number, number_in
+from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -166,11 +166,20 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
             raise
         try:
             data = read_mixed(path, **options)
+        except ListedNumbers as several:
+            raise InputError(f"{several}{_without_lists(args, several.columns)}") from several
         except InputError:
             data = None
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
             raise InputError(f"{error.what}; this command reads it:{_corrected(args, path, options)}") from error
     return _report_skipped(data)
+
+
+def _without_lists(args: argparse.Namespace, lists: Sequence[str]) -> str:
+    """The command that leaves columns of lists out, with those that are left out already."""
+    dropped = [*map(str, named_columns(getattr(args, "drop_columns", None))), *lists]
+    words = [*_without_flag(args.words, "--drop-columns"), "--drop-columns", ",".join(dropped)]
+    return f"; this command leaves them out:{as_command(words)}" if lists else ""
 
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:

@@ -26,6 +26,8 @@ _USUAL = 5.0  # robust standard deviations from the median; what is farther out 
 _APART = 50.0  # times as far from the median as any other value
 _STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
 _ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
+_WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
+_COUNT = 1000.0  # the largest of counts of reads exceeds it; that of ratings and pixels does not
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
@@ -189,7 +191,7 @@ def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] =
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
-    remarks += [*_classes(columns), *_far_out(columns), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *_far_out(columns, X), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
         remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
@@ -215,6 +217,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
     remarks = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
     remarks += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
+    remarks += _counts(X)
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
@@ -236,7 +239,23 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
     return f"{many(copies, *wording)}: copies on both sides of a split make errors look too small."
 
 
-def _far_out(columns: list[Column]) -> Iterator[Remark]:
+def _counts(X: np.ndarray) -> list[Remark]:
+    """What is said of a wide table of counts, as of reads of genes; nothing of others."""
+    n, d = X.shape
+    if d < _WIDE and d <= max(n, _GENES):
+        return []
+    known = X[np.isfinite(X)]
+    counted = (known >= 0.0).all() and known.max(initial=0.0) > _COUNT and (known == np.round(known)).all()
+    text = "the numbers are counts: divide each row by its sum and take log2(1 + x) first (docs: expression data)"
+    return [Remark(text)] if counted else []
+
+
+def _far_out(columns: list[Column], X: np.ndarray) -> list[Remark]:
+    """What is said of counts, or else of numbers far from all others."""
+    return _counts(X) or list(_stand_ins(columns))
+
+
+def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[tuple[float, str], list[str]] = {}
     for column in columns:

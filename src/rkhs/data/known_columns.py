@@ -25,7 +25,7 @@ from rkhs.data.table_reader import (
     read_table,
 )
 from rkhs.data.tables import Columns
-from rkhs.data.text import WEAK, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
+from rkhs.data.text import WEAK, ListedNumbers, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
@@ -132,18 +132,34 @@ def column_values(found: Columns, position: int, kind: str | None = None, *, str
         )
     if found.mostly_numbers(position):
         found.refuse_texts([position])
-    _refuse_hidden_numbers(where, texts)
+    _refuse_hidden_numbers(where, texts, found)
     return cells
 
 
-def _refuse_hidden_numbers(where: str, texts: list[str]) -> None:
+def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:
     """Refuse texts that are all numbers in another notation, which would become names."""
     values = [text for text in texts if text.lower() not in WEAK]
     grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
-    if grouped or several:
-        what = "a number with separators or a unit" if grouped else "several numbers"
-        advice = grouped_advice(values[0]) if grouped else "name the character between them with delimiter="
-        raise InputError(
-            f"{where} must hold numbers or texts; got {quote(values[0])}, {what}; {advice}, or begin them with a "
-            "letter if they are names"
+    start = f"{where} must hold numbers or texts; got"
+    names = "or begin them with a letter if they are names"
+    if grouped:
+        advice = grouped_advice(values[0])
+        raise InputError(f"{start} {quote(values[0])}, a number with separators or a unit; {advice}, {names}")
+    if several:
+        lists = _lists(found, values[0])
+        raise ListedNumbers(
+            f"{start} {quote(values[0])}, several numbers; name the character between them with delimiter=, leave "
+            f"out what holds lists with drop_columns={lists or '[...]'}, {names}",
+            lists,
         )
+
+
+def _lists(found: Columns, text: str) -> list[str]:
+    """Names of the columns whose cells, names of rows excepted, are split by what splits this text."""
+    mark = next((mark for mark in ";|," if mark in text), " ")
+    return [name for j, name in enumerate(found.names or ()) if j and _mostly(mark, found.cells[j].tolist())]
+
+
+def _mostly(mark: str, cells: list[str | float | None]) -> bool:
+    """Whether half of the cells are texts with this mark."""
+    return 2 * sum(isinstance(cell, str) and mark in cell for cell in cells) > len(cells)

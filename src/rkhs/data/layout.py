@@ -29,6 +29,7 @@ _CHUNK_BYTES = 2**20  # bytes
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
+_NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
@@ -330,16 +331,25 @@ def _lines_of_cells(head: list[str]) -> list[str]:
 
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
-    """The character that splits the first rows alike into the most numbers; the usual one where that is no help."""
+    """The usual character where it splits all first rows alike, or else the one that does into the most numbers."""
     lines = _lines_of_cells(head)
-    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
-    shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
+    shares = _shares(layout, lines)
     most = max(shares.values())
-    if most[0] <= 0.0 and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
+    if most[0] <= 0.0 and not most[1] and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
         return " "
     best = [mark for mark, share in shares.items() if share == most]
     _refuse_ties(layout, best if most[0] > 0.0 else [], lines)
     return best[0] if len(best) == 1 else layout.delimiter
+
+
+def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
+    """Scores of the characters that split all rows alike, the usual one alone among these; of all where none does."""
+    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
+    shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
+    alike = {mark: share for mark, share in shares.items() if share[1]}
+    decimal = layout.delimiter == "," and not any(map(_NO_DECIMAL.search, lines[1:]))
+    usual = {} if decimal else {mark: alike[mark] for mark in alike if mark == layout.delimiter}
+    return usual or alike or shares
 
 
 def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:

@@ -112,8 +112,8 @@ def read_table(
         Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers,
         else it is refused.
     delimiter : str, default=None
-        Field separator, one character. None: detected, the one that splits the first lines into equally many cells,
-        most of them numbers.
+        Field separator, one character. None: the usual one of the extension if it splits the first lines into equally
+        many cells, two or more; else the one that does, into most numbers.
     encoding : str, default="utf-8"
         Of a text file.
     on_error : {"raise", "skip"}, default="raise"

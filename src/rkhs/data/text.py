@@ -43,6 +43,14 @@ class MixedCells(InputError):
         self.what = what
 
 
+class ListedNumbers(InputError):
+    """Cells of a table hold several numbers; these columns hold lists."""
+
+    def __init__(self, what: str, columns: Sequence[str]) -> None:
+        super().__init__(what)
+        self.columns = columns
+
+
 def number_in(text: str, decimal: str = ".") -> float | None:
     """Return the number that a cell spells (NaN for a missing value), or None if it spells none."""
     if text[:1].isalpha() and text[0] not in "nN" and text[:3].lower() != "inf":  # most texts, at once
