@@ -96,23 +96,27 @@ def _outside(model: KernelEstimator, data: Dataset) -> list[str]:
 
 def _loss_sentence(model: KernelEstimator) -> list[str]:
     """What a map of neighbours loses of new rows, in a sentence."""
-    from rkhs.reports.wording import count_word, loss_words
+    from rkhs.reports import wording
 
     recall = getattr(model, "recall_", None)
     if recall is None:
         return []
     count, lost = min(10, len(model.codes_) - 1), model.held_out_error_
-    few = "one neighbour" if count == 1 else f"{count_word(count)} neighbours"
+    few = "one neighbour" if count == 1 else f"{wording.count_word(count)} neighbours"
     kept = f"of {few} of a new row the map keeps {count * recall:.1f}"
-    return [kept if lost is None else f"{kept}; rebuilt from the map, {loss_words('rows', lost)}"]
+    return [kept if lost is None else f"{kept}; rebuilt from the map, {wording.loss_words('rows', lost)}"]
 
 
 def _title(model: KernelEstimator, data: Dataset) -> str:
     """The file, its rows, and the share of their variance that new rows lose, where it is known."""
-    from rkhs.reports.wording import loss_words
+    from rkhs.reports import wording
 
     title, lost = f"{Path(data.source).name}: {data.n_samples} rows", getattr(model, "held_out_error_", None)
-    return title if lost is None else "\n".join([title, fill(f"rebuilt from the map, {loss_words('rows', lost)}", 60)])
+    return (
+        title
+        if lost is None
+        else "\n".join([title, fill(f"rebuilt from the map, {wording.loss_words('rows', lost)}", 60)])
+    )
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
