@@ -8,11 +8,11 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_863,
-    "statements of the tools": 8_349,
+    "statements of the tools": 8_365,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_604,
     "functions of complexity above 15": 0,
-    "functions of complexity above 10": 60,
+    "functions of complexity above 10": 58,
     "import circles": 0,
     "modules behind kernel_autoencoder": 120,
     "files that name an option": 11,

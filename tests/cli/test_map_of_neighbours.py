@@ -71,3 +71,28 @@ def test_other_methods_are_named(codes: list[np.ndarray], capsys: pytest.Capture
     assert "--method must be one of neighbors, autoencoder; got 'tsne'" in capsys.readouterr().err
     assert main(["map", "plain.csv", "-o", "m.png", "--method", "autoencoder", "--estimator", "kpca"]) == 2
     assert "both name the model" in capsys.readouterr().err
+
+
+def test_a_map_that_rebuilds_nothing_says_so_of_the_neighbours_that_there_are(
+    codes: list[np.ndarray], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles: list[object] = []
+    from rkhs import plots
+
+    drawn = plots.CodeMapDisplay.__init__
+
+    def kept(self: plots.CodeMapDisplay, codes: np.ndarray, **options: object) -> None:
+        titles.append(options["title"])
+        drawn(self, codes, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plots.CodeMapDisplay, "__init__", kept)
+    monkeypatch.setattr(rkhs.KernelMap, "held_out_error_", 1.21)
+    write_codes("few.csv", X[:4], column_names=["a", "b", "c"])
+    assert main(["map", "few.csv", "-o", "m.png"]) == 0
+    said, lost = capsys.readouterr().out.splitlines()[-1], "new rows lose 121% of their variance"
+    assert said.startswith("of three neighbours of a new row the map keeps ")
+    assert float(said.split("keeps ")[1].split(";")[0]) <= 3.0
+    assert said.endswith(f"; rebuilt from the map, {lost}: decoding is worse than predicting the mean")
+    assert f"rebuilt from the map, {lost}: decoding is worse than predicting the mean" in " ".join(
+        str(titles[0]).split()
+    )

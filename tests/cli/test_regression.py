@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold
 
 import rkhs
 from rkhs.cli.main import main
+from rkhs.cli.summaries import gap_sentence
 from rkhs.data import molecular_fingerprints, read_table, write_codes
 from rkhs.kernels import Tanimoto
 
@@ -480,3 +481,16 @@ def test_novelty_of_few_rows_in_columns_of_other_units_takes_the_new_row_into_th
         shares.append((found <= 0.05).mean())
     np.testing.assert_array_equal(found, rkhs.load("m.rkhs").p_values(pd.DataFrame(X[19:], columns=names)))
     assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 8**0.5
+
+
+def test_how_far_the_objective_is_from_its_minimum_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "price", "--loss", "huber", "--set", "kappas=[0.2]") == 0
+    model = rkhs.load("m.rkhs")
+    said = f"duality gap {model.gap_:.2g}: the objective, {model.objective_:.4g}, is at most this far above its minimum"
+    assert said in capsys.readouterr().out.splitlines()
+    assert main(["info", "m.rkhs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["duality gap"] == model.gap_
+
+
+def test_no_gap_is_said_where_none_is_known() -> None:
+    assert gap_sentence(float("nan"), 1.0) == gap_sentence(float("inf"), 1.0) == gap_sentence(None, 1.0) == []

@@ -10,10 +10,12 @@ from rkhs._core.errors import InputError, MissingExtraError
 matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+from matplotlib.colors import to_rgba  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from rkhs.plots import CodeMapDisplay, save_figure  # noqa: E402
 from rkhs.plots.codes import within_view  # noqa: E402
+from rkhs.plots.display import COLORS  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +54,20 @@ def test_labels_get_their_own_colour_and_marker_and_a_legend():
 
 def test_labels_of_mixed_types_are_drawn():
     ax = code_map(_codes(3), labels=np.array(["a", 1, None], dtype=object))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "None", "a"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "a", "no label"]
+
+
+@pytest.mark.parametrize("missing", ["", None, float("nan")])
+def test_rows_without_a_label_are_grey_last_in_the_legend_and_not_written_over_the_picture(missing):
+    codes, labels = _codes(30), np.array(["q", missing, "p"] * 10, dtype=object)
+    ax = code_map(codes, labels=labels)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p", "q", "no label"]
+    assert [text.get_text() for text in ax.texts] == ["p", "q"]
+    looks = [tuple(drawn.get_facecolor()[0]) for drawn in ax.collections]
+    assert looks == [to_rgba(color) for color in (*COLORS[:2], "#BBBBBB")]
+    np.testing.assert_array_equal(ax.collections[2].get_offsets(), codes[1::3])
+    many = np.array([*(f"c{i}" for i in range(20)), *[""] * 10], dtype=object)
+    assert len(code_map(codes, labels=many).collections) == 21
 
 
 def test_values_are_shown_by_colour_with_a_named_bar_and_missing_ones_in_grey():

@@ -128,9 +128,9 @@ def test_a_map_is_taken_as_it_is_and_says_what_it_loses() -> None:
     ]
     assert report.summary[0] == (
         f"Of ten nearest neighbours the map keeps {kept}; rebuilt from the map, new items lose "
-        f"{model.held_out_error_:.0%} of the variance."
+        f"{model.held_out_error_:.0%} of their variance."
     )
-    assert report.html.count("of the variance") == 2  # the first line, and the section of the map
+    assert report.html.count("of their variance") == 2  # the first line, and the section of the map
     only = make_report(model, X, parts="map", names=[f"n{i}" for i in range(40)])
     assert [attrs["id"] for tag, attrs in Tags(only.html).tags if tag == "section"] == ["map"]
     assert sorted(data_of(only.html)["labels"]) == list(range(40))

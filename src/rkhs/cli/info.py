@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 OPTIONS = f"""{FILE}
 --diagnosis  build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of
     items{JSON}{MODEL}"""
+_NAMES = {"held_out_error": "held-out error", "gap": "duality gap"}
 _ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
 
 
@@ -74,20 +75,22 @@ def _facts(container: Container) -> dict[str, Any]:
     of_targets = model.get("rebuilt", {}).get("fields", {}).get("kernel", state.get("output_kernel_"))
     objects = {"kernel": model.get("kernel"), "output_kernel": of_targets, "storage": state.get("storage_")}
     facts |= {name: shortened(_described(value)) for name, value in objects.items() if value is not None}
-    facts |= _of_fit(state, model.get("compared", {}).get("fields", {}))
+    facts |= _of_fit(state, model)
     if "shares" in model:
         shares = container.arrays[model["shares"]["$array"]]
         facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])
     return facts
 
 
-def _of_fit(state: dict[str, Any], compared: dict[str, Any]) -> dict[str, Any]:
+def _of_fit(state: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
     """What the solver reached, and what the choice of the settings found."""
     facts: dict[str, Any] = {}
-    state["held_out_error_"] = compared.get("held_out")
-    for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
+    compared, certificates = (model.get(name, {}).get("fields", {}) for name in ("compared", "certificates"))
+    state["held_out_error_"], gap = compared.get("held_out"), certificates.get("gap")
+    state["gap_"] = gap if isinstance(gap, float) else None  # what is not finite bounds nothing
+    for name in ("objective", "gap", "converged", "n_iter", "reason", "held_out_error"):
         if state.get(f"{name}_") is not None:
-            facts[name.replace("held_out", "held-out").replace("_error", " error")] = _plain(state[f"{name}_"])
+            facts[_NAMES.get(name, name)] = _plain(state[f"{name}_"])
     if compared.get("kinds") is not None:
         kinds = _plain(compared["kinds"])
         facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in kinds.items()}

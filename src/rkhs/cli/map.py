@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
@@ -95,17 +96,27 @@ def _outside(model: KernelEstimator, data: Dataset) -> list[str]:
 
 def _loss_sentence(model: KernelEstimator) -> list[str]:
     """What a map of neighbours loses of new rows, in a sentence."""
+    from rkhs.reports import wording
+
     recall = getattr(model, "recall_", None)
     if recall is None:
         return []
-    kept, lost = f"of ten neighbours of a new row the map keeps {10.0 * recall:.1f}", model.held_out_error_
-    return [kept if lost is None else f"{kept}; rebuilt from the map, new rows lose {lost:.0%} of their variance"]
+    count, lost = min(10, len(model.codes_) - 1), model.held_out_error_
+    few = "one neighbour" if count == 1 else f"{wording.count_word(count)} neighbours"
+    kept = f"of {few} of a new row the map keeps {count * recall:.1f}"
+    return [kept if lost is None else f"{kept}; rebuilt from the map, {wording.loss_words('rows', lost)}"]
 
 
 def _title(model: KernelEstimator, data: Dataset) -> str:
-    """The file, its rows, and the share of their variance that two numbers rebuild of new rows, where it is known."""
+    """The file, its rows, and the share of their variance that new rows lose, where it is known."""
+    from rkhs.reports import wording
+
     title, lost = f"{Path(data.source).name}: {data.n_samples} rows", getattr(model, "held_out_error_", None)
-    return title if lost is None else f"{title}, {max(0.0, 1.0 - lost):.0%} of the variance of new rows rebuilt"
+    return (
+        title
+        if lost is None
+        else "\n".join([title, fill(f"rebuilt from the map, {wording.loss_words('rows', lost)}", 60)])
+    )
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
@@ -118,8 +129,8 @@ def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, A
     name = args.color if isinstance(args.color, str) else None
     if not is_class(values):
         return {"values": values, "value_name": name}
-    values = np.array([class_name(value) or "(empty)" for value in values.tolist()], dtype=object)
-    n_classes = len(set(values.tolist()))
+    values = np.array([class_name(value) for value in values.tolist()], dtype=object)
+    n_classes = len(set(values.tolist()) - {""})
     if n_classes > _MOST_CLASSES:
         raise InputError(
             f"--color must name a column of numbers or of at most {_MOST_CLASSES} classes; got {n_classes} in "

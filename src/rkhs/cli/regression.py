@@ -15,7 +15,7 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels
-from rkhs.cli.summaries import print_result
+from rkhs.cli.summaries import gap_sentence, print_result
 from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
 
@@ -167,6 +167,8 @@ def _facts(
         "kernel": model.kernel_,
         "loss": model.loss_,
         "reg": model.reg_,
+        "objective": model.estimator_.objective_,
+        "duality gap": model.estimator_.gap_,
         **_errors(model, fitted),
         "folds": model.cv_errors_.shape[-1],
         "groups": args.groups,
@@ -256,7 +258,7 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
         f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "
         f"{readable(facts['error of the mean'])}",
     ]
-    lines += facts["ends"]
+    lines += [*gap_sentence(facts["duality gap"], facts["objective"]), *facts["ends"]]
     if facts["groups"] is not None:
         lines.append(
             f"ends that rkhs predict writes are for these groups; a row of another {facts['groups']} is less sure"

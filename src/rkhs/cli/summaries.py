@@ -34,6 +34,13 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else " ".join(repr(value).split())
 
 
+def gap_sentence(gap: Any, objective: float) -> list[str]:
+    """How far the objective of a convex problem can be above its minimum, where that is known."""
+    if not isinstance(gap, float) or not math.isfinite(gap):
+        return []
+    return [f"duality gap {gap:.2g}: the objective, {objective:.4g}, is at most this far above its minimum"]
+
+
 def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Rows of texts with aligned columns under their names."""
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}

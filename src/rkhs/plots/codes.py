@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # colour: the map can be read in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
+_MISSING = "#BBBBBB"  # where a number or a label is missing
 _REACH = 3.0  # outliers lie this many 5-95 % ranges outside that range
 _FEW_FAR = 3  # outliers are moved to the edge if at most so many, or 1 % of the rows
 
@@ -39,8 +40,8 @@ class CodeMapDisplay(Display):
     values : array of shape (n,), default=None
         Numbers shown by colour.
     labels : array of shape (n,), default=None
-        Classes, at most 20, shown by marker and colour; with ``values`` by marker alone in two dimensions, and not at
-        all in one or three.
+        Classes, at most 20, shown by marker and colour; rows of an empty label, None or NaN are grey. With ``values``
+        classes are shown by marker alone in two dimensions, and not at all in one or three.
     new_codes : array of shape (m, p), default=None
         Codes of new items, drawn as open diamonds.
     thumbnails : sequence of n images or SMILES, default=None
@@ -191,18 +192,16 @@ class CodeMapDisplay(Display):
         scale = None
         if self.values is not None:
             low, high, beyond = colour_ends(self.values)
-            colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
+            colormap = colormaps["viridis"].with_extremes(bad=_MISSING)
             scale = ScalarMappable(Normalize(low, high), colormap)
         # Few points lie over many, and values in random order, for files are sorted by them.
         order = np.arange(n) if self.values is None else np.random.RandomState(0).permutation(n)
-        for i, (name, chosen) in enumerate(groups_of(self.labels, n)):
+        for name, chosen, color, marker in looks_of(self.labels, n):
             rows = order[chosen[order]]
-            color: Any = COLORS[i % len(COLORS)]
             if scale is not None and self.values is not None:
                 color = scale.to_rgba(np.ma.masked_invalid(self.values[rows]))
-            marker, above = MARKERS[i % len(MARKERS)], 2.0 - len(rows) / n
             x, y = self.places[rows].T
-            ax.scatter(x, y, c=color, marker=marker, label=name or None, zorder=above, **style)
+            ax.scatter(x, y, c=color, marker=marker, label=name, zorder=2.0 - len(rows) / n, **style)
         if scale is not None:
             figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
             figure.colorbar(scale, ax=ax, label=self.value_name or "", extend=beyond)
@@ -220,8 +219,8 @@ class CodeMapDisplay(Display):
             ax.set_ylabel(self.value_name or "value")
         else:
             edges = np.histogram_bin_edges(z, bins=min(40, max(8, len(z) // 10)))
-            for i, (name, rows) in enumerate(groups_of(self.labels, len(z))):
-                ax.hist(z[rows], edges.tolist(), alpha=0.6, color=COLORS[i % len(COLORS)], label=name or None)
+            for name, rows, color, _ in looks_of(self.labels, len(z)):
+                ax.hist(z[rows], edges.tolist(), alpha=0.6, color=color, label=name)
             ax.set_ylabel("items")
         if self.new_codes is not None:
             bottom = np.full(len(self.new_codes), ax.get_ylim()[0])
@@ -232,11 +231,11 @@ class CodeMapDisplay(Display):
         if not hasattr(ax, "set_zlabel"):
             raise InputError("ax must be three-dimensional for three components: subplot_kw={'projection': '3d'}")
         low, high, beyond = colour_ends(np.zeros(0) if self.values is None else self.values)
-        for i, (name, rows) in enumerate(groups_of(self.labels, len(self.codes))):
-            look: dict[str, Any] = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
+        for name, rows, color, marker in looks_of(self.labels, len(self.codes)):
+            look: dict[str, Any] = {"color": color, "marker": marker}
             if self.values is not None:
                 look = {"c": self.values[rows], "vmin": low, "vmax": high}
-            points = ax.scatter(*self.codes[rows].T, s=14, label=name or None, **look)
+            points = ax.scatter(*self.codes[rows].T, s=14, label=name, **look)
         if self.values is not None:
             ax.figure.colorbar(points, ax=ax, label=self.value_name or "", extend=beyond, shrink=0.7, pad=0.1)
         if self.new_codes is not None:
@@ -333,7 +332,7 @@ def check_labels(labels: Any, n: int) -> np.ndarray:
     classes = np.asarray(labels)
     if classes.shape != (n,):
         raise InputError(f"`labels` must have shape ({n},), one per code; got {classes.shape}; check their order")
-    n_classes = len({str(item) for item in classes.tolist()})
+    n_classes = len({str(item) for item in classes.tolist()} - {""})
     if n_classes > _MAX_CLASSES:
         raise InputError(
             f"`labels` must hold at most {_MAX_CLASSES} classes, which a legend can show; got {n_classes}; "
@@ -350,11 +349,21 @@ def check_names(names: Sequence[str] | None, n: int) -> Sequence[str]:
 
 
 def groups_of(classes: np.ndarray | None, n: int) -> list[tuple[str, np.ndarray]]:
-    """Names of the classes and their rows; all rows under an empty name without classes."""
+    """Names of the classes and their rows; last, and all without classes, those without a label, of an empty name."""
     if classes is None:
         return [("", np.ones(n, dtype=bool))]
     items = np.unique(classes) if classes.dtype.kind != "O" else sorted(set(classes.tolist()), key=str)
-    return [(str(item), classes == item) for item in items]
+    bare = np.array([item is None or item != item or item == "" for item in classes.tolist()])
+    groups = [*((str(item), (classes == item) & ~bare) for item in items), ("", bare)]
+    return [(name, rows) for name, rows in groups if rows.any()]
+
+
+def looks_of(classes: np.ndarray | None, n: int) -> Iterator[tuple[str | None, np.ndarray, Any, str]]:
+    """Texts of the legend, with rows, colours and markers; grey where a label is missing."""
+    for i, (name, rows) in enumerate(groups_of(classes, n)):
+        known = name != "" or classes is None
+        color, text = (COLORS[i % len(COLORS)], name or None) if known else (_MISSING, "no label")
+        yield text, rows, color, MARKERS[i % len(MARKERS)]
 
 
 def _legend(ax: Axes, grey: bool) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelMap
 from rkhs.reports.items import Items
+from rkhs.reports.wording import count_word, loss_words
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
@@ -95,11 +96,9 @@ def map_sentences(layout: MapLayout) -> list[str]:
     if model is None:
         return [*sentences, "The map shows the first two codes of the model; what it loses was not measured."]
     count = min(10, len(model.codes_) - 1)
-    kept = f"Of {_word(count)} nearest neighbours the map keeps {_word(round(count * model.recall_))}"
+    kept = f"Of {count_word(count)} nearest neighbours the map keeps {count_word(round(count * model.recall_))}"
     lost = model.held_out_error_
-    sentences.append(
-        f"{kept}." if lost is None else f"{kept}; rebuilt from the map, new items lose {lost:.0%} of the variance."
-    )
+    sentences.append(f"{kept}." if lost is None else f"{kept}; rebuilt from the map, {loss_words('items', lost)}.")
     sentences.append(
         "Distances between groups are less reliable: their correlation with those of the data is "
         f"{model.correlation_:.2f}. The size of a group and the width of a gap have no meaning. Click an item: the "
@@ -108,8 +107,3 @@ def map_sentences(layout: MapLayout) -> list[str]:
     if layout.out_of_sample:
         sentences.append("These items were embedded one by one in the map of the training items.")
     return sentences
-
-
-def _word(count: int) -> str:
-    words = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    return words[count]

@@ -80,11 +80,12 @@
     } else if (field.classes) {
       const palette = field.classes.map((_, k) => theme(`--c${k % 10}`));
       paint = field.of.map((k) => (k < 0 ? missing : palette[k]));
-      field.classes.forEach((name, k) => {
+      const entries = field.classes.map((name, k) => [name, `c${k % 10}`]);
+      for (const [name, look] of field.of.includes(-1) ? [...entries, ["no label", "none"]] : entries) {
         const item = make("li", null);
-        item.append(make("span", null, { class: `key c${k % 10}` }), name);
+        item.append(make("span", null, { class: `key ${look}` }), name);
         legend.append(item);
-      });
+      }
     } else {
       const stops = [0, 1, 2, 3, 4].map((k) => theme(`--r${k}`)), [low, high] = field.ends ?? range(field.numbers), [least, most] = range(field.numbers);
       paint = Array.from(field.numbers, (value) =>

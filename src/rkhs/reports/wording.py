@@ -24,6 +24,17 @@ def with_error(value: float, error: float) -> str:
     return " ± ".join(f"{round(part, digits):{commas}.{max(digits, 0)}f}" for part in (value, error))
 
 
+def count_word(count: int) -> str:
+    """A count of at most ten as a word."""
+    return ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")[count]
+
+
+def loss_words(items: str, lost: float) -> str:
+    """The share of their variance that new items lose, rebuilt from a map."""
+    worse = ": decoding is worse than predicting the mean" if lost > 1.0 else ""
+    return f"new {items} lose {lost:.0%} of their variance{worse}"
+
+
 def percent(share: float) -> str:
     """A percentage with two significant digits of its distance from 0 or 100."""
     if 0.0 < abs(share) < 1e-6:
