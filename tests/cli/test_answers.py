@@ -218,6 +218,13 @@ def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypa
     assert Path("codes.csv").read_text().splitlines() == [*lines[:3], *lines[4:]]
     assert main(["fit", "gaps.csv", "--missing", "9999", *flags, "m.rkhs"]) == 0
     assert "9 rows of 48 columns" in capsys.readouterr().out
+    lone = [line.partition(",")[2] for line in days_with_gaps(GAPS).splitlines()]
+    Path("lone.csv").write_text("\n".join([*lone, "", ""]))
+    capsys.readouterr()
+    assert main(["transform", "m.rkhs", "lone.csv", "-o", "lone_codes.csv"]) == 0
+    assert "1 of 10 windows left out, because a cell has no number: 97-144" in capsys.readouterr().err
+    assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
+    assert Path("lone_codes.csv").read_text() == Path("codes.csv").read_text()
     assert main(["fit", "gaps.csv", "--window", "200", "--step", "100", "-o", "m.rkhs"]) == 2
     assert "must leave two windows; got 2 of 3 windows left out" in capsys.readouterr().err
 

@@ -127,7 +127,8 @@ def transposed(data: Dataset) -> Dataset:
             f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}; leave it out"
         )
     names = data.row_names
-    return replace(data, X=data.X.T.copy(), skipped=(), row_names=data.column_names, column_names=names, row_title=None)
+    none: dict[str, Any] = {"skipped": (), "blank": (), "row_title": None}
+    return replace(data, X=data.X.T.copy(), row_names=data.column_names, column_names=names, **none)
 
 
 def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:
@@ -154,7 +155,7 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
         sys.stderr.write(f"rkhs: warning: {data.source}: {said}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
-    none: dict[str, Any] = {"skipped": (), "dates": (), "row_title": None}
+    none: dict[str, Any] = {"skipped": (), "blank": (), "dates": (), "row_title": None}
     return replace(data, X=cut[known], kind="vectors", row_names=rows, column_names=titles, **none)
 
 
@@ -162,9 +163,10 @@ def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
     """Rows in the places that they have in the file, with gaps where some were left out."""
     import numpy as np
 
-    last = max([data.row_numbers[-1], *(bad.row for bad in data.skipped)])
-    full = np.full((last, X.shape[1]), np.nan, X.dtype)
-    full[np.array(data.row_numbers) - 1] = X
+    counted = data.n_samples + len(data.skipped)
+    places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
+    full = np.full((places[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
+    full[places[np.array(data.row_numbers) - 1]] = X
     return full
 
 
