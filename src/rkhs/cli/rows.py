@@ -149,18 +149,17 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     known = np.isfinite(cut).all(axis=1)
     if not known.all():
         lost = [f"{i + 1}-{i + length}" for i in starts[~known].tolist()]
-        said = f"{len(lost)} of {len(starts)} windows left out, because a cell has no number: {listed(lost, 10)}"
+        gone = f"{len(lost)} of {len(starts)} windows left out, because a cell has no number: {listed(lost, 10)}"
         if known.sum() < 2:
-            raise InputError(f"{data.source}: --window must leave two windows; got {said}; take smaller ones")
-        sys.stderr.write(f"rkhs: warning: {data.source}: {said}\n")
+            raise InputError(f"{data.source}: --window must leave two windows; got {gone}; take smaller ones")
+        sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
     none: dict[str, Any] = {"skipped": (), "blank": (), "dates": (), "row_title": None}
     return replace(data, X=cut[known], kind="vectors", row_names=rows, column_names=titles, **none)
 
 
-def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
-    """Rows in the places that they have in the file, with gaps where some were left out."""
+def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:  # rows in the places that they have in the file
     import numpy as np
 
     counted = data.n_samples + len(data.skipped)
@@ -173,22 +172,28 @@ def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
 def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
     from rkhs.data.columns import as_numbers
-    from rkhs.data.dataset import listed
 
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, range(data.X.shape[1])))
     kept = [j for j, name in enumerate(names) if name not in data.dates]
-    others = [j for j in kept if any(isinstance(cell, str) for cell in data.X[:, j].tolist())]
-    if others:
-        told = f"--window cuts tables of numbers and dates; got texts in {listed([quote(names[j]) for j in others])}"
-        numeric = [names[j] for j in kept if j not in others]
-        if not numeric:
-            raise InputError(f"{told}; no column of numbers is left; name --columns")
-        command = as_command([*without_flag(words, "--columns"), "--columns", ",".join(numeric)])
-        raise InputError(f"{told}; this command cuts the others:{command}")
-    X = data.X[:, kept]
-    return [names[j] for j in kept], as_numbers(X) if data.kind == "table" else X
+    titles, X = [names[j] for j in kept], data.X[:, kept]
+    if data.kind == "vectors":
+        return titles, X
+    _refuse_texts(titles, X, words)
+    return titles, as_numbers(X)
+
+
+def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
+    from rkhs.data.dataset import listed
+
+    texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
+    numeric = [name for name in names if name not in texts]
+    command = as_command([*without_flag(words, "--columns"), "--columns", ",".join(numeric)])
+    more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
+    if texts:
+        found = listed([*map(quote, texts)])
+        raise InputError(f"--window cuts tables of numbers and dates; got texts in {found}; {more}")
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:

@@ -435,8 +435,8 @@ def text_chunks(
             guessed, checked = guessed + layout.check_rows(), True  # pandas fills short rows
         if len(frame) > len(blank):
             cells = [np.delete(column, blank) for column in cells]
-            told: dict[str, Any] = {"guessed": guessed, "blank": tuple(blank.tolist())}
-            yield replace(whole, cells=cells, layout=layout, start=done, **told)
+            facts: dict[str, Any] = {"guessed": guessed, "blank": tuple(blank.tolist())}
+            yield replace(whole, cells=cells, layout=layout, start=done, **facts)
             guessed = ()
         done += len(frame) - len(blank)
     if not done:
