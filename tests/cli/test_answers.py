@@ -192,6 +192,56 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert "must leave two windows; got 120 rows" in capsys.readouterr().err
 
 
+def days_with_gaps(gaps: tuple[int, ...], titles: str = "time,load_kW") -> str:
+    """Half hours of ten days, the load of some of which is not known."""
+    times = np.datetime64("2024-01-01T00:00") + 30 * np.arange(480).astype("timedelta64[m]")
+    load = 10.0 + np.sin(np.arange(480) * np.pi / 24) + np.random.default_rng(1).normal(size=480)
+    cells = ["" if i in gaps else f"{value:.3f}" for i, value in enumerate(load)]
+    rows = (f"{str(time).replace('T', ' ')},{cell}" for time, cell in zip(times, cells, strict=True))
+    return titles + "\n" + "\n".join(rows) + "\n"
+
+
+GAPS = (101, 102, 116, 129)  # of the third day
+
+
+def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gaps.csv").write_text(days_with_gaps(GAPS))
+    Path("clean.csv").write_text(days_with_gaps(()))
+    flags = ["--window", "48", "--columns", "load_kW", "-o"]
+    assert main(["fit", "clean.csv", *flags, "m.rkhs"]) == 0
+    assert main(["transform", "m.rkhs", "clean.csv", "-o", "clean_codes.csv"]) == 0
+    capsys.readouterr()
+    assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
+    assert "1 of 10 windows left out, because a cell has no number: 97-144" in capsys.readouterr().err
+    lines = Path("clean_codes.csv").read_text().splitlines()
+    assert Path("codes.csv").read_text().splitlines() == [*lines[:3], *lines[4:]]
+    assert main(["fit", "gaps.csv", "--missing", "9999", *flags, "m.rkhs"]) == 0
+    assert "9 rows of 48 columns" in capsys.readouterr().out
+    lone = [line.partition(",")[2] for line in days_with_gaps(GAPS).splitlines()]
+    Path("lone.csv").write_text("\n".join([*lone, "", ""]))
+    capsys.readouterr()
+    assert main(["transform", "m.rkhs", "lone.csv", "-o", "lone_codes.csv"]) == 0
+    assert "1 of 10 windows left out, because a cell has no number: 97-144" in capsys.readouterr().err
+    assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
+    assert Path("lone_codes.csv").read_text() == Path("codes.csv").read_text()
+    assert main(["fit", "gaps.csv", "--window", "200", "--step", "100", "-o", "m.rkhs"]) == 2
+    assert "must leave two windows; got 2 of 3 windows left out" in capsys.readouterr().err
+
+
+def test_windows_name_the_columns_that_hold_texts(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, *lines = days_with_gaps(GAPS).splitlines()
+    rows = [f"{line},{'AB'[i % 2]},{i % 7}" for i, line in enumerate(lines)]
+    Path("sites.csv").write_text("\n".join([first + ",site,flow", *rows]) + "\n")
+    assert main(["fit", "sites.csv", "--window", "48", "-o", "m.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "got texts in 'site'; this command cuts the others" in said
+    assert said.rstrip().endswith("rkhs fit sites.csv --window 48 -o m.rkhs --columns load_kW,flow")
+    assert main(["fit", "sites.csv", "--window", "48", "-o", "m.rkhs", "--columns", "load_kW,flow"]) == 0
+    assert "9 rows of 96 columns" in capsys.readouterr().out
+
+
 def test_numbers_of_a_ts_file_are_predicted_and_colour_a_map(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

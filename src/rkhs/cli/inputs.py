@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
-from rkhs.cli.options import as_command, changed, column
+from rkhs.cli.options import as_command, changed, column, without_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
@@ -93,7 +93,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         data = as_kernel_reads(data, parse_kernel(args.kernel))
     data = transposed(data) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
-        data = windows(data, args.window, args.window if args.step is None else args.step)
+        data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -118,17 +118,11 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) 
         if not left or known.kind == "gram":
             raise
         dropped = ",".join(map(str, [*named_columns(args.drop_columns), *error.names]))
-        words = [*_without_flag(args.words, "--drop-columns"), "--drop-columns", dropped]
+        words = [*without_flag(args.words, "--drop-columns"), "--drop-columns", dropped]
         raise InputError(
             f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}; this command compares the other "
             f"columns:{as_command(words)}"
         ) from error
-
-
-def _without_flag(words: Sequence[str], flag: str) -> list[str]:
-    """The words of a command without a flag and its value."""
-    given = [i for i, word in enumerate(words) if word == flag]
-    return [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:

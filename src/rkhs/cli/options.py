@@ -123,6 +123,12 @@ def as_command(words: Sequence[str]) -> str:
     return f"\n\n  rkhs {shlex.join(words)}"
 
 
+def without_flag(words: Sequence[str], flag: str) -> list[str]:
+    """The words of a command without a flag and its value."""
+    given = [i for i, word in enumerate(words) if word == flag]
+    return [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
+
+
 def column(text: str) -> str | int:
     """Turn what was typed for a column into its position, if it is a number that names none, or its name."""
     from rkhs.data.dataset import Typed

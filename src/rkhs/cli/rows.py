@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rkhs._core.errors import InputError, quote
+from rkhs.cli.options import as_command, without_flag
 from rkhs.data.text import csv_line
 
 if TYPE_CHECKING:
@@ -126,41 +127,73 @@ def transposed(data: Dataset) -> Dataset:
             f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}; leave it out"
         )
     names = data.row_names
-    return replace(data, X=data.X.T.copy(), skipped=(), row_names=data.column_names, column_names=names, row_title=None)
+    none: dict[str, Any] = {"skipped": (), "blank": (), "row_title": None}
+    return replace(data, X=data.X.T.copy(), row_names=data.column_names, column_names=names, **none)
 
 
-def windows(data: Dataset, length: int, step: int) -> Dataset:
+def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     import numpy as np
 
     from rkhs._core.checks import check_count
+    from rkhs.data.dataset import listed
 
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data)
+    names, X = _columns_cut(data, words)
+    X = _with_gaps(X, data)
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave two windows; got {len(X)} rows; take smaller ones")
     starts = np.arange(0, len(X) - length + 1, step)
     cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
+    known = np.isfinite(cut).all(axis=1)
+    if not known.all():
+        lost = [f"{i + 1}-{i + length}" for i in starts[~known].tolist()]
+        gone = f"{len(lost)} of {len(starts)} windows left out, because a cell has no number: {listed(lost, 10)}"
+        if known.sum() < 2:
+            raise InputError(f"{data.source}: --window must leave two windows; got {gone}; take smaller ones")
+        sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
-    rows = tuple(f"{i + 1}-{i + length}" for i in starts.tolist())
-    return replace(
-        data, X=cut, kind="vectors", skipped=(), dates=(), row_names=rows, column_names=titles, row_title=None
-    )
+    rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
+    none: dict[str, Any] = {"skipped": (), "blank": (), "dates": (), "row_title": None}
+    return replace(data, X=cut[known], kind="vectors", row_names=rows, column_names=titles, **none)
 
 
-def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
-    """Names and numbers of the columns that are cut into windows: all but dates."""
+def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:  # rows in the places that they have in the file
     import numpy as np
 
+    counted = data.n_samples + len(data.skipped)
+    places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
+    full = np.full((places[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
+    full[places[np.array(data.row_numbers) - 1]] = X
+    return full
+
+
+def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """Names and numbers of the columns that are cut into windows: all but dates."""
     from rkhs.data.columns import as_numbers
 
+    if data.kind not in ("table", "vectors"):
+        raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, range(data.X.shape[1])))
     kept = [j for j, name in enumerate(names) if name not in data.dates]
-    X = as_numbers(data.X[:, kept]) if data.kind == "table" else data.X
-    if data.kind not in ("table", "vectors") or not np.isfinite(X).all():
-        raise InputError("--window cuts tables of numbers without gaps, and dates; got others; name --columns")
-    return [names[j] for j in kept], X
+    titles, X = [names[j] for j in kept], data.X[:, kept]
+    if data.kind == "vectors":
+        return titles, X
+    _refuse_texts(titles, X, words)
+    return titles, as_numbers(X)
+
+
+def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
+    from rkhs.data.dataset import listed
+
+    texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
+    numeric = [name for name in names if name not in texts]
+    command = as_command([*without_flag(words, "--columns"), "--columns", ",".join(numeric)])
+    more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
+    if texts:
+        found = listed([*map(quote, texts)])
+        raise InputError(f"--window cuts tables of numbers and dates; got texts in {found}; {more}")
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:

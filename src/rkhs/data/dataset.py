@@ -126,6 +126,8 @@ class Dataset:
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     start : int, default=0
         Rows of the file before the first one, where it is read in parts.
+    blank : tuple of int, default=()
+        Places, from 0, of the rows without a known cell in a text table that is read whole; no number counts them.
 
     Examples
     --------
@@ -156,6 +158,7 @@ class Dataset:
     dates: tuple[str, ...] = ()
     as_smiles: bool = False
     start: int = 0
+    blank: tuple[int, ...] = ()
 
     @property
     def items(self) -> Any:

@@ -57,6 +57,7 @@ class Columns:
     stored_title: str | None = None
     start: int = 0  # rows of the file before these
     guessed: tuple[str, ...] = ()
+    blank: tuple[int, ...] = ()  # places, from 0, of rows without a known cell, which no number counts
 
     @property
     def width(self) -> int:
@@ -209,7 +210,7 @@ class Columns:
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
         notes = (f"{column_label(self.names, 0)} names the rows",) if named and known is None else ()
-        facts: dict[str, Any] = {"row_title": title, "guessed": self.guessed + notes}
+        facts: dict[str, Any] = {"row_title": title, "guessed": self.guessed + notes, "blank": self.blank}
         return Dataset(np.ascontiguousarray(values), "vectors", names, self.titles(positions), self.source, **facts)
 
     def odd_cells(self, position: int) -> list[int]:
@@ -434,7 +435,8 @@ def text_chunks(
             guessed, checked = guessed + layout.check_rows(), True  # pandas fills short rows
         if len(frame) > len(blank):
             cells = [np.delete(column, blank) for column in cells]
-            yield replace(whole, cells=cells, layout=layout, start=done, guessed=guessed)
+            facts: dict[str, Any] = {"guessed": guessed, "blank": tuple(blank.tolist())}
+            yield replace(whole, cells=cells, layout=layout, start=done, **facts)
             guessed = ()
         done += len(frame) - len(blank)
     if not done:
