@@ -477,3 +477,19 @@ def test_novelty_of_few_rows_in_columns_of_other_units_takes_the_new_row_into_th
         shares.append((found <= 0.05).mean())
     np.testing.assert_array_equal(found, rkhs.load("m.rkhs").p_values(pd.DataFrame(X[19:], columns=names)))
     assert np.mean(shares) < 0.05 + 2.0 * np.std(shares) / 8**0.5
+
+
+def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sizes = np.random.default_rng(0).uniform(10.0, 90.0, 60)
+    prices = [12345678 if i == 17 else round(1000.0 + 100.0 * size) for i, size in enumerate(sizes)]
+    lines = [f"{size:.2f},{i % 7},{price}" for i, (size, price) in enumerate(zip(sizes, prices, strict=True))]
+    Path("homes.csv").write_text("\n".join(["size,rooms,price", *lines]) + "\n")
+    assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert "\nrow 18 decides this fit: pass --robust or --leave-out 18\n" in said
+    assert "logarithm" not in said
+    assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
+    assert "this fit" not in capsys.readouterr().out
