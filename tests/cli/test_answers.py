@@ -11,6 +11,7 @@ import pytest
 
 from rkhs.cli.main import main
 from rkhs.data import read_table
+from rkhs.data.known_columns import read_column
 
 SMILES = [
     "CCO",
@@ -320,3 +321,37 @@ def test_numbers_of_which_some_have_a_unit_are_named(tmp_path, monkeypatch, caps
     Path("cars.csv").write_text(cars(km={i: f"{9000 + i} km" for i in range(30)}))
     assert main([*words, "--mixed"]) == 0  # obeyed
     assert "read as numbers in 'km'" in capsys.readouterr().err
+
+
+def test_a_few_words_among_numbers_with_a_unit_are_named_with_the_flag(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = {4: "on request", 9: "on request"}
+    Path("cars.csv").write_text(cars(price={i: f"{2000 + 137 * i} EUR" for i in range(30)} | words))
+    said = "28 of 30 cells of price are numbers in EUR; 2 are not, the first 'on request': pass --missing 'on request'"
+    for words in (
+        ["fit", "cars.csv", "--predict", "price", "-o", "m.rkhs"],
+        ["report", "cars.csv", "--target", "price"],
+    ):
+        assert main(command) == 2
+        assert said in capsys.readouterr().err
+    command = ["fit", "cars.csv", "--predict", "price", "--missing", "on request", "-o", "m.rkhs"]
+    assert main(command) == 0
+    assert "2 rows without a value: left out" in capsys.readouterr().out
+
+
+def test_doses_with_a_placebo_are_classes(tmp_path: Path) -> None:
+    file = tmp_path / "doses.csv"
+    file.write_text("size,dose\n" + "".join(f"{i},{['5 mg', '10 mg', 'none given'][i % 9 // 4]}\n" for i in range(90)))
+    assert read_column(file, "dose", argument="target").tolist()[8] == "none given"
+
+
+def test_a_category_that_looks_like_a_number_is_one(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Of a few texts that repeat; numbers among which a word stands for gaps are none."""
+    monkeypatch.chdir(tmp_path)
+    models = {i: ["Golf", "Polo", "500", "Panda"][i % 4] for i in range(30)}
+    Path("cars.csv").write_text(cars(colour=models))
+    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 0
+    capsys.readouterr()
+    Path("cars.csv").write_text(cars(colour={i: str(i) if i < 13 else "unknown" for i in range(30)}))
+    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 2
+    assert "--drop-columns colour" in capsys.readouterr().err

@@ -282,3 +282,17 @@ def test_infinite_cells_may_be_named_as_gaps(tmp_path: Path) -> None:
 def test_bars_in_names_are_no_delimiter(tmp_path: Path, name: str, mark: str) -> None:
     text = "protein,class\ngi|1|ref|A|,x\ngi|2|r|B|,y\n".replace(",", mark)
     assert rkhs.data.read_mixed(file_of(tmp_path, text.encode(), name)).column_names == ("class",)
+
+
+def test_thousands_and_a_unit_go_together(tmp_path: Path) -> None:
+    """In targets and in inputs, with a decimal comma too; groups of two digits are none."""
+    file = file_of(tmp_path, 'size,price\n1.5,"8,119 EUR"\n2.5,950 EUR\n3.5,"1,234,567 EUR"\n', "prices.csv")
+    with pytest.warns(UserWarning, match="'EUR', the unit of all its cells"):
+        found = read_column(file, "price", argument="target", thousands=",")
+    assert found.tolist() == [8119.0, 950.0, 1234567.0]
+    with pytest.warns(UserWarning, match="'EUR', the unit of all its cells"):
+        assert read_mixed(file, thousands=",").X[:, 1].tolist() == [8119.0, 950.0, 1234567.0]
+    commas = file_of(tmp_path, "size;price\n1,5;8.119,25 EUR\n2,5;950,50 EUR\n", "commas.csv")
+    with pytest.warns(UserWarning, match="'EUR', the unit of all its cells"):
+        found = read_column(commas, "price", argument="target", decimal=",", thousands=".")
+    assert found.tolist() == [8119.25, 950.5]

@@ -37,6 +37,7 @@ class LackingColumns(InputError):
 
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
+_FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
@@ -199,9 +200,15 @@ def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_order(cells: list[Any]) -> bool:
-    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped."""
+    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped.
+
+    Of a few different texts some may look like numbers, as a car's model 500 does.
+    """
     texts = [cell for cell in cells if isinstance(cell, str)]
-    return 2 * len(set(texts)) <= len(texts) and all(number_in(cell) is None for cell in texts)
+    different = set(texts)
+    numbers = sum(number_in(cell) is not None for cell in different)
+    few = len(different) <= max(_FEW_TEXTS, len(texts) / 10) and 2 * numbers <= len(different)
+    return 2 * len(different) <= len(texts) and (few or not numbers)
 
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 import warnings
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10
+_MOST_DECISIVE, _LITTLE, _APART = 3, 0.1, 10.0  # rows that decide a fit, its R^2, times the residual of all others
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 
 
@@ -160,6 +162,8 @@ def _facts(
     fitted = Y[found.fitted]
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
+    errors = _errors(model, fitted)
+    ends = _decisive(errors, found, names_of_rows) or _ends(model, fitted, names, found)
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -169,17 +173,33 @@ def _facts(
         "reg": model.reg_,
         "objective": model.estimator_.objective_,
         "duality gap": model.estimator_.gap_,
-        **_errors(model, fitted),
+        **errors,
         "folds": model.cv_errors_.shape[-1],
         "groups": args.groups,
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
-        "ends": [*_ends(model, fitted, names, found), *_of_deviations(model)],
+        "ends": [*ends, *_of_deviations(model)],
         "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
         "model": args.output,
     }
+
+
+def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:
+    """What is said of a few rows whose residuals make all others small, where the fit explains nothing."""
+    import numpy as np
+
+    if found.robust is not None or errors.get("R^2", 1.0) > _LITTLE:
+        return []
+    order = np.argsort(-found.residuals)[: _MOST_DECISIVE + 1]
+    sizes = found.residuals[order]
+    counts = np.flatnonzero(sizes[:-1] > _APART * sizes[1:]) + 1
+    if not len(counts):
+        return []
+    rows = [names[i].removeprefix("row ") for i in order[: counts[0]]]
+    which = f"row {rows[0]} decides" if len(rows) == 1 else f"rows {', '.join(rows)} decide"
+    return [f"{which} this fit: pass --robust or --leave-out {shlex.quote(','.join(rows))}"]
 
 
 def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious) -> Iterator[str]:

@@ -27,6 +27,8 @@ from rkhs.data.table_reader import (
 from rkhs.data.tables import Columns
 from rkhs.data.text import WEAK, ListedNumbers, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
 
+_CLASSES, _MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
+
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
     """Read one column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
@@ -42,7 +44,25 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
+    _refuse_few_words(found, position, texts)
     return values if texts else values.astype(np.float64)
+
+
+def _refuse_few_words(found: Columns, position: int, texts: list[str]) -> None:
+    """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
+    different = dict.fromkeys(texts)
+    others = [text for text in different if found.with_unit([text]) is None]
+    common = found.with_unit([text for text in different if text not in others])
+    words = [text for text in texts if text in others]
+    numbers = len(texts) - len(words)
+    several = len(different) > min(_CLASSES, len(texts) / 2)
+    if common is not None and words and several and numbers >= _MOST * len(texts):
+        name = found.names[position] if found.names else column_label(None, position)
+        raise InputError(
+            f"{found.source}: {numbers} of {len(texts)} cells of {name} are numbers in {common[1]}; {len(words)} "
+            f"{'is not,' if len(words) == 1 else 'are not, the first'} {quote(words[0])}: pass missing={others} to "
+            "leave these rows out"
+        )
 
 
 def labels_of(path: str | os.PathLike[str], column: str | int, names: Sequence[str]) -> np.ndarray:

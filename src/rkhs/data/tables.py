@@ -112,10 +112,14 @@ class Columns:
         """The decimal mark, and the cells that stand for nothing."""
         return (".", ()) if self.layout is None else (self.layout.decimal, self.layout.missing)
 
+    def with_unit(self, cells: Sequence[str | None]) -> tuple[list[float], str] | None:
+        """Numbers and the unit that cells of this file have in common."""
+        return with_unit(cells, self._spelling[0], None if self.layout is None else self.layout.thousands)
+
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
         for j in positions:
-            found = with_unit(self.cells[j].tolist(), self._spelling[0]) if self.cells[j].dtype == object else None
+            found = self.with_unit(self.cells[j].tolist()) if self.cells[j].dtype == object else None
             if found is not None:
                 self.cells[j] = np.array(found[0])
                 label = column_label(self.names, j)
@@ -301,7 +305,7 @@ class Columns:
     def _unit_of(self, rows: Sequence[int], position: int) -> str:
         """What is said of the unit of several cells of a column of numbers, where they have one."""
         cells = self.cells[position]
-        found = with_unit([cells[i] for i in rows], self._spelling[0]) if len(rows) > 1 else None
+        found = self.with_unit([cells[i] for i in rows]) if len(rows) > 1 else None
         return "" if found is None else f" of {len(cells)} with the unit {found[1]!r}"
 
     def _of_odd_cells(self, positions: Sequence[int]) -> str:

@@ -77,11 +77,13 @@ def is_grouped_number(text: str) -> bool:
     return _GROUPED.fullmatch(text.strip()) is not None and number_in(text) is None
 
 
-def with_unit(cells: Iterable[str | None], decimal: str = ".") -> tuple[list[float], str] | None:
+def with_unit(
+    cells: Iterable[str | None], decimal: str = ".", thousands: str | None = None
+) -> tuple[list[float], str] | None:
     """Numbers and their unit, where all cells that are no gaps are numbers with the same unit, as ``45.6 mg`` is."""
     found, units = [], set()
     for cell in cells:
-        parts = None if is_gap(cell) else _WITH_UNIT.fullmatch(str(cell).strip())
+        parts = None if is_gap(cell) else _WITH_UNIT.fullmatch(_without_marks(str(cell).strip(), thousands))
         number = math.nan if parts is None else number_in(parts[1], decimal)
         if number is None or (parts is None and not is_gap(cell)):
             return None
@@ -100,6 +102,12 @@ def ungrouped(text: str | None, mark: str) -> str | None:
     """A number without the marks between its thousands; any other text as it is."""
     grouped = text is not None and re.fullmatch(rf"[-+]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,]\d+)?", text)
     return text.replace(mark, "") if text is not None and grouped else text
+
+
+def _without_marks(text: str, mark: str | None) -> str:
+    """A text without the marks between the thousands of the number that it begins with."""
+    groups = None if mark is None else re.match(rf"[-+]?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+(?!\d)", text)
+    return text if groups is None else groups[0].replace(str(mark), "") + text[groups.end() :]
 
 
 def grouped_advice(text: str) -> str:
