@@ -328,7 +328,7 @@ def test_a_few_words_among_numbers_with_a_unit_are_named_with_the_flag(tmp_path,
     words = {4: "on request", 9: "on request"}
     Path("cars.csv").write_text(cars(price={i: f"{2000 + 137 * i} EUR" for i in range(30)} | words))
     said = "28 of 30 cells of price are numbers in EUR; 2 are not, the first 'on request': pass --missing 'on request'"
-    for words in (
+    for command in (
         ["fit", "cars.csv", "--predict", "price", "-o", "m.rkhs"],
         ["report", "cars.csv", "--target", "price"],
     ):

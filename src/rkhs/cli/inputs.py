@@ -173,7 +173,7 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
 def _without_lists(args: argparse.Namespace, lists: Sequence[str]) -> str:
     """The command that leaves columns of lists out, with those that are left out already."""
     dropped = [*map(str, named_columns(getattr(args, "drop_columns", None))), *lists]
-    words = [*_without_flag(args.words, "--drop-columns"), "--drop-columns", ",".join(dropped)]
+    words = [*without_flag(args.words, "--drop-columns"), "--drop-columns", ",".join(dropped)]
     return f"; this command leaves them out:{as_command(words)}" if lists else ""
 
 
