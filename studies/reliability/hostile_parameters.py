@@ -195,9 +195,11 @@ wrong_ae("reg = 0", r"reg of the last layer must be at least 1e-24.*; try 1e-8",
 wrong_ae("reg of the last layer = 0", r"reg of the last layer must be at least 1e-24", reg=(1.0, 0.0))
 wrong_ae("reg = NaN", r"reg must be >= 0; got nan", reg=np.nan)
 wrong_ae("reg = infinity", r"reg must be >= 0; got inf", reg=np.inf)
-wrong_ae("reg = '1'", r"reg must be >= 0, one number or one a layer, or 'auto'; got '1'", reg="1")
-wrong_ae("reg of three layers", r"reg must be one number or 2, one a layer, encoder first; got 3", reg=(1.0, 1.0, 1.0))
-wrong_ae("reg empty", r"reg must be one number or 2, one a layer, encoder first; got 0", reg=())
+wrong_ae("reg = '1'", r"reg must be >= 0, one number or one per layer, or 'auto'; got '1'", reg="1")
+wrong_ae(
+    "reg of three layers", r"reg must be one number or 2, one per layer, encoder first; got 3", reg=(1.0, 1.0, 1.0)
+)
+wrong_ae("reg empty", r"reg must be one number or 2, one per layer, encoder first; got 0", reg=())
 wrong_ae("solver by a wrong name", r"solver must be .*; got 'sgd'", solver="sgd")
 wrong_ae("init by a wrong name", r"init must be one of 'kpca', 'random', 'uniform'; got 'pca'", init="pca")
 wrong_ae("n_init = 0", r"n_init must be an integer >= 1; got 0", n_init=0)
@@ -242,7 +244,7 @@ wrong_ae(
 )
 wrong_ae(
     "operators = 'identity'",
-    r"operators must be a list with one a layer, or None; got 'identity'",
+    r"operators must be a list with one per layer, or None; got 'identity'",
     operators="identity",
 )
 wrong_ae("three operators", r"operators must be a sequence of 2 matrices or None", operators=(None, None, None))

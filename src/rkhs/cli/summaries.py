@@ -38,7 +38,9 @@ def gap_sentence(gap: Any, objective: float) -> list[str]:
     """How far the objective of a convex problem can be above its minimum, where that is known."""
     if not isinstance(gap, float) or not math.isfinite(gap):
         return []
-    return [f"duality gap {gap:.2g}: the objective, {objective:.4g}, is at most this far above its minimum"]
+    from rkhs.reports.wording import readable
+
+    return [f"duality gap {gap:.2g}: the objective, {readable(objective)}, is at most this far above its minimum"]
 
 
 def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
