@@ -15,9 +15,7 @@ import rkhs
 from rkhs import KernelMap, KernelNovelty, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Spectrum
-from rkhs.models.neighbour_map import embedded, fixed_sums
-from rkhs.problems.neighbour_map import OutOfSample
-from rkhs.solvers.row_newton import descend
+from rkhs.models.neighbour_map import fixed_sums
 
 DIGITS = np.random.default_rng(0).permutation(load_digits().data / 16.0)
 IRIS = load_iris().data
@@ -188,26 +186,3 @@ def test_files_give_the_same_map(digits: KernelMap, tmp_path: Path) -> None:
 def test_parameters_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         KernelMap(**bad).fit(IRIS)
-
-
-class Same:
-    """A decoder whose vectors are the codes."""
-
-    def of(self, Z: torch.Tensor) -> torch.Tensor:
-        return Z
-
-    def pull(self, Z: torch.Tensor, G: torch.Tensor) -> torch.Tensor:
-        return G
-
-
-def test_a_row_is_placed_by_the_best_of_several_descents() -> None:
-    rng = np.random.default_rng(0)
-    Z, targets = (torch.from_numpy(5.0 * rng.normal(size=(n, 2))) for n in (40, 60))
-    columns = torch.from_numpy(np.stack([rng.permutation(40)[:12] for _ in range(60)]))
-    sums = fixed_sums(Z, torch.full((40,), 1.0 / 40.0, dtype=torch.float64))
-    shares = torch.full((60, 12), 1.0 / 12.0, dtype=torch.float64)
-    problem = OutOfSample(Z, sums, columns, shares, decoder=Same(), targets=targets, misfit=0.01)
-    ends = descend(problem, problem.starts(1)[0], 40, 1e-4), embedded(problem)
-    one, best = (problem.values_and_grads(found)[0] for found in ends)
-    assert (best <= one + 1e-6).all()
-    assert (best < one - 1e-3).sum() > 3

@@ -21,7 +21,7 @@ from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features.base import KernelValues, check_kernel_stored, subsampled
 
 _SPACING, _BORDER = 0.25, 2.0  # of the nodes of the grid of a fixed map, and around its rows
-_STEPS, _TOL, _STARTS = 40, 1e-4, 3  # of placing
+_STEPS, _TOL = 40, 1e-4  # of placing
 _ROWS = 128  # that are placed in one batch
 _LEFT = 1e-3  # share of the decoded variance outside the directions that places are searched in
 _VARIED = 500  # anchors that these directions are found from
@@ -38,11 +38,8 @@ def fixed_sums(Z: Tensor, weights: Tensor, exact: int = MAX_ALL_PAIRS) -> Sums |
 
 
 def embedded(problem: OutOfSample) -> Tensor:
-    """Find where the rows of a problem go, shape (m, p): with a decoder the best of several descents."""
-    starts = problem.starts(1 if problem.decoder is None else _STARTS)
-    found = torch.stack([descend(problem, Z, _STEPS, _TOL) for Z in starts])
-    values = torch.stack([problem.values_and_grads(Z)[0] for Z in found])
-    return found[values.argmin(0), torch.arange(found.shape[1])]
+    """Find where the rows of a problem go, shape (m, p)."""
+    return descend(problem, problem.start(), _STEPS, _TOL)
 
 
 def leading_targets(back: CodeRegression) -> tuple[Layer, Tensor]:

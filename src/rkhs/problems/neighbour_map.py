@@ -235,9 +235,9 @@ class OutOfSample:
         values, grads, curvature = self.values_and_grads(Z)
         return values, grads, torch.eye(Z.shape[1]).to(Z) / curvature.clamp_min(1e-9)[:, None, None]
 
-    def starts(self, count: int) -> Tensor:
-        """The best of the places of the ten nearest rows and the mean of the neighbours, shape (count, m, p)."""
+    def start(self) -> Tensor:
+        """The best of the places of the ten nearest rows and the mean of the neighbours, shape (m, p)."""
         near = self.codes[self.columns]
         tries = [*near[:, :10].unbind(1), (self.affinities[..., None] * near).sum(1)]
         values = torch.stack([self.values_and_grads(Z)[0] for Z in tries])
-        return torch.stack(tries)[values.argsort(dim=0, stable=True)[:count], torch.arange(len(near))]
+        return torch.stack(tries)[values.argmin(0), torch.arange(len(near))]

@@ -22,7 +22,7 @@ _ANCHORS, _COMPARED = 2000, 1500  # codes that a decoder is spread over, and tha
 _FOLDS, _LEFT_OUT = 4, 200  # parts of the rows, and rows of a part that are left out at most
 _WIDTHS_AND_REGS = ((1.0, 1e-3), (0.5, 1e-4), (0.25, 1e-5), (0.12, 1e-5))  # in units of the spread of the codes
 _NEARLY = 1.02  # a smoother decoder is taken that loses so many times as much: it draws rows less from neighbours
-_LEAST, _POWER = 0.01, -0.25  # of the share of the variance: the more exact a decoder, the more its misses count
+_LEAST, _POWER = 0.01, -0.5  # of the share of the variance: the more exact a decoder, the more its misses count
 
 
 class Checked(NamedTuple):
