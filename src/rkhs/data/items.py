@@ -46,7 +46,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     * Sequences and texts: ``.fasta`` and ``.fa``, whose blank lines and lines after ``;`` are left out; a text per line
       of a ``.txt`` file; a column of a table.
     * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
-      channels between colons; ``.csv``, a series a row; a ``.csv`` or ``.tsv`` table with names of columns, in which
+      channels between colons; ``.csv``, a series per row; a ``.csv`` or ``.tsv`` table with names of columns, in which
       columns of texts hold no values, and `classes` if there is one; ``.npz``, arrays of shape (length,) or (length,
       channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
       at the end are padding and cut off.
