@@ -52,8 +52,8 @@ def check_all(
 
 
 # The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
-COSTLY = ("DeepRKM", "OperatorKernelRegressorCV", "FunctionalKernelRegressor")
-GRAM_COSTLY = (*COSTLY, "KernelAutoencoder")
+COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelMap", "OperatorKernelRegressorCV")
+GRAM_COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelAutoencoder", "OperatorKernelRegressorCV")
 
 
 def costly_last(made: list[BaseEstimator]) -> list[Any]:

@@ -304,14 +304,14 @@ def load_classifier(path: str | os.PathLike[str], **options: Any) -> Pipeline:
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> from rkhs.evaluation import load_classifier
-    >>> iris = load_iris(as_frame=True).frame
+    >>> iris = load_iris(as_frame=True).frame[::3]
     >>> iris["target"] = iris["target"].map(lambda number: "abc"[number])
     >>> with TemporaryDirectory() as folder:
     ...     iris.to_csv(f"{folder}/iris.csv", index=False)
     ...     words = [sys.executable, "-m", "rkhs", "fit", "iris.csv", "--predict", "target", "-o", "m.rkhs"]
     ...     _ = subprocess.run(words, cwd=folder, capture_output=True)
     ...     model = load_classifier(f"{folder}/m.rkhs")
-    >>> model.predict(iris.iloc[[0, 149], :4]).tolist()
+    >>> model.predict(iris.iloc[[0, 49], :4]).tolist()
     ['a', 'c']
     """
     file = read_model(path, **options)
