@@ -121,7 +121,7 @@ class BatchSolution:
     n_iter: Tensor  # (B,): iterations, at least one
     converged: Tensor  # (B,): whether the gap fell below the tolerance
     reason: Reason  # why the last problem stopped
-    history: tuple[dict[str, Any], ...] = ()  # one row a check of the gaps
+    history: tuple[dict[str, Any], ...] = ()  # one row per check of the gaps
 
 
 @runtime_checkable
@@ -234,7 +234,7 @@ class HasDualityGap(Protocol):
         """The quadratic form's operator applied to ``W``, without the curvature of the loss."""
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the non-smooth part with one step a problem, shape (B,)."""
+        """Prox of the non-smooth part with one step per problem, shape (B,)."""
 
     def check(self, W: Tensor) -> tuple[Tensor, Tensor]:
         """Primal objectives and duality gaps at ``W``, each of shape (B,)."""
@@ -282,7 +282,7 @@ class HasResolvent(HasDualityGap, Protocol):
         """Smallest and largest eigenvalue of the quadratic part."""
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
-        """The inverse at one shift a problem, shape (B,); nothing is divided by less than ``floor``."""
+        """The inverse at one shift per problem, shape (B,); nothing is divided by less than ``floor``."""
 
 
 def is_due(verbose: float | Literal["auto"], started: float) -> bool:

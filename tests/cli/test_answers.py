@@ -103,7 +103,7 @@ def test_labels_of_a_second_file_are_found_by_name(genes: Path, monkeypatch, cap
     assert [row.split(",")[:2] for row in rows] == [[f"S{i}", "ab"[i % 2]] for i in range(12)]
     assert main(["fit", *labels, "--predict", "age", "-o", "a.rkhs"]) == 0
     assert main(["fit", "genes.csv", "--labels", "people.csv", "--predict", "age", "-o", "a.rkhs"]) == 2
-    assert "people.csv names columns of genes.csv, not its rows: add --transpose" in capsys.readouterr().err
+    assert "people.csv names the columns of genes.csv, not its rows: add --transpose" in capsys.readouterr().err
     assert main(["fit", "genes.csv", "-o", "g.rkhs"]) == 0
     assert "pass --transpose" in capsys.readouterr().out
     assert main(["report", "genes.csv", "-o", "g.html"]) == 0

@@ -133,7 +133,7 @@ def test_groups_of_classes_are_in_one_part(folder: Path, capsys: pytest.CaptureF
     ("words", "match"),
     [
         (["--groups", "persn"], "--groups .*'persn'.*person"),
-        (["--groups", "price"], "--groups must name a column next to those of --predict and --columns; got price"),
+        (["--groups", "price"], "--groups must not be a column of --predict or --columns; got price"),
         (["--groups", "person", "--columns", "person,a"], "got person; name another"),
         (["--groups", "one"], "--groups must hold at least 2 groups of rows of positive weight; got 1"),
         (
@@ -336,7 +336,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
     ("words", "message"),
     [
         (["--predict", "prize"], "--predict must name a column of the file; got 'prize', which is not there; did you"),
-        (["--predict", "price", "--columns", "a,price"], "--columns must not hold what --predict names"),
+        (["--predict", "price", "--columns", "a,price"], "--columns must not contain the columns of --predict"),
         (["--predict", "a,b,price,size"], "expected a column besides the row names and those left out"),
         (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
         (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),

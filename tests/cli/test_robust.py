@@ -211,7 +211,7 @@ def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--trim", "2"], "--trim goes with --robust; got it without"),
+        (["--trim", "2"], "--trim needs --robust; add --robust"),
         (["--robust", "--trim", "0.5"], "--trim must be"),
         (["--set", "trim=2"], "it belongs to the robust fit: rkhs fit --robust --trim T"),
         (["--leave-out", "apart"], "--leave-out apart needs --robust"),
@@ -222,7 +222,7 @@ def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pyt
         (["--leave-out", "0,3"], "from 1 to 60"),
         (["--leave-out", ",".join(map(str, range(1, 60)))], "must leave two rows at least; got 59 of 60"),
         (["--leave-out", "3", "--stream"], "--stream does not go with --leave-out"),
-        (["--scores", "s.csv"], "--scores goes with --robust; got it without"),
+        (["--scores", "s.csv"], "--scores needs --robust; add --robust"),
         (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
         (["--robust", "--scores", "s.txt"], "--scores"),
         (["--robust", "--scores", "s.csv", "--predict", "2"], "--scores does not go with --predict"),

@@ -30,7 +30,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
 from rkhs.models import other_starts
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement
+from rkhs.problems.refinement import CodeRefinement, LeaveOneOutRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
 from rkhs.solvers.row_newton import descend
 
@@ -283,7 +283,7 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
 def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     model = KernelAutoencoder(1, reg=1e-2).fit(rows(20))
     assert diagnose(model).leave_one_out_error is not None
-    monkeypatch.setattr(LeftOutRefinement, "errors", lambda *_: torch.full((20,), np.inf, dtype=torch.float64))
+    monkeypatch.setattr(LeaveOneOutRefinement, "errors", lambda *_: torch.full((20,), np.inf, dtype=torch.float64))
     assert diagnose(model).leave_one_out_error is None
 
 

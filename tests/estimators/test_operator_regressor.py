@@ -237,7 +237,7 @@ def test_the_smallest_regularisers_have_certificates(loss):
 def test_targets_of_other_outputs_have_no_score():
     X, Y = data(5)
     for model in (OperatorKernelRegressor().fit(X, Y), OperatorKernelRegressorCV(cv=2).fit(X, Y)):
-        with pytest.raises(InputError, match="y must have 3 columns, one an output of the model; got 1"):
+        with pytest.raises(InputError, match="y must have 3 columns, one per output of the model; got 1"):
             model.score(X, Y[:, 0])
 
 

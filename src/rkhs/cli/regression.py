@@ -17,7 +17,7 @@ from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import gap_sentence, print_result
-from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column
+from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def fit_regressor(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
     of_columns = facts["columns"]["notes"]
-    known = {"columns": names, "places left out": places_left_out(args, data)}
+    known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
     print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])

@@ -117,10 +117,10 @@ def transposed(data: Dataset) -> Dataset:
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         import numpy as np
 
-        from rkhs.data.series_files import AXES
+        from rkhs.data.series_files import AXES_NOTE
 
         turned = [np.ascontiguousarray(one.T) for one in data.items]
-        note = AXES.replace("that of channels", "time").format(*turned[0].shape)
+        note = AXES_NOTE.replace("that of channels", "time").format(*turned[0].shape)
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
     if data.kind != "vectors":
         raise InputError(

@@ -407,11 +407,11 @@ class InputOutputKernelRegressor(KernelMachine):
         check_is_fitted(self)
         K, diagonal = self._candidate_kernel(candidates, diag)
 
-        def sentences(items: Items) -> Any:
+        def of_tile(items: Items) -> Any:
             U = self._coordinates(items)
             return function(self.output_.squared_distances(U, K, diagonal, paired=False))
 
-        return self._in_tiles(X, sentences, width=max(self._width, len(K)))
+        return self._in_tiles(X, of_tile, width=max(self._width, len(K)))
 
     def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_

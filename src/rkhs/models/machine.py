@@ -68,7 +68,7 @@ class MachineModel(Stored):
     reg: float | None = None  # of a machine whose rows count alike
 
     def raw(self, items: Items) -> list[Tensor]:
-        """Raw features of items of shape (m, n), one a term."""
+        """Raw features of items of shape (m, n), one per term."""
         if not self.map.whole:
             return [self.map.raw(items)]
         return self.kernel.grams(items, self.map.support(items) if isinstance(items, Tensor) else self.map.kept)

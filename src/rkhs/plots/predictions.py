@@ -74,7 +74,7 @@ class OutlierDisplay(Display):
         self.scores: np.ndarray = vector(scores, "scores")
         self.inliers: np.ndarray = np.asarray(inliers, dtype=bool)
         if self.inliers.shape != self.scores.shape:
-            raise InputError(f"inliers must have shape {self.scores.shape}, one a score; got {self.inliers.shape}")
+            raise InputError(f"inliers must have shape {self.scores.shape}, one per score; got {self.inliers.shape}")
 
     @classmethod
     def from_robust_fit(cls, fit: Any) -> Self:

@@ -36,7 +36,7 @@ class RowLoss(ABC):
 
     @abstractmethod
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the rest with one step a problem; ``U`` of shape (n, q, B), ``step`` of shape (B,)."""
+        """Prox of the rest with one step per problem; ``U`` of shape (n, q, B), ``step`` of shape (B,)."""
 
     @abstractmethod
     def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
@@ -180,7 +180,7 @@ class GeneralRows(RowLoss):
 
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
-    """The row part of a batch with one loss a setting."""
+    """The row part of a batch with one loss per setting."""
     same_form = [loss for loss in losses if isinstance(loss, EpsilonHuberLoss)]
     if len(same_form) == len(losses):
         table = [loss.dual_parameters for loss in same_form]

@@ -89,7 +89,7 @@ class Solver(Configurable):
         start : Tensor
             First point; it is not changed.
         monitor : Monitor, optional
-            Receives one row an iteration.
+            Receives one row per iteration.
 
         Returns
         -------
