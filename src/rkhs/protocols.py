@@ -46,7 +46,7 @@ class Reason(Enum):
     CLOSED_FORM = "the problem has a closed form"
     GRADIENT = "the gradient norm fell below the tolerance"
     DECREASE = "the objective no longer decreased by more than the tolerance"
-    SCHEDULE = "the planned number of steps was taken; more of them, by max_iter, may go lower"
+    SCHEDULE = "the scheduled number of steps was taken; a larger max_iter may lower the objective further"
     GAP = "the duality gap fell below the tolerance"
     ROUNDING = "the gradient is small and rounding hides any further decrease of the objective"
     MAX_ITER = "the largest number of iterations was reached; raise max_iter, or tol"
@@ -58,8 +58,8 @@ class Reason(Enum):
         "'gaussian', or constraint='soft'"
     )
     TIME = "the time limit was reached; raise the time limit"
-    DIVERGED = "the objective or the parameters left every bound; raise reg or lower the learning rate"
-    INTERRUPTED = "the user interrupted the solver; fit again with warm_start=True to go on"
+    DIVERGED = "the objective or the parameters diverged; raise reg or lower the learning rate"
+    INTERRUPTED = "the user interrupted the solver; fit again with warm_start=True to continue"
 
     @property
     def converged(self) -> bool:

@@ -21,8 +21,8 @@ class NetworkContrastive(TransformerMixin, BaseEstimator):
 
     The kernel model keeps its simple loss bounded by orthonormal functions; the network by whitening the codes of
     anchors, positives and negatives together, as ``transform`` gives them. Every epoch draws fresh views and a fresh
-    permutation of negatives. Adam with a cosine decay, one run per learning rate, the best training loss wins: there are
-    no labels to hold out.
+    permutation of negatives. Adam with a cosine decay, one run per learning rate, the best training loss wins: there
+    are no labels to hold out.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ def run_cell(cell: dict[str, Any], bits: np.ndarray, Y: np.ndarray) -> dict[str,
     Returns
     -------
     dict
-        ``errors``: mean squared errors on the test rows by strategy, one per line; ``power``: the means of ``y^2`` there.
+        ``errors``: mean squared errors on the test rows by strategy, one per line; ``power``: means of ``y^2`` there.
     """
     order = np.random.default_rng(1000 + cell["split"]).permutation(len(bits))
     test, train = np.split(order, [round(0.1 * len(bits))])

@@ -100,7 +100,7 @@ def test_groups_are_left_out_together_and_predict_nothing(folder: Path, capsys: 
     assert model.feature_names_in_.tolist() == ["a", "b"]
     assert f"held-out error: {(-search.best_score_) ** 0.5:.4g} +- " in said
     assert ", each of 7 groups of person left out in turn)" in said
-    assert "a row of another person is less sure\n" in said
+    assert "for another person they can be too narrow\n" in said
     assert main(["predict", "m.rkhs", "persons.csv", "-o", "p.csv"]) == 0
 
 
@@ -155,7 +155,7 @@ def test_groups_that_cannot_be_left_out_are_refused(
 
 def test_groups_go_with_predict_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fit("all.csv", "--groups", "a") == 2
-    assert "--groups goes with --predict COLUMN" in capsys.readouterr().err
+    assert "--groups needs --predict COLUMN" in capsys.readouterr().err
 
 
 def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -351,7 +351,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
             ["--predict", "price", "--set", "n_components=2"],
             "OperatorKernelRegressorCV has no parameter 'n_components'",
         ),
-        (["--loss", "huber"], "--loss goes with --predict COLUMN"),
+        (["--loss", "huber"], "--loss needs --predict COLUMN"),
     ],
 )
 def test_wrong_use_is_one_line(

@@ -184,7 +184,7 @@ def test_cross_validation_is_what_it_says(loss):
 
 def test_a_choice_at_an_open_end_is_warned_of():
     X, Y = data(12, n=24)
-    with pytest.warns(EdgeWarning, match="reg=0.1 is the first that was compared.* compare more beyond, in regs"):
+    with pytest.warns(EdgeWarning, match="reg=0.1 is the first that was compared.* compare values beyond it, in regs"):
         model = OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-1, 10.0, 1e3], cv=3).fit(X, Y)
     assert model.at_edge_ == {"reg": "first"}
     assert OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-6, 1e-1, 10.0], cv=3).fit(X, Y).at_edge_ == {}

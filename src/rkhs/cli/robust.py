@@ -120,7 +120,7 @@ def wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], count
     if not len(wrong):
         near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
         largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
-        return f"no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"
+        return f"no row looks wrong (none has a score above 1); the largest scores: {largest}{counted}"
     if found.too_many:
         return f"no row was left out: {many} look wrong, too many to be mistakes"
     if found.inliers.all():

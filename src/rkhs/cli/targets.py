@@ -51,14 +51,18 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 def _refuse_in_both(args: argparse.Namespace, names: set[str | int], data: Dataset) -> None:
     """Refuse columns that are both inputs and targets."""
     if names & {*(data.column_names or ()), *named_columns(args.columns)}:
-        raise InputError(f"--columns must not contain the columns of --predict; got {args.predict} in both; remove them from one")
+        raise InputError(
+            f"--columns must not contain the columns of --predict; got {args.predict} in both; remove them from one"
+        )
 
 
 def _refuse_empty_columns(names: Sequence[str | int], empty: np.ndarray) -> None:
     """Refuse columns without any number."""
     lacking = [str(name) for name, gaps in zip(names, empty, strict=True) if gaps]
     if lacking:
-        raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; all cells are empty; name other columns")
+        raise InputError(
+            f"--predict {', '.join(lacking)}: expected a number in some cell; all cells are empty; name other columns"
+        )
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
@@ -106,7 +110,10 @@ def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dat
     columns = [read_column_of(args, name, "--predict") for name in wanted]
     texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
     if texts:
-        raise InputError(f"--predict takes one column of classes, or several of numbers; {texts[0]} holds texts; name it alone, or leave it out")
+        raise InputError(
+            f"--predict takes one column of classes, or several of numbers; {texts[0]} holds texts; name it alone, or "
+            "leave it out"
+        )
     return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels or args.input)
 
 
@@ -188,9 +195,7 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
         message = str(error).replace("`labels`", flag)
         with suppress(InputError):
             labels_of(args.labels, name, data.column_names or ("",))
-            message = (
-                f"{args.labels} names the columns of {args.input}, not its rows: add --transpose, so that its columns become the items"
-            )
+            message = f"{args.labels} names the columns of {args.input}, not its rows: add --transpose"
         raise InputError(message) from error
     places = np.array(data.row_numbers) - 1
     aligned = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
@@ -269,7 +274,9 @@ def _read_lines(path: str, n: int) -> np.ndarray:
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):
-        raise InputError(f"{path}: --targets must be a file with one value per row; for a table name a column with --target")
+        raise InputError(
+            f"{path}: --targets must be a file with one value per row; for a table name a column with --target"
+        )
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
     return typed([cell.strip() for cell in cells])

@@ -23,7 +23,7 @@ from rkhs.data.text import MIXED, MixedCells, number_in
 
 _POINTS = 100  # of a grid that nobody gave
 _TIMES = ("times", "t")
-_NUMBERS = "correct what is no number: a cell of a curve holds a number or nothing"  # no kernel of mixed tables
+_NUMBERS = "correct the cells that are not numbers: a cell of a curve is a number or empty"  # no kernel of mixed tables
 
 
 def curves_on_grid(curves: Any, times: ArrayLike | None = None, *, at: ArrayLike | None = None) -> Curves:

@@ -39,7 +39,9 @@ def read_series(file: Path, **options: Any) -> Dataset:
             return _from_table(file, options)
         series, targets = _from_rows(lines, delimiter, extension == ".tsv", str(file))
     if not series:
-        raise InputError(f"{file}: expected one row of numbers per series; got none; check that it was written to the end")
+        raise InputError(
+            f"{file}: expected one row of numbers per series; got none; check that it was written to the end"
+        )
     return _dataset(file, series, None, targets)
 
 

@@ -266,8 +266,8 @@ class KernelEstimator(EngineThreads, WholeFits):
         if not known:
             return "at least"
         warn(
-            f"{known} of {len(items)} items of held_out are items of the fit, or equal ones: their errors can be too "
-            "small, and then sets hold less than they guarantee; pass items that the fit did not see"
+            f"{known} of {len(items)} items of held_out are items of the fit, or equal to such: their errors can be "
+            "too small, and then sets cover less than they guarantee; pass items that the fit did not see"
         )
         return "about"
 

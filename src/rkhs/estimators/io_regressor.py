@@ -548,7 +548,7 @@ def _finite_outputs(y: Any, *, training: bool) -> np.ndarray:
 def _unknown_sentence(outputs: np.ndarray) -> str:
     rows = np.flatnonzero(np.isnan(outputs).any(1))
     return (
-        f"y must not hold NaN: an output of which a part is not known has no kernel value; got NaN in {len(rows)} of "
+        f"y must not hold NaN: outputs with missing entries have no kernel values; got NaN in {len(rows)} of "
         f"{len(outputs)} rows, {some_rows(rows.tolist())}. Leave these rows out, or fit OperatorKernelRegressor, "
         "which reads gaps in vectors"
     )

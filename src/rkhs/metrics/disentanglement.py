@@ -232,7 +232,7 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
         return float(_gap(_squared_correlation(Z, raw)).mean())
     if float(np.abs(Z).max()) > _LARGEST:
         raise InputError(
-            f"codes must be at most {_LARGEST:g} for the linear classifier, which never ends on larger ones; "
+            f"codes must be at most {_LARGEST:g} for the linear classifier, which does not converge on larger ones; "
             f'got {float(np.abs(Z).max()):.3g}; use scale="unit"'
         )
     from sklearn.svm import LinearSVC

@@ -101,8 +101,8 @@ class MachineModel(Stored):
             }
             has = " and ".join(name for name, true in facts.items() if true)
             raise InputError(
-                f"no row can be left out of this machine in closed form, because it has {has}; give rows that the fit "
-                "did not see: predict_set(X, held_out=(X_other, y_other))"
+                f"leave-one-out residuals of this model have no closed form, because it has {has}; pass rows that the "
+                "fit did not see: predict_set(X, held_out=(X_other, y_other))"
             )
         if gram is None:
             return self._calibration

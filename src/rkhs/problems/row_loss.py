@@ -186,9 +186,11 @@ def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, ta
         table = [loss.dual_parameters for loss in same_form]
         if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):
             raise InputError(
-                "a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive"
+                "loss must be finite everywhere; a hard ball constraint is not supported. Use EpsilonInsensitive"
             )
         return CanonicalRows(root_weights, tau, *torch.tensor(table, dtype=tau.dtype, device=tau.device).unbind(1))
     if any(loss != losses[0] for loss in losses):
-        raise InputError(f"a batch takes different losses only from the four named ones; got {list(losses)!r}")
+        raise InputError(
+            f"losses of a batch must be equal or all of the form of EpsilonHuberLoss; got {list(losses)!r}"
+        )
     return GeneralRows(root_weights, tau, losses[0], targets)

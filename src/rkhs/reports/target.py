@@ -54,7 +54,9 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     classed = is_class(values)
     classes = sorted(text for text, count in counts.items() if count > 1 and classed)
     if classed and not 2 <= len(classes) <= _MAX_CLASSES:
-        return f"{name} was not predicted: expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}."
+        return (
+            f"{name} was not predicted: expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}."
+        )
     known = np.flatnonzero([text in classes if classed else text != "" for text in texts])
     rows = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _MAX_ROWS)).astype(int))]
     true = np.array([classes.index(text) for text in texts[rows]] if classed else values[rows], dtype=float)
@@ -125,11 +127,14 @@ def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[n
     accuracy = float((true == predicted).mean())
     majority = max(Counter(true.tolist()).values()) / len(true)
     error = (accuracy * (1.0 - accuracy) / len(true)) ** 0.5
-    numbers = (
-        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most common class"
-    )
+    numbers = f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most "
+    numbers += "common class"
     better = accuracy - majority
-    return predicted, margins, f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}."
+    return (
+        predicted,
+        margins,
+        f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}.",
+    )
 
 
 def _verdict(name: str, better: bool, weak: bool) -> str:
@@ -154,7 +159,9 @@ def _permutation_importances(machine: Any, items: Items, X: Any) -> list[tuple[s
     return sorted(importances, key=lambda pair: -pair[1])
 
 
-def _atom_contributions(machine: Any, items: Items, rows: np.ndarray, values: np.ndarray) -> list[tuple[int, np.ndarray]]:
+def _atom_contributions(
+    machine: Any, items: Items, rows: np.ndarray, values: np.ndarray
+) -> list[tuple[int, np.ndarray]]:
     if items.smiles is None:
         return []
     ends, found = np.argsort(values, kind="stable")[[*range(min(2, len(rows))), *range(-min(2, len(rows)), 0)]], []

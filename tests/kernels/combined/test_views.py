@@ -201,7 +201,10 @@ def test_the_rule_is_an_argument_and_autoencoders_take_views_too() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda K: K[0], r"X must be 3 matrices of kernel values \(m, n\), one per view, as in fit; got a single matrix"),
+        (
+            lambda K: K[0],
+            r"X must be 3 matrices of kernel values \(m, n\), one per view, as in fit; got a single matrix",
+        ),
         (lambda K: K[:2], "X must be 3 matrices .* got 2"),
         (lambda K: [K[0], K[1][:4], K[2]], r"X\[1\] has shape \(4, 25\)"),
         (lambda K: [K[0], np.full((25, 25), np.nan), K[2]], r"X\[1\] must be finite"),

@@ -53,7 +53,7 @@ def _fit_simple(problem: SimpleContrastive) -> Contrast:
     best, h, strict = problem.solve(), problem.n_components, problem.strict
     holds = best.n_positive >= h
     if not holds:
-        what = "are taken all the same, as strict=True asks" if strict else "are zero columns"
+        what = "are kept, because strict=True" if strict else "are zero columns"
         warn(
             f"the simple loss has {best.n_positive} positive eigenvalues, fewer than n_components={h}; the other "
             f"components {what}. Lower n_components or change kernel or pairs",

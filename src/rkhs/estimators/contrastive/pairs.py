@@ -53,7 +53,8 @@ class PairBuilder:
         array = np.asarray(as_numpy(values, name))
         if len(array.shape) == 0 or len(array) != self.n:
             raise InputError(
-                f"{name} must have one entry per row of X, {self.n}; got {len(array) if array.ndim else 'a single value'}"
+                f"{name} must have one entry per row of X, {self.n}; got "
+                f"{len(array) if array.ndim else 'a single value'}"
             )
         if array.dtype.kind in "iu":
             return self._given_rows(array, name)
