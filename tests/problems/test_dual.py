@@ -271,7 +271,7 @@ def test_bad_batches_are_refused():
         dual_problem(terms, torch.as_tensor(Y), Squared(), 0.0)
     with pytest.raises(InputError, match="losses must have one entry or one per setting"):
         dual_problem(terms, torch.as_tensor(Y), [Squared(), Huber(1.0)], [0.1, 0.2, 0.3])
-    with pytest.raises(InputError, match="different losses only from the four"):
+    with pytest.raises(InputError, match="losses of a batch must be equal"):
         dual_problem(terms, torch.as_tensor(Y), [Power(1.5), Power(3.0)], 0.1)
 
 

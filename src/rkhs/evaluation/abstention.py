@@ -122,7 +122,6 @@ def risk_coverage(
 
 
 def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: str) -> float:
-    """Least score down to which every tested coverage meets the bound; infinite if none does."""
     n, binary = len(s), of == "answered"
     if not (np.isin(loss, (0.0, 1.0)) if binary else (loss >= 0.0) & (loss <= 1.0)).all():
         raise InputError(f"losses must be {'0 or 1' if binary else 'from 0 to 1'} to guarantee a risk of={of!r}")
@@ -146,5 +145,5 @@ def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: s
             f"the threshold is infinite: of the {counts[first]} rows with the highest scores {wrong:g} are wrong, too "
             f"many for risk={risk:g}; give more rows, or take a larger risk"
         )
-    passing = limits[enough][: np.argmin(np.append(passed[enough], False))]  # up to the first that does not pass
+    passing = limits[enough][: np.argmin(np.append(passed[enough], False))]  # down to the first that fails the bound
     return float(passing[-1]) if len(passing) else np.inf

@@ -55,9 +55,8 @@ def leave_one_out_facts(
     if K1 is not None:
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         codes = Z - a * power[:, None], K1.diagonal() if model.penalty.kind == "diagonal" else power
-    every = torch.arange(len(Z), device=Z.device)
-    subset = None if at_most is None or len(Z) <= at_most else subsampled(every, at_most)
-    decoder_facts, errors = _decoder_facts(model, Z, codes, refine if model.refinable else None, subset)
+    part = None if at_most is None or len(Z) <= at_most else subsampled(torch.arange(len(Z), device=Z.device), at_most)
+    decoder_facts, errors = _decoder_facts(model, Z, codes, refine if model.refinable else None, part)
     return facts | decoder_facts, errors
 
 

@@ -127,8 +127,10 @@ def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[n
     accuracy = float((true == predicted).mean())
     majority = max(Counter(true.tolist()).values()) / len(true)
     error = (accuracy * (1.0 - accuracy) / len(true)) ** 0.5
-    numbers = f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most "
-    numbers += "common class"
+    numbers = (
+        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most "
+        "common class"
+    )
     better = accuracy - majority
     return (
         predicted,
