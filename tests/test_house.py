@@ -1,4 +1,4 @@
-"""The rules of the house, one test a rule: each looks at every file or public name and lists all that break it."""
+"""The rules of the house, one test per rule: each looks at every file or public name and lists all that break it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference: one page a public package, with every public name, so that none can be forgotten."""
+"""The reference: one page per public package, with every public name, so that none can be forgotten."""
 
 from __future__ import annotations
 

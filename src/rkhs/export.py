@@ -229,20 +229,20 @@ def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tenso
 
 
 def _layer(graph: FittedModule, layer: Layer, codes: Tensor) -> Tensor:
-    sentences = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
+    predicted = graph.times(graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
     if layer.linear is not None:
-        sentences = sentences + (graph.times(codes, layer.linear[:-1]) + graph.constant(layer.linear[-1]))
-    return _with_leaves(graph, layer, codes, sentences) if isinstance(layer, LocalLayer) else sentences
+        predicted = predicted + (graph.times(codes, layer.linear[:-1]) + graph.constant(layer.linear[-1]))
+    return _with_leaves(graph, layer, codes, predicted) if isinstance(layer, LocalLayer) else predicted
 
 
-def _with_leaves(graph: FittedModule, layer: LocalLayer, codes: Tensor, sentences: Tensor) -> Tensor:
+def _with_leaves(graph: FittedModule, layer: LocalLayer, codes: Tensor, predicted: Tensor) -> Tensor:
     """The sum over all leaves: a graph has no branch, and where a leaf has no share it adds zero."""
     shares = layer.shares(codes, graph.constant)
     parts = [shares[:, i : i + 1] * _layer(graph, leaf, codes) for i, leaf in enumerate(layer.leaves)]
     near = torch.stack(parts).sum(0)
     if layer.directions is None:
         return near
-    return sentences + graph.times(near - graph.times(sentences, layer.directions), layer.directions.T)
+    return predicted + graph.times(near - graph.times(predicted, layer.directions), layer.directions.T)
 
 
 def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:

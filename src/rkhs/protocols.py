@@ -46,7 +46,7 @@ class Reason(Enum):
     CLOSED_FORM = "the problem has a closed form"
     GRADIENT = "the gradient norm fell below the tolerance"
     DECREASE = "the objective no longer decreased by more than the tolerance"
-    SCHEDULE = "the planned number of steps was taken; more of them, by max_iter, may go lower"
+    SCHEDULE = "the scheduled number of steps was taken; a larger max_iter may lower the objective further"
     GAP = "the duality gap fell below the tolerance"
     ROUNDING = "the gradient is small and rounding hides any further decrease of the objective"
     MAX_ITER = "the largest number of iterations was reached; raise max_iter, or tol"
@@ -58,8 +58,8 @@ class Reason(Enum):
         "'gaussian', or constraint='soft'"
     )
     TIME = "the time limit was reached; raise the time limit"
-    DIVERGED = "the objective or the parameters left every bound; raise reg or lower the learning rate"
-    INTERRUPTED = "the user interrupted the solver; fit again with warm_start=True to go on"
+    DIVERGED = "the objective or the parameters diverged; raise reg or lower the learning rate"
+    INTERRUPTED = "the user interrupted the solver; fit again with warm_start=True to continue"
 
     @property
     def converged(self) -> bool:
@@ -121,7 +121,7 @@ class BatchSolution:
     n_iter: Tensor  # (B,): iterations, at least one
     converged: Tensor  # (B,): whether the gap fell below the tolerance
     reason: Reason  # why the last problem stopped
-    history: tuple[dict[str, Any], ...] = ()  # one row a check of the gaps
+    history: tuple[dict[str, Any], ...] = ()  # one row per check of the gaps
 
 
 @runtime_checkable
@@ -234,7 +234,7 @@ class HasDualityGap(Protocol):
         """The quadratic form's operator applied to ``W``, without the curvature of the loss."""
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the non-smooth part with one step a problem, shape (B,)."""
+        """Prox of the non-smooth part with one step per problem, shape (B,)."""
 
     def check(self, W: Tensor) -> tuple[Tensor, Tensor]:
         """Primal objectives and duality gaps at ``W``, each of shape (B,)."""
@@ -282,7 +282,7 @@ class HasResolvent(HasDualityGap, Protocol):
         """Smallest and largest eigenvalue of the quadratic part."""
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
-        """The inverse at one shift a problem, shape (B,); nothing is divided by less than ``floor``."""
+        """The inverse at one shift per problem, shape (B,); nothing is divided by less than ``floor``."""
 
 
 def is_due(verbose: float | Literal["auto"], started: float) -> bool:

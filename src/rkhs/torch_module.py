@@ -107,13 +107,13 @@ class FittedModule(torch.nn.Module):
         """Refined codes; a derivative is that of the least objective."""
         if self.trainable or torch.jit.is_tracing():
             raise InputError(
-                "a formula of codes is that of the plain encoder, and the model refines codes by an iteration: say "
-                "model.set_params(refine=False) first, and compare the codes that transform then gives"
+                "codes have a closed formula for the plain encoder only, and this model refines them by an iteration: "
+                "call model.set_params(refine=False) first; transform then returns the plain codes too"
             )
         if model.rebuilt.kernel not in (None, model.kernel):
             raise InputError(
-                "refined codes are followed where vectors or features of the same kernel are rebuilt; got "
-                f"output_kernel={model.rebuilt.kernel!r}. Say model.set_params(refine=False) for the plain encoder"
+                "refined codes have derivatives only if vectors, or features of the same kernel, are rebuilt; got "
+                f"output_kernel={model.rebuilt.kernel!r}. Call model.set_params(refine=False) for the plain encoder"
             )
         return refined_codes(model, rows, raw, codes, None)
 

@@ -74,7 +74,7 @@ def errors(
 
 
 def study(name: str) -> None:
-    """Print one line a method."""
+    """Print one line per method."""
     X, y, new, y_new = load(name)
     folds = (
         KFold(3, shuffle=True, random_state=0)

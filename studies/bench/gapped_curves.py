@@ -47,7 +47,7 @@ def with_lines(Y: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Print one line a set and kind of gaps."""
+    """Print one line per set and kind of gaps."""
     asked = bench_arguments(__doc__, splits=3, sets={"nargs": "*", "default": list(SETS)})
     warnings.simplefilter("ignore")
     known = {name: (X, Y) for name, X, Y in chain(sets(development=False), sets(development=True))}

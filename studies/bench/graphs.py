@@ -3,7 +3,7 @@
 Run: RKHS_DATA=... ./dev bench graphs [--sets mutag ptc imdbbinary nci1] [--repeats 10] [--results FILE]. Ten random
 stratified parts, each left out once; that, ``--repeats`` times (``nci1`` with 4,110 graphs once). Everything is chosen
 on nine parts: the depth of the Weisfeiler-Lehman kernels (1 to 5) and the regulariser by the leave-one-out error of a
-ridge machine of one column a class, weights of kernels by their alignment with the classes. The largest column is the
+ridge machine of one column per class, weights of kernels by their alignment with the classes. The largest column is the
 answer. Printed: mean accuracy over the repeats and their standard deviation, as in the literature, and seconds of
 processor of one fold.
 

@@ -1,7 +1,7 @@
 """Few labels: which codes, and which learner on them.
 
 Run: RKHS_DATA=... ./dev bench label_spreading [--rows 400] [--labels 5] [--draws 3]. Codes of ten numbers are made
-from all rows without their labels. Some labels a class are known, and the others are predicted, by three nearest
+from all rows without their labels. Some labels per class are known, and the others are predicted, by three nearest
 neighbours, by ``SmoothClassifier``, and by label spreading (scikit-learn's, a Gaussian kernel whose width is the median
 distance to the seventh neighbour of all rows). Printed is the share of wrong labels, mean and standard error over
 draws; then the mean over sets, and on how many sets a pair is best. Nothing was chosen on any of the sets.

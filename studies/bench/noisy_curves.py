@@ -87,7 +87,7 @@ def curve_sets(scored: bool) -> dict[str, Callable[[np.random.Generator], tuple[
 
 
 def kernels(scored: bool) -> None:
-    """Print one line a set and an amount of noise."""
+    """Print one line per set and an amount of noise."""
     warnings.simplefilter("ignore", UserWarning)  # components at rest, unfinished descents on curves without noise
     for noise in (0.0, NOISE):
         logs = []
@@ -123,7 +123,7 @@ def _rebuilt(read: Callable[..., Any], noise: float, seed: int) -> list[float]:
 
 
 def gaps() -> None:
-    """Print one line a set: curves without gaps, and two shares of gaps filled in two ways."""
+    """Print one line per set: curves without gaps, and two shares of gaps filled in two ways."""
     sets = {**curve_sets(False), **curve_sets(True)}
     for name in ("bumps", "sines", "fda_growth/X", "fda_phoneme/X_train"):
         errors = []

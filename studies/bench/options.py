@@ -236,7 +236,7 @@ def _halves(X: np.ndarray, Y: np.ndarray, seed: int) -> Task:
 
 
 def main() -> None:
-    """Print one line an option and value."""
+    """Print one line per option and value."""
     arguments = bench_arguments(__doc__, splits=3, only="")
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)

@@ -1,8 +1,8 @@
 """Classes of time series of the UCR archive by one ridge machine, beside nearest neighbours and what ROCKET publishes.
 
 Run: RKHS_DATA=... ./dev bench series [--splits 10] [--seed 0]. First the sets of the archive with the training and test
-series that it gives, then sets of curves cut into random halves. The machine has one column a class, its regulariser is
-chosen by leave-one-out errors, and the largest column is the answer; nothing else is chosen. Printed: accuracy in
+series that it gives, then sets of curves cut into random halves. The machine has one column per class, its regulariser
+is chosen by leave-one-out errors, and the largest column is the answer; nothing else is chosen. Printed: accuracy in
 percent (random halves: mean and standard error) and seconds of processor of the Gram matrices and all machines.
 
 ``default`` is the kernel of ``rkhs fit`` (the first of :func:`rkhs.kernels.kernels_for`). ``mean`` is the plain mean of

@@ -80,7 +80,7 @@ def main() -> None:
     if arguments.n <= arguments.dense:
         names += ["kernel PCA, dense", "autoencoder, dense"]
     X = documents(arguments.n, arguments.d)
-    print(f"{arguments.n} x {arguments.d}, {X.nnz / arguments.n:.0f} entries a row; 1 thread, processor time")
+    print(f"{arguments.n} x {arguments.d}, {X.nnz / arguments.n:.0f} entries per row; 1 thread, processor time")
     for name in names:
         seconds, mebibytes, size = run_child("studies.bench.sparse", *sizes, "--name", name).stdout.split()
         print(f"{name:24s} {float(seconds):7.2f} s {float(mebibytes):7.0f} MiB   sum of codes {float(size):.12g}")

@@ -138,7 +138,7 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Predict]] = {
 
 
 def main() -> None:
-    """Print one line a set and kind of wrong curves."""
+    """Print one line per set and kind of wrong curves."""
     asked = bench_arguments(
         __doc__,
         splits=4,

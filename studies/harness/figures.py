@@ -100,7 +100,7 @@ def curve_figure(
 
 
 def bar_figure(groups: dict[str, dict[str, tuple[float, float]]], labels: tuple[str, str], path: Path) -> Path:
-    """Groups of bars with standard deviations, one colour a kernel, as figures 1 to 3 of Esser et al. (2024).
+    """Groups of bars with standard deviations, one colour per kernel, as figures 1 to 3 of Esser et al. (2024).
 
     Parameters
     ----------

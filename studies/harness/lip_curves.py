@@ -71,7 +71,7 @@ def figure(
         centred = R[others] - (means @ torch.from_numpy(space.functions * space.weights).mT)[:, None]
 
         def error(h: torch.Tensor, space: Functional = space, means: torch.Tensor = means) -> torch.Tensor:
-            """Squared L2 errors of predictions in coordinates, shape (n, S), one a curve; h of shape (n, S, m)."""
+            """Squared L2 errors of predictions in coordinates, shape (n, S), one per curve; h of shape (n, S, m)."""
             difference = space.decode(h.reshape(-1, h.shape[-1])).view(n, h.shape[1], -1) + (means - T)[:, None]
             return difference**2 @ torch.from_numpy(space.weights)
 

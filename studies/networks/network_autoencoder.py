@@ -22,7 +22,7 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "sigmoid": nn.Sigmoid}
 class NetworkAutoencoder(TransformerMixin, BaseEstimator):
     """Autoencoder ``d - hidden - n_components - reversed hidden - d`` with a linear output layer.
 
-    Adam with a cosine decay to zero, one run an activation and learning rate, the best epoch of the best run by the
+    Adam with a cosine decay to zero, one run per activation and learning rate, the best epoch of the best run by the
     error on a held-out part of the training rows. Inputs are centred and divided by the root of their total variance,
     which trains better than unit variance a column on images.
 
@@ -91,7 +91,7 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
     learning_rate_: float
 
     def fit(self, X: Any, y: Any = None) -> NetworkAutoencoder:
-        """Train one network an activation and rate on rows of ``X``, shape (n, d); keep the best; ``y`` is ignored."""
+        """Train one network per activation and rate on rows of ``X``, shape (n, d); keep the best; ``y`` is ignored."""
         activations = (self.activation,) if isinstance(self.activation, str) else tuple(self.activation)
         if not activations or not set(activations) <= set(_ACTIVATIONS):
             raise InputError(f"activation must be one or more of {sorted(_ACTIVATIONS)}; got {self.activation!r}")

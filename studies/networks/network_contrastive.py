@@ -21,8 +21,8 @@ class NetworkContrastive(TransformerMixin, BaseEstimator):
 
     The kernel model keeps its simple loss bounded by orthonormal functions; the network by whitening the codes of
     anchors, positives and negatives together, as ``transform`` gives them. Every epoch draws fresh views and a fresh
-    permutation of negatives. Adam with a cosine decay, one run a learning rate, the best training loss wins: there are
-    no labels to hold out.
+    permutation of negatives. Adam with a cosine decay, one run per learning rate, the best training loss wins: there
+    are no labels to hold out.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class NetworkContrastive(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> NetworkContrastive:
-        """Train one network a learning rate on rows of ``X``, shape (n, d), and keep the best; ``y`` is ignored."""
+        """Train one network per learning rate on rows of ``X``, shape (n, d), and keep the best; ``y`` is ignored."""
         check_choice(self.loss, "loss", ("simple", "spectral"))
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=4)
         self.mean_ = X.mean(0)

@@ -17,7 +17,7 @@ __all__ = ["NetworkDenoiser"]
 class NetworkDenoiser(BaseEstimator):
     """Autoencoder ``d - hidden - n_components - hidden - d`` that rebuilds clean rows from noisy ones.
 
-    Adam with a cosine decay, one run a learning rate and weight decay; the best epoch of the best run on noisy
+    Adam with a cosine decay, one run per learning rate and weight decay; the best epoch of the best run on noisy
     copies of held-out rows.
 
     Parameters

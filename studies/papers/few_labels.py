@@ -44,9 +44,9 @@ class FewLabelRow:
     ----------
     method, kernel : str
     accuracies : tuple of float
-        On the test rows, one a split.
+        On the test rows, one per split.
     validation : tuple of float
-        Leave-one-out accuracies on the labelled rows, one a split: what a choice between rows may look at.
+        Leave-one-out accuracies on the labelled rows, one per split: what a choice between rows may look at.
     values : tuple of float or None
         What each split chose: the bandwidth of a kernel, or of a method without one the parameter that `grids` names.
 

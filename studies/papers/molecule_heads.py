@@ -91,7 +91,7 @@ def ridge_predictions(
 
 
 def _laplacians(squared: np.ndarray, squared_test: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Laplacian kernels of squared distances, one a bandwidth."""
+    """Laplacian kernels of squared distances, one per bandwidth."""
     distances, cross = (np.sqrt(np.maximum(part, 0.0)) for part in (squared, squared_test))
     median = float(np.median(distances))
     return [(np.exp(-b * distances / median), np.exp(-b * cross / median)) for b in BANDWIDTHS]
@@ -133,7 +133,7 @@ def _codes_of_the_paper(p: int, reg: float, train: np.ndarray, test: np.ndarray)
 
 
 def _forests(X: np.ndarray, tests: dict[str, np.ndarray], Y: np.ndarray, **settings: Any) -> dict[str, np.ndarray]:
-    """Predictions of one forest a column, for every set of test rows."""
+    """Predictions of one forest per column, for every set of test rows."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in tests}
     for y in Y.T:
         forest = RandomForestRegressor(**settings).fit(X, y)
@@ -157,7 +157,7 @@ def run_cell(cell: dict[str, Any], bits: np.ndarray, Y: np.ndarray) -> dict[str,
     Returns
     -------
     dict
-        ``errors``: mean squared errors on the test rows by strategy, one a line; ``power``: the means of ``y^2`` there.
+        ``errors``: mean squared errors on the test rows by strategy, one per line; ``power``: means of ``y^2`` there.
     """
     order = np.random.default_rng(1000 + cell["split"]).permutation(len(bits))
     test, train = np.split(order, [round(0.1 * len(bits))])

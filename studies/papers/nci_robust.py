@@ -81,7 +81,7 @@ def error_and_sparsity(
     Returns
     -------
     list of dict
-        One a setting of which all splits are done: ``loss``, ``parameter``, ``reg``, ``errors`` (one a split),
+        One a setting of which all splits are done: ``loss``, ``parameter``, ``reg``, ``errors`` (one per split),
         ``sparsity``, ``saturated``, ``gap``, ``seconds``.
     """
     K = Tanimoto()(bits)

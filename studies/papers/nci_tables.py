@@ -215,7 +215,7 @@ def _print_table(title: str, table: dict[str, np.ndarray], names: Sequence[str])
 
 
 def _figure(table: dict[str, np.ndarray], names: Sequence[str], path: Path) -> Path:
-    """Figure 8: error against the dimension of the codes, a panel a line."""
+    """Figure 8: error against the dimension of the codes, a panel per line."""
     figure, axes = new_figure(4, 2, size=(3.2, 2.8))
     for j, ax in enumerate(axes.ravel()):
         if j >= len(next(iter(table.values()))):

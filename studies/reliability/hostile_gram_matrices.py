@@ -71,7 +71,7 @@ for model_name, make in MODELS.items():
     )
     gram("Gram matrix with NaN", lambda: changed(np.nan, matrix=K), r"Input X contains NaN", ValueError)
     gram("Gram matrix with infinity", lambda: changed(np.inf, matrix=K), r"Input X contains infinity", ValueError)
-    gram("negative definite Gram matrix", lambda: -np.eye(N), r"must have a positive eigenvalue; got a largest of -1")
+    gram("negative definite Gram matrix", lambda: -np.eye(N), r"must have a positive eigenvalue; its largest is -1")
     gram("sparse Gram matrix", lambda: scipy.sparse.csr_matrix(K), r"Sparse data was passed for X", TypeError)
     gram(
         "strings as a Gram matrix",

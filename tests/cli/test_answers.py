@@ -103,7 +103,7 @@ def test_labels_of_a_second_file_are_found_by_name(genes: Path, monkeypatch, cap
     assert [row.split(",")[:2] for row in rows] == [[f"S{i}", "ab"[i % 2]] for i in range(12)]
     assert main(["fit", *labels, "--predict", "age", "-o", "a.rkhs"]) == 0
     assert main(["fit", "genes.csv", "--labels", "people.csv", "--predict", "age", "-o", "a.rkhs"]) == 2
-    assert "people.csv names columns of genes.csv, not its rows: add --transpose" in capsys.readouterr().err
+    assert "people.csv names the columns of genes.csv, not its rows: add --transpose" in capsys.readouterr().err
     assert main(["fit", "genes.csv", "-o", "g.rkhs"]) == 0
     assert "pass --transpose" in capsys.readouterr().out
     assert main(["report", "genes.csv", "-o", "g.html"]) == 0
@@ -190,7 +190,7 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert main(["transform", "s.rkhs", "load.csv", "-o", "codes.csv"]) == 0
     assert Path("codes.csv").read_text().splitlines()[2].startswith("5-12,")
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
-    assert "must leave two windows; got 120 rows" in capsys.readouterr().err
+    assert "must leave at least two windows; got 120 rows" in capsys.readouterr().err
 
 
 def days_with_gaps(gaps: tuple[int, ...], titles: str = "time,load_kW") -> str:
@@ -227,7 +227,7 @@ def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypa
     assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
     assert Path("lone_codes.csv").read_text() == Path("codes.csv").read_text()
     assert main(["fit", "gaps.csv", "--window", "200", "--step", "100", "-o", "m.rkhs"]) == 2
-    assert "must leave two windows; got 2 of 3 windows left out" in capsys.readouterr().err
+    assert "must leave at least two windows; got 2 of 3 windows left out" in capsys.readouterr().err
 
 
 def test_windows_name_the_columns_that_hold_texts(tmp_path: Path, monkeypatch, capsys) -> None:

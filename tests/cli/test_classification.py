@@ -96,7 +96,7 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     [
         (["--loss", "huber"], "--loss does not go with --predict of a class"),
         (["--codes", "z.csv"], "--codes does not go with --predict of a class"),
-        (["--columns", "a,churn"], "--columns must not hold the column of --predict; got churn in both"),
+        (["--columns", "a,churn"], "--columns must not contain the column of --predict; got churn in both"),
     ],
 )
 def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

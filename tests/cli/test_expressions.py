@@ -59,7 +59,7 @@ def test_kernels(text: str, kernel: Any) -> None:
         ("'x'*999999999", "cannot be combined"),
         ("normalized(999999999*(0,))", "cannot be combined"),
         ("10" + "*10000000" * 200 + "*gaussian", "cannot be combined|positive|finite"),
-        ("-" * 1900 + "gaussian", "too many levels|does not parse|not understood"),
+        ("-" * 1900 + "gaussian", "nested too deeply|does not parse|not understood"),
     ],
 )
 def test_other_texts_are_refused(text: str, message: str) -> None:

@@ -194,7 +194,7 @@ def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFi
         ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
         ("a.txt", "", (), "expected a text per line; got an empty file"),
         ("a.txt", "1 2\n3 4\n", ("--kind", "texts"), "save a table as .csv"),
-        ("a.csv", "", ("--kind", "series"), "expected a row of numbers a series; got none"),
+        ("a.csv", "", ("--kind", "series"), "expected one row of numbers per series; got none"),
         (
             "a.csv",
             "1,2,3\n1,2\n3,1\n2,5,1\n",
@@ -247,7 +247,7 @@ def test_a_table_of_series_has_names_and_a_column_of_classes(folder: Path, capsy
     frame.drop(columns=["pace", "speed"]).to_csv("bare.csv", index=False)
     series = ("s.csv", "--kind", "series")
     assert run("fit", *series, "--drop-columns", "speed", "-o", "m.rkhs", "--estimator", "kernel-pca") == 0
-    assert "file: column 'pace' of texts: no part of the series" in capsys.readouterr().out
+    assert "file: left out of the series, because they hold texts: column 'pace'" in capsys.readouterr().out
     assert [item.shape for item in rkhs.load("m.rkhs").support_items_] == [(12, 1)] * n
     for file in ("bare.csv", "s.csv"):  # by the names of the columns of the fit
         assert run("transform", "m.rkhs", file, "-o", f"{file}.npy") == 0

@@ -162,7 +162,7 @@ def test_a_model_is_no_file_of_items(capsys: pytest.CaptureFixture[str]) -> None
     Path("known.csv").write_text("a,b\n1,2\n3,4\n5,7\n")
     for words in (("m.rkhs",), ("known.csv", "m.rkhs")):
         assert main(["nearest", *words]) == 2
-        assert "m.rkhs: a model; expected a file of items" in capsys.readouterr().err
+        assert "m.rkhs: expected a file of items" in capsys.readouterr().err
 
 
 def test_a_large_file_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

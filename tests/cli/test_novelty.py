@@ -85,7 +85,7 @@ def test_wrong_arguments_are_refused_in_the_words_of_the_command(
     assert "missing.csv" in capsys.readouterr().err
     Path("model.rkhs").write_text("")
     assert main(["novelty", "model.rkhs", "new.csv"]) == 2
-    assert "model.rkhs: a model; expected a file of items" in capsys.readouterr().err
+    assert "model.rkhs: expected a file of items" in capsys.readouterr().err
 
 
 def test_names_of_compounds_are_no_numbers_and_keep_their_title(
@@ -124,7 +124,7 @@ def test_new_rows_under_other_numbers_are_refused_by_their_names(
     assert main([command, "known.csv", "other.csv"]) == 2
     assert capsys.readouterr().err == (
         "rkhs: error: other.csv lacks 'mass', 'length', 'age', of the columns of the training file; it has '1.5', "
-        "'2.5', '3.5', which the fit had not; correct the names, or the file\n"
+        "'2.5', '3.5', which the training file had not; correct the names, or the file\n"
     )
 
 

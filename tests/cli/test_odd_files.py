@@ -120,7 +120,7 @@ def test_dates_as_texts_are_read_as_days(capsys: pytest.CaptureFixture[str], day
 def test_a_date_of_two_readings_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     write("dates.csv", [*TITLES, "when"], WINE, [f"0{1 + i % 9}/0{1 + i % 7}/2024" for i in range(N)])
     said = refused(capsys, "dates.csv")
-    assert re.search(r"column 'when': dates must have one reading; got '0\d/0\d/2024'", said)
+    assert re.search(r"column 'when': dates must be unambiguous; got '0\d/0\d/2024'", said)
     assert "write dates as 2024-01-31" in said
 
 

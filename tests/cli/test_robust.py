@@ -89,7 +89,7 @@ def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     said = json.loads(capsys.readouterr().out)
     found = fit_robust(KernelAutoencoder(2), np.load("good.npy"))
     first, second, *_ = np.argsort(-found.outlier_score)
-    begin = "robust: no row looks wrong, which a score above 1 would say; the largest scores: row "
+    begin = "robust: no row looks wrong (none has a score above 1); the largest scores: row "
     assert said["robust"].startswith(f"{begin}{first + 1} ({found.outlier_score[first]:.2f}), row {second + 1} (")
     high = found.limits[1]
     assert said["largest error of a good row"] == pytest.approx((high * found.threshold) ** 2)
@@ -205,24 +205,24 @@ def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pyt
         errors.append(json.loads(capsys.readouterr().out)["held-out error"])
     assert errors[0] == errors[1]
     assert main(["fit", "named.csv", "--leave-out", "R99", "-o", "m.rkhs"]) == 2
-    assert "--leave-out must be names of rows, with commas between them; got 'R99'" in capsys.readouterr().err
+    assert "--leave-out must be names of rows, separated by commas; got 'R99'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--trim", "2"], "--trim goes with --robust; got it without"),
+        (["--trim", "2"], "--trim needs --robust; add --robust"),
         (["--robust", "--trim", "0.5"], "--trim must be"),
         (["--set", "trim=2"], "it belongs to the robust fit: rkhs fit --robust --trim T"),
         (["--leave-out", "apart"], "--leave-out apart needs --robust"),
         (
             ["--leave-out", "61"],
-            "--leave-out must be numbers of rows, from 1 to 60, with commas between them; got '61'",
+            "--leave-out must be row numbers from 1 to 60, separated by commas; got '61'",
         ),
         (["--leave-out", "0,3"], "from 1 to 60"),
         (["--leave-out", ",".join(map(str, range(1, 60)))], "must leave two rows at least; got 59 of 60"),
         (["--leave-out", "3", "--stream"], "--stream does not go with --leave-out"),
-        (["--scores", "s.csv"], "--scores goes with --robust; got it without"),
+        (["--scores", "s.csv"], "--scores needs --robust; add --robust"),
         (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
         (["--robust", "--scores", "s.txt"], "--scores"),
         (["--robust", "--scores", "s.csv", "--predict", "2"], "--scores does not go with --predict"),

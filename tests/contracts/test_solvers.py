@@ -120,7 +120,7 @@ def refused_or_feasible(solver: type[Solver], name: str, problem: Any, seen: lis
         found = solver(max_iter=8).solve(problem, start)
     except InputError as error:
         assert not seen, f"{name}: refused too late"
-        assert "Solvers that fit it" in str(error) or "use solver=" in str(error)
+        assert "Solvers for this problem" in str(error) or "use solver=" in str(error)
         return
     assert torch.isfinite(found.point).all(), name
     if demand is not None:
@@ -168,7 +168,9 @@ class Keeping(Own):
 
 
 def test_a_solver_of_ones_own_says_what_it_keeps() -> None:
-    with pytest.raises(InputError, match=r"solver: Own does not keep Stiefel\(\), .* Subspace, .* by its method keeps"):
+    with pytest.raises(
+        InputError, match=r"solver: Own does not satisfy Stiefel\(\), .* Subspace, .* by its method keeps"
+    ):
         DeepRKM((2, 1), solver=Own()).fit(X.numpy())
     assert DeepRKM((2, 1), solver=Keeping()).fit(X.numpy()).infeasibility_ < 1e-12
 

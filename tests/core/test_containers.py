@@ -59,7 +59,7 @@ def test_a_name_twice_in_a_header_is_refused() -> None:
     header = data[8 : 8 + size].decode().rstrip()
     entry = json.dumps(json.loads(header)["a"])
     twice = (header[:-1] + f',"a":{entry}}}').encode()
-    with pytest.raises(ModelFileError, match="stands twice"):
+    with pytest.raises(ModelFileError, match="occurs twice"):
         unpack(len(twice).to_bytes(8, "little") + twice + data[8 + size :], "x", (1, 0))
 
 

@@ -1,4 +1,4 @@
-"""What columns look like: units that they share, and those that say nothing of an item."""
+"""What columns look like: units that they share, and those that do not describe items."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def texts(X: np.ndarray, names: list[str]) -> str:
 
 
 def test_identifiers_are_named() -> None:
-    assert "a looks like identifiers: all values differ and are counted up" in remark(np.arange(1001.0, 1031.0))
+    assert "a looks like identifiers: all values differ and count the rows" in remark(np.arange(1001.0, 1031.0))
     scattered = RNG.choice(10**6, 30, replace=False).astype(float)
     assert "patient_id looks like identifiers: all values differ." in remark(scattered, "patient_id")
     assert remark(scattered, "income") == ""
@@ -201,7 +201,7 @@ def test_no_text_is_no_date() -> None:
 @pytest.mark.parametrize("gap", [None, float("nan")])
 def test_columns_that_are_mostly_empty_are_named(gap: object) -> None:
     few = ["yes", "no", *[gap] * (ROWS - 2)]
-    assert "churn looks like a class that few rows know: 38 of 40 cells are empty" in mixed(churn=few)
+    assert "churn looks like a class that is known for few rows: 38 of 40 cells are empty" in mixed(churn=few)
     one = ["yes", *[gap] * (ROWS - 1)]
     assert "churn is mostly empty: 39 of 40 cells are empty" in mixed(churn=one)
     assert mixed(churn=[gap if i % 2 else "no" if i % 4 else "yes" for i in range(ROWS)]) == ""

@@ -51,7 +51,7 @@ def test_uea_files(tmp_path: Path) -> None:
         (head + "1,?,2:a\n", "expected"),
         (head.replace("timeStamps false", "timeStamps true"), "without stamps"),
         ("1,2\n", "start with '@' before '@data'"),
-        (head, "expected a row of numbers a series; got none"),
+        (head, "expected one row of numbers per series; got none"),
     ):
         with pytest.raises(InputError, match=message):
             read_series(write(tmp_path, "x.ts", text))

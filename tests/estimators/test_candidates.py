@@ -97,10 +97,12 @@ def test_quality_asks_what_a_code_keeps() -> None:
 
 def test_what_codes_cannot_rank_is_refused() -> None:
     others = KernelAutoencoder(2, kernel="gaussian").fit(X, targets=X[:, :2])
-    with pytest.raises(InputError, match=r"by='codes' encodes the candidates, and this model rebuilds something else"):
+    with pytest.raises(
+        InputError, match=r"by='codes' encodes the candidates, but the targets of this model are not its inputs"
+    ):
         others.decode(others.codes_, X[:, :2], by="codes")
     model = KernelPCA(2, kernel="precomputed").fit(Gaussian(0.3)(X))
-    with pytest.raises(InputError, match=r"diag is for by='features', and codes need none; leave it out"):
+    with pytest.raises(InputError, match=r"diag is not used with by='codes'; leave it out"):
         model.decode(model.codes_, Gaussian(0.3)(X), by="codes", diag=1.0)
     with pytest.raises(InputError, match="by must be one of"):
         model.decode(model.codes_, Gaussian(0.3)(X), by="vectors")

@@ -74,5 +74,5 @@ def test_chosen_ridge_keeps_new_codes_tame():
 
 
 def test_large_defect_warns():
-    with pytest.warns(UserWarning, match="misses the codes of layer 2 by a share of"):
+    with pytest.warns(UserWarning, match="training codes of layer 2 with a relative error of"):
         DeepRKM((3, 2), out_of_sample="block").fit(X)

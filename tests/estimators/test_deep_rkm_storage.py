@@ -26,7 +26,7 @@ NEW = X[:7] + 0.1
 
 def fit(storage: Any, n_components: Any = (3, 2), **options: Any) -> DeepRKM:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="encoding the training items again")
+        warnings.filterwarnings("ignore", message="the encoder reproduces the training codes")
         return DeepRKM(n_components, kernel=Gaussian(0.3), storage=storage, **options).fit(X)
 
 

@@ -30,7 +30,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
 from rkhs.models import other_starts
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement
+from rkhs.problems.refinement import CodeRefinement, LeaveOneOutRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
 from rkhs.solvers.row_newton import descend
 
@@ -134,7 +134,7 @@ def found_width(kind: type) -> float:
         ({"max_iter": 1, "reg": 1e-3}, rows(), "did not converge"),
         ({"n_components": 2, "reg": (1e-2, 1e-12), "kernel": Gaussian(50.0)}, rows(), "interpolates"),
         ({"kernel": Gaussian(1e-6), "reg": 1e-9}, rows(), "look alike"),
-        ({"reg": 1e-3}, np.repeat(rows(15), 2, 0), "have a twin"),
+        ({"reg": 1e-3}, np.repeat(rows(15), 2, 0), "have a near-duplicate"),
         ({"loss": "huber"}, rows(), "loss is linear"),
         ({"reg": (1e-4, 1e-4)}, np.random.default_rng(0).standard_normal((30, 40)), "overfit"),
         ({"reg": (1.0, 0.3)}, np.random.default_rng(0).standard_normal((30, 40)), "hardly better than by the mean"),
@@ -250,7 +250,7 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
     assert min(values) < 0.9 * max(values), "this set says nothing"
     found = diagnose(poor)
     assert found.lower_start > 0.05
-    assert any("lower in the objective: fit with n_init=20" in line for line in found.warnings)
+    assert any("another start reaches an objective lower by" in line for line in found.warnings)
     monkeypatch.setattr(other_starts, "_LOWER", -np.inf)  # what the first start gives, whatever it is
     first = diagnose(poor, starts=1).lower_start
     if model != "free":  # its starts are those of another factor
@@ -283,15 +283,13 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
 def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     model = KernelAutoencoder(1, reg=1e-2).fit(rows(20))
     assert diagnose(model).leave_one_out_error is not None
-    monkeypatch.setattr(LeftOutRefinement, "errors", lambda *_: torch.full((20,), np.inf, dtype=torch.float64))
+    monkeypatch.setattr(LeaveOneOutRefinement, "errors", lambda *_: torch.full((20,), np.inf, dtype=torch.float64))
     assert diagnose(model).leave_one_out_error is None
 
 
 def test_a_model_without_codes_is_refused_in_words() -> None:
     model = OperatorKernelRegressor(reg=1e-2).fit(np.arange(8.0)[:, None], np.arange(8.0))
-    with pytest.raises(
-        InputError, match="model must have codes; got OperatorKernelRegressor, whose score says what new items lose"
-    ):
+    with pytest.raises(InputError, match="model must have codes; got OperatorKernelRegressor; its method score"):
         diagnose(model)
 
 

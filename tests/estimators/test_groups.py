@@ -110,7 +110,7 @@ def test_groups_of_one_row_are_rows_left_out_in_turn() -> None:
 @pytest.mark.parametrize(
     ("groups", "match"),
     [
-        (np.arange(33), r"groups must have shape \(34,\), one label a row of X; got \(33,\)"),
+        (np.arange(33), r"groups must have shape \(34,\), one label per row of X; got \(33,\)"),
         (np.zeros(34), "at least 2 groups of rows of positive weight; got 1"),
         ([None] * 34, "at least 2 groups"),
         (np.zeros((34, 2)), r"got \(34, 2\)"),

@@ -196,7 +196,7 @@ def test_explosion_is_an_error_and_below_the_bound_a_warning() -> None:
 @pytest.mark.parametrize(
     ("params", "data", "message"),
     [
-        ({}, {"positives": X[:7]}, "positives must have one entry a row of X, 150; got 7"),
+        ({}, {"positives": X[:7]}, "positives must have one entry per row of X, 150; got 7"),
         ({}, {"negatives": X[:, :2]}, r"negatives must be finite, of shape \(150, 4\)"),
         ({}, {"negatives": np.full_like(X, np.nan)}, "negatives must be finite"),
         ({}, {"positives": np.full(150, 150)}, "positives as row numbers must be from 0 to 149; got 150 to 150"),
@@ -205,7 +205,7 @@ def test_explosion_is_an_error_and_below_the_bound_a_warning() -> None:
         ({}, {"positives": 3}, "got a single value"),
         ({"pairs": "class"}, {"y": np.zeros(150, dtype=int)}, "y must have at least two classes"),
         ({"pairs": "class"}, {"y": np.full(150, -1)}, "y must have at least two classes"),
-        ({"pairs": "class"}, {"y": np.arange(7)}, "y must have one label a row of X"),
+        ({"pairs": "class"}, {"y": np.arange(7)}, "y must have one label per row of X"),
         ({"pairs": "class"}, {}, "requires y to be passed"),
         ({"pairs": "augment"}, {}, "augment must be given for pairs='augment'"),
         ({"loss": "triplet"}, {}, "loss must be one of 'simple', 'spectral'; got 'triplet'"),

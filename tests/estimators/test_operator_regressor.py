@@ -184,7 +184,7 @@ def test_cross_validation_is_what_it_says(loss):
 
 def test_a_choice_at_an_open_end_is_warned_of():
     X, Y = data(12, n=24)
-    with pytest.warns(EdgeWarning, match="reg=0.1 is the first that was compared.* compare more beyond, in regs"):
+    with pytest.warns(EdgeWarning, match="reg=0.1 is the first that was compared.* compare values beyond it, in regs"):
         model = OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-1, 10.0, 1e3], cv=3).fit(X, Y)
     assert model.at_edge_ == {"reg": "first"}
     assert OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-6, 1e-1, 10.0], cv=3).fit(X, Y).at_edge_ == {}
@@ -237,7 +237,7 @@ def test_the_smallest_regularisers_have_certificates(loss):
 def test_targets_of_other_outputs_have_no_score():
     X, Y = data(5)
     for model in (OperatorKernelRegressor().fit(X, Y), OperatorKernelRegressorCV(cv=2).fit(X, Y)):
-        with pytest.raises(InputError, match="y must have 3 columns, one an output of the model; got 1"):
+        with pytest.raises(InputError, match="y must have 3 columns, one per output of the model; got 1"):
             model.score(X, Y[:, 0])
 
 

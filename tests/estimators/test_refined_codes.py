@@ -17,7 +17,7 @@ from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
 from rkhs.constraints import SoftSphere
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern
-from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement, power_function
+from rkhs.problems.refinement import CodeRefinement, LeaveOneOutRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
 
@@ -163,14 +163,14 @@ def test_refinement_helps_where_the_encoder_overfits() -> None:
     assert refined < 0.9 * plain
 
 
-def left_out(seed: int, kernel: Kernel) -> LeftOutRefinement:
+def left_out(seed: int, kernel: Kernel) -> LeaveOneOutRefinement:
     rng = np.random.default_rng(seed)
     shapes = ((7, 2), (7, 3), (7, 3), (7, 2), (3, 3), (7, 7), (7, 3), (7, 3))
     supports, coefficients, goal, start, linear, own, steps, beside = (
         torch.as_tensor(rng.normal(size=s)) for s in shapes
     )
     radius = torch.as_tensor(rng.uniform(0.1, 3.0, 7))
-    return LeftOutRefinement(
+    return LeaveOneOutRefinement(
         kernel,
         supports,
         coefficients,

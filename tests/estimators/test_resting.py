@@ -1,4 +1,4 @@
-"""Components of the codes that carry nothing are given out as zero, and codes are not refined along them."""
+"""Components without variance are given out as zero, and codes are not refined along them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model(rows: np.ndarray) -> KernelAutoencoder:
-    with pytest.warns(CollapseWarning, match=r"3 components of the codes \(3, 4, 5\) carry nothing and are zero"):
+    with pytest.warns(CollapseWarning, match=r"3 components of the codes \(3, 4, 5\) are inactive"):
         return KernelAutoencoder(6).fit(rows[:80])
 
 

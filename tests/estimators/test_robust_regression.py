@@ -90,7 +90,7 @@ def test_unknown_targets_have_no_error() -> None:
     [
         (KernelAutoencoder(2), X, Y, "must be a regressor where y is given"),
         (machine(), X, None, "or a regressor with y"),
-        (machine(), X, Y[:5], "one row an item of X, 80; got 5"),
+        (machine(), X, Y[:5], "one row per item of X, 80; got 5"),
         (machine(), X[:8], Y[:8], "at least 10 items"),
         (OperatorKernelRegressor("precomputed"), X @ X.T, Y, "kernel='precomputed'"),
     ],

@@ -107,7 +107,7 @@ def test_a_solver_of_ones_own_serves_the_autoencoder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: DeepRKM(2, solver=Momentum()).fit(X), r"solver: Momentum does not keep Stiefel"),
+        (lambda: DeepRKM(2, solver=Momentum()).fit(X), r"solver: Momentum does not satisfy Stiefel"),
         (lambda: fit(solver=Momentum(), storage=Nystroem(5)), r"solver=Momentum\(\) needs storage='dense'"),
         (
             lambda: fit(solver=Momentum(), constraint="sphere"),
@@ -116,7 +116,7 @@ def test_a_solver_of_ones_own_serves_the_autoencoder(tmp_path: Path) -> None:
         (lambda: fit(solver=Adam(), loss="huber"), r"loss='huber' needs solver='lbfgs'; got Adam\(\)"),
         (
             lambda: fit(solver=ADMM()),
-            "ADMM needs a problem that .*; Autoencoder does not. Solvers that fit it: lbfgs",
+            "ADMM needs a problem that .*; Autoencoder does not have it. Solvers for this problem: lbfgs",
         ),
         (
             lambda: fit(solver=Adam),

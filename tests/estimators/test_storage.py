@@ -323,7 +323,7 @@ def test_memory_is_announced_and_refused_before_it_is_taken(monkeypatch: pytest.
     there = available_bytes()
     assert there > 2**20
     check_memory(Estimate("a fit", 60, "a share"), "Never.", available=100)
-    with pytest.raises(InputError, match=r"a fit needs about .* \(more\); there are .*at most 60%. Use less."):
+    with pytest.raises(InputError, match=r"a fit needs about .* \(more\); .* are available, .*at most 60%. Use less."):
         check_memory(Estimate("a fit", 61, "more"), "Use less.", available=100)
     monkeypatch.setattr("rkhs._core.memory._SMALL", 0)  # small fits ask too
     monkeypatch.setattr("rkhs._core.memory.available_bytes", lambda: 2**25)

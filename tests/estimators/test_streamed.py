@@ -113,7 +113,8 @@ def test_quality_counts_ranks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "message"), [(None, "give it with candidates"), ([70, 1], "from 0 to 59"), ([0], "2 numbers")]
+    ("truth", "message"),
+    [(None, "candidates and truth must be given together"), ([70, 1], "from 0 to 59"), ([0], "2 numbers")],
 )
 def test_bad_truth(truth: Any, message: str) -> None:
     X = data()

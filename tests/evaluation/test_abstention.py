@@ -30,7 +30,7 @@ def test_rows_of_one_score_are_answered_together() -> None:
     assert (tied.threshold, tied.answered) == (1.0, 0.5)
 
 
-@pytest.mark.filterwarnings("ignore:no answer is given")
+@pytest.mark.filterwarnings("ignore:the threshold is infinite")
 def test_tenths_are_answered_up_to_the_first_whose_bound_is_too_high() -> None:
     losses = np.zeros(200)
     losses[[70, 90, 110, 130, 150, 155, 190]] = 1.0  # by falling score
@@ -59,7 +59,7 @@ def test_all_rows_are_the_denominator_of_the_other_promise() -> None:
 
 @pytest.mark.parametrize(("of", "rows"), [("answered", 28), ("all", 8)])
 def test_too_few_rows_answer_nothing_and_say_so(of: Any, rows: int) -> None:
-    with pytest.warns(UserWarning, match=f"{rows} rows without a mistake would not show risk=0.1"):
+    with pytest.warns(UserWarning, match=f"{rows} rows are too few to guarantee risk=0.1"):
         found = risk_coverage(np.arange(rows), np.zeros(rows), 0.1, of=of)
     assert (found.threshold, found.answered) == (np.inf, 0.0)
     assert risk_coverage(np.arange(rows + 1), np.zeros(rows + 1), 0.1, of=of).answered == 1.0
@@ -79,7 +79,7 @@ def kept(wrong: Any, of: Any, count: int = 1000) -> tuple[float, float]:
     return float(np.mean(np.array(risks) > 0.1)), float(np.mean(risks))
 
 
-@pytest.mark.filterwarnings("ignore:no answer is given")
+@pytest.mark.filterwarnings("ignore:the threshold is infinite")
 def test_promises_are_kept() -> None:
     error = np.sqrt(0.05 * 0.95 / 1000)
     assert 0.01 < kept(lambda s: 0.1 + 0.1 * (s < 0.5), "answered")[0] <= 0.05 + 2.0 * error
@@ -109,6 +109,6 @@ def test_what_has_no_promise_is_refused(given: dict[str, Any], said: str) -> Non
 
 def test_answers_that_are_too_often_wrong_are_said() -> None:
     scores = np.arange(100.0)
-    with pytest.warns(UserWarning, match="of the surest 60 rows 20 are wrong"):
+    with pytest.warns(UserWarning, match="of the 60 rows with the highest scores 20 are wrong"):
         found = risk_coverage(scores, scores >= 80, risk=0.05)
     assert found.answered == 0.0

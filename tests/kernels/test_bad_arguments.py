@@ -116,7 +116,7 @@ CASES: list[tuple[Any, Any, str]] = [
     (Gaussian() * FromFunction(max), X, "Product mixes kernels on ['objects', 'vectors']; its parts must read the same data"),
     (Precomputed(-1.0), X @ X.T, "Precomputed.new_diag must be >= 0; got -1.0"),
     (Precomputed(), X, "Precomputed reads a square Gram matrix (n training items by n training items) first; got shape (3, 2)"),
-    (Precomputed(train_diag=[1.0]), X @ X.T, "Precomputed.train_diag must have shape (3,), one value a training item; got (1,). Leave it out: resolve writes it down"),
+    (Precomputed(train_diag=[1.0]), X @ X.T, "Precomputed.train_diag must have shape (3,), one value per training item; got (1,). Leave it out: resolve writes it down"),
     (FromFunction(3), ["a"], "FromFunction.function must be a function of two items; got 3"),
     (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
     (Gaussian() + FromFunction(max, inputs=np.ones(2)), X, "FromFunction.inputs must be one of 'objects', 'vectors'; got array([1., 1.])"),

@@ -121,7 +121,7 @@ def test_constant_factor_is_left_out_and_strings_are_values():
         (lambda: mig(V, np.zeros((16, 2))), "factors must vary"),
         (lambda: mig({1.0}, V), "codes must be rows in memory"),
         (lambda: mig(V[:1], V[:1]), "codes must have at least two rows"),
-        (lambda: mig(V, [["a", 1], *[[1, None]] * 15]), "factors must hold numbers or names, one kind a column"),
+        (lambda: mig(V, [["a", 1], *[[1, None]] * 15]), "factors must hold numbers or names, one kind per column"),
         (lambda: mig(V, [[1.0], [1.0, 2.0]]), "factors must be an array"),
         (lambda: mig(V, V.astype("datetime64[s]")), "factors must hold numbers or names; got dtype datetime64"),
         (lambda: sap(V, V.astype(str), continuous=3), "continuous must be True or False"),

@@ -33,14 +33,14 @@ def test_hamming_of_the_complement():
 
 def test_bad_input_is_refused():
     for call, match in [
-        (lambda: truth_ranks([[1.0]], [0, 1]), "one index a sample"),
+        (lambda: truth_ranks([[1.0]], [0, 1]), "one index per sample"),
         (lambda: truth_ranks([[1.0]], [1]), r"truth\[0\] must be under the number of candidates 1"),
         (lambda: truth_ranks([[np.nan]], [0]), r"scores\[0\] must be finite"),
         (lambda: truth_ranks([[1.0]], [0.5]), "truth must hold whole numbers"),
         (lambda: truth_ranks([["a"]], [0]), r"scores\[0\] must hold real numbers"),
         (lambda: truth_ranks([[[1.0]]], [0]), r"scores\[0\] must have one axis"),
         (lambda: truth_ranks(3, [0]), "scores must be a sequence of arrays of scores"),
-        (lambda: truth_ranks([[1.0]], object()), "truth must have one index a sample, 1 in all"),
+        (lambda: truth_ranks([[1.0]], object()), "truth must have one index per sample, 1 in all"),
         (lambda: top_k_accuracy([np.nan], 1), "ranks must be numbers.*got NaN"),
         (lambda: top_k_accuracy(["a"], 1), "ranks must hold real numbers"),
         (lambda: hamming_error([[np.nan]], [[1.0]]), "Y must hold labels; got NaN"),

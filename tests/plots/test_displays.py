@@ -205,7 +205,7 @@ def test_the_surest_answers_are_drawn_with_the_share_that_keeps_the_promise() ->
         (lambda: plots.AtomContributionsDisplay("CCO", np.ones(2)), "contributions must be"),
         (lambda: plots.AtomContributionsDisplay(3, np.ones(2)), "a SMILES that RDKit reads"),
         (lambda: plots.AtomContributionsDisplay("C(", np.ones(2)), "a SMILES that RDKit reads"),
-        (lambda: plots.OutlierDisplay([1.0], [True, False]), "one a score"),
+        (lambda: plots.OutlierDisplay([1.0], [True, False]), "one per score"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(wrong: Any, said: str) -> None:

@@ -269,9 +269,9 @@ def test_bad_batches_are_refused():
     terms = [(gram(X), None)]
     with pytest.raises(InputError, match=r"reg must be > 0; got 0\.0"):
         dual_problem(terms, torch.as_tensor(Y), Squared(), 0.0)
-    with pytest.raises(InputError, match="losses must have one entry or one a setting"):
+    with pytest.raises(InputError, match="losses must have one entry or one per setting"):
         dual_problem(terms, torch.as_tensor(Y), [Squared(), Huber(1.0)], [0.1, 0.2, 0.3])
-    with pytest.raises(InputError, match="different losses only from the four"):
+    with pytest.raises(InputError, match="losses of a batch must be equal"):
         dual_problem(terms, torch.as_tensor(Y), [Power(1.5), Power(3.0)], 0.1)
 
 

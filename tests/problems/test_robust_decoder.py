@@ -120,7 +120,7 @@ def test_any_solver_of_the_dual_will_do_and_warm_starts_do_not_change_the_answer
 
 def test_infinite_losses_are_refused() -> None:
     net = network(2)
-    with pytest.raises(InputError, match="infinite outside a ball"):
+    with pytest.raises(InputError, match="loss must be finite everywhere"):
         RobustDecoder(Ball(0.01), ADMM())(
             net.kernels[-1]._gram(net.random((3,))[0]), net.random((3,))[0], net.target, 0.1, None, None
         )

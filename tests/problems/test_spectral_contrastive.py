@@ -65,7 +65,7 @@ def test_pooled_closed_form_is_where_lbfgs_goes(seed: int) -> None:
     X, pairs = triplets(12, 3, seed, several=2)
     K = Gaussian(0.2)._gram(X)
     problem = PooledSpectral(K, pairs, 2)
-    reg = 0.2 * problem.lambda_bounds()[1]
+    reg = 0.2 * problem.reg_bounds()[1]
     best = problem.solve(reg)
     F = torch.linalg.cholesky(K)
 
@@ -102,7 +102,7 @@ def test_pooled_without_penalty_is_at_least_minus_h() -> None:
 def test_pooled_collapses_exactly_at_its_bound() -> None:
     X, pairs = triplets(10, 3, 1)
     problem = PooledSpectral(Gaussian(0.2)._gram(X), pairs, 2)
-    high = problem.lambda_bounds()[1]
+    high = problem.reg_bounds()[1]
     assert problem.solve(1.0001 * high).value == 0.0
     assert problem.solve(0.9999 * high).value < 0.0
     second = float(problem.active_regs()[1])
@@ -114,7 +114,7 @@ def test_pooled_collapses_exactly_at_its_bound() -> None:
 def test_window_of_given_negatives(seed: int) -> None:
     X, pairs = triplets(10, 3, seed)
     K = Gaussian(0.2)._gram(X)
-    low, high = SpectralContrastive(factorize(K).matrix, pairs, 2, 1.0).lambda_bounds()
+    low, high = SpectralContrastive(factorize(K).matrix, pairs, 2, 1.0).reg_bounds()
     assert 0.0 < low < high
 
     def solve(reg: float) -> tuple[Reason, float]:

@@ -180,7 +180,7 @@ def test_a_target_of_classes_has_its_share_of_right_rows() -> None:
     y[3] = "" if y[3] is None else y[3]
     report = make_report(MODEL, X, target=y, target_name="side")
     assert re.match(
-        r"side can be predicted: \S+ ± \S+ % right, against \S+ % for the most common class\.", report.summary[0]
+        r"side can be predicted: \S+ ± \S+ % correct, against \S+ % for the most common class\.", report.summary[0]
     )
     counts = [int(cell) for row in re.findall(r"<tr><td>(?:no|yes)</td>(.*?)</tr>", report.html)
               for cell in re.findall(r"<td>(\d+)</td>", row)]  # fmt: skip

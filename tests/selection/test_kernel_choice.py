@@ -62,7 +62,7 @@ def test_noise_is_not_better_than_the_mean_and_the_kernel_that_sees_the_classes_
     ("y", "kernels", "said"),
     [
         (["a", "b", "a"], ["linear"], "y must have one row per item, 4; got 3"),
-        (["a"] * 4, ["linear"], "two classes or numbers that differ"),
+        (["a"] * 4, ["linear"], "two different classes or numbers"),
         ([0.0, 1.0, float("nan"), 2.0], ["linear"], "y must be finite"),
         (["a", "b", "a", "b"], [], "kernels must hold"),
         ([["a"], ["b"], ["a"], ["b"]], ["linear"], "y must be classes"),
@@ -92,7 +92,7 @@ def test_kernels_of_graphs_follow_from_the_largest() -> None:
 
 
 def test_an_error_of_a_kernel_names_the_items() -> None:
-    with pytest.raises(InputError, match="got rows of other lengths"):
+    with pytest.raises(InputError, match="got rows of different lengths"):
         choose_kernel(np.eye(3), [[1.0], [1.0, 2.0], [3.0]], ["linear"])
     with pytest.raises(InputError, match="items: Linear reads a 2-D array"):
         choose_kernel(False, ["a", "b", "a", "b"], ["linear"])

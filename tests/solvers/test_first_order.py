@@ -157,5 +157,7 @@ def test_alternating_checks_its_parameters_and_its_problem() -> None:
         Alternating(encoder_steps=0).solve(joint, start_of(joint))
     with pytest.raises(InputError, match="learning_rate must be"):
         Alternating(learning_rate=0.0).solve(joint, start_of(joint))
-    with pytest.raises(InputError, match="Alternating needs a problem that meets HasLastBlock; Quadratic does not"):
+    with pytest.raises(
+        InputError, match="Alternating needs a problem with the protocol HasLastBlock; Quadratic does not"
+    ):
         Alternating().solve(Quadratic(0), ZERO)

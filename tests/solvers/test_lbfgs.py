@@ -154,7 +154,7 @@ def test_progress_says_the_time_left_from_the_second_second_on(capsys: pytest.Ca
 
 
 def test_a_problem_that_lacks_the_protocol_is_refused() -> None:
-    with pytest.raises(InputError, match="LBFGS needs a problem that meets HasValueAndGrad; int does not"):
+    with pytest.raises(InputError, match="LBFGS needs a problem with the protocol HasValueAndGrad; int does not"):
         LBFGS().solve(3, torch.zeros(1))
 
 

@@ -1,4 +1,4 @@
-"""Quasi-Newton descent on one small problem a row."""
+"""Quasi-Newton descent on one small problem per row."""
 
 from __future__ import annotations
 

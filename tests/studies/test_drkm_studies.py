@@ -115,7 +115,7 @@ def test_beta_vae_stops_by_its_held_out_bound():
     assert early.history_[early.best_epoch_] == min(early.history_) < early.history_[-1]
     late = BetaVAE(2, batch_size=8, max_steps=3, patience=500).fit(X)
     assert not late.converged_
-    assert len(late.history_) == 2  # two steps an epoch, and the second is finished
+    assert len(late.history_) == 2  # two steps per epoch, and the second is finished
 
 
 def test_beta_vae_sees_all_images_if_asked_for():

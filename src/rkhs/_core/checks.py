@@ -81,9 +81,7 @@ def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None
     flag = isinstance(value, (bool, np.bool_))
     good = not flag and isinstance(value, numbers.Integral) and int(value) >= at_least
     if good and int(value) > sys.maxsize:
-        raise InputError(
-            f"{name} must be an integer that a machine can count to, at most {sys.maxsize}; got a larger one"
-        )
+        raise InputError(f"{name} must be an integer of at most {sys.maxsize}; got a larger one")
     if not good or (at_most is not None and int(value) > at_most):
         limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
         raise InputError(f"{name} must be {limit}; got {quote(value)}")

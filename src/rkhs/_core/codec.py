@@ -270,7 +270,9 @@ class Decoder:
         cls, params = self._class(description["class"], BaseEstimator), self._named(description["params"])
         unknown = sorted(params.keys() - (set(signature(cls).parameters) - _PLACES))
         if unknown or (issubclass(cls, Configurable) and not hasattr(cls, "fit")):
-            raise InputError(f"a {cls.__name__} of a model file takes other parameters here: {', '.join(unknown)}")
+            raise InputError(
+                f"a {cls.__name__} of this version has no parameters {', '.join(unknown)}, which the model file sets"
+            )
         estimator = cls(**params)
         for key in description["state"]:
             # An attribute must not take the place of a method or of a parameter.
@@ -287,7 +289,7 @@ class Decoder:
     def _class(self, name: Any, base: type) -> Any:
         cls = self._find_class(name)
         if not issubclass(cls, base):
-            raise InputError(f"{name!r} does not belong where the file has it")
+            raise InputError(f"the model file has a {name!r} in a place where none is allowed")
         return cls
 
     def _named(self, values: dict[str, Any]) -> dict[str, Any]:

@@ -107,8 +107,8 @@ def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
     many = sizes[sizes > 1]
     warn(
         f"{many.sum()} of {len(first)} different rows look like repeats of {len(many)} items: they are nearer to each "
-        f"other than to all other rows by a factor of {_GAP:.0f}, with like targets. Leave-one-out errors "
-        "and sets are then too small for new items: pass groups=, one label for each item",
+        f"other than to all other rows by a factor of {_GAP:.0f}, with similar targets. Leave-one-out "
+        "errors and prediction sets are then too small for new items: pass groups=, one label for each item",
         RepeatWarning,
     )
 

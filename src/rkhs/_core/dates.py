@@ -63,8 +63,8 @@ def day_numbers(texts: Sequence[str]) -> list[float] | None:
     for text, days in zip(different, found, strict=False):
         if len(days) > 1:
             raise InputError(
-                f"dates must have one reading; got {quote(text)}, in which day or month may stand first; write dates "
-                "as 2024-01-31"
+                f"dates must be unambiguous; got {quote(text)}, in which the day or the month may come first; write "
+                "dates as 2024-01-31"
             )
     number = {text: min(days) for text, days in zip(different, found, strict=False)}
     return [number[text] for text in texts] if found else None

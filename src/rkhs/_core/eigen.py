@@ -99,7 +99,7 @@ def positive_part(K: Tensor, *, name: str) -> Tensor:
         return K
     if not float(values[-1]) > 0.0:
         raise InputError(
-            f"{name} must have a positive eigenvalue; got a largest of {float(values[-1]):.3g}. "
+            f"{name} must have a positive eigenvalue; its largest is {float(values[-1]):.3g}. "
             "Check its sign: larger values mean more similar items"
         )
     ratio = -smallest / largest

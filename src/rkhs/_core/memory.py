@@ -52,8 +52,8 @@ def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, availab
     if estimate.n_bytes > SHARE * there:
         hint = advice if isinstance(advice, str) else advice()
         raise InputError(
-            f"{estimate.what} needs about {readable(estimate.n_bytes)} ({estimate.parts}); there are "
-            f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {hint}"
+            f"{estimate.what} needs about {readable(estimate.n_bytes)} ({estimate.parts}); "
+            f"{readable(there)} are available, of which a fit takes at most {SHARE:.0%}. {hint}"
         )
 
 
@@ -66,7 +66,7 @@ def refusing(name: str) -> Iterator[None]:
         if not (isinstance(error, MemoryError) or "not enough memory" in str(error) or "t allocate" in str(error)):
             raise
         raise MemoryError(
-            f"{name} needs more memory than the {readable(available_bytes())} there are ({error}); give fewer items or "
+            f"{name} needs more memory than the {readable(available_bytes())} available ({error}); give fewer items or "
             "columns, smaller items, such as graphs with fewer nodes, or dtype='float32'"
         ) from error
 

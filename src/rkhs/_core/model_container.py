@@ -236,7 +236,7 @@ def _kind_of(start: bytes) -> str:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) != len(pairs):
-        raise ModelFileError("the model file is damaged: a name stands twice in its header")
+        raise ModelFileError("the model file is damaged: a name occurs twice in its header")
     return table
 
 

@@ -29,7 +29,7 @@ def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray) -> scipy.sparse.
         array.sum_duplicates()
         array.eliminate_zeros()
     except (ValueError, IndexError, TypeError) as error:
-        raise InputError(f"X is a damaged sparse matrix ({error}); make it again") from error
+        raise InputError(f"X is a damaged sparse matrix ({error}); build it again from its entries") from error
     if not np.isfinite(array.data).all():
         row = int(np.searchsorted(array.indptr, np.flatnonzero(~np.isfinite(array.data))[0], side="right")) - 1
         raise InputError(f"X must hold finite numbers; got NaN or infinity in row {row}. Fill or drop such rows")

@@ -118,7 +118,7 @@ def _spelled(node: ast.expr) -> str:
     try:
         return quote(ast.unparse(node))
     except RecursionError:
-        return "an expression of too many levels"
+        return "an expression nested too deeply"
 
 
 def _find(name: str, what: str) -> Any:

@@ -155,7 +155,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
     refuse_flags(
         args,
         ("loss", "groups", "labels", "drop_rare"),
-        "goes with --predict COLUMN; got it without; name a column, or leave it out",
+        "needs --predict COLUMN; name a column, or leave it out",
     )
     outputs = Outputs(("INPUT", args.input))
     if [args.output, args.codes, args.plan] == [None, None, False]:

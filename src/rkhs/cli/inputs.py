@@ -85,7 +85,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     """Read a file as the options say, without the rows of ``--leave-out``."""
     if path.lower().endswith(".rkhs"):
         raise InputError(
-            f"{path}: a model; expected a file of items, as rkhs fit reads them; rkhs info says what it is"
+            f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
     data = _read_all(args, path, getattr(args, "gram", False))
     if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
@@ -448,7 +448,7 @@ def _refuse_lacking(
 
     lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
     if lacking:
-        instead = f"; it has {listed([*map(quote, others)])}, which the fit had not" if others else ""
+        instead = f"; it has {listed([*map(quote, others)])}, which the training file had not" if others else ""
         raise LackingColumns(
             f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file",
             lacking,

@@ -67,7 +67,7 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
     from rkhs.selection import choose_kernel
 
     if args.kernel is not None:
-        raise InputError("--choose-kernel and --kernel both say which kernel is taken; leave one out")
+        raise InputError("--choose-kernel and --kernel both choose the kernel; leave one out")
     if data.kind != "graphs" and data.kind != "series":
         raise InputError(
             f"--choose-kernel compares kernels of graphs or series; got {data.kind}; leave it out, or name the kernel "

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     top = check_count(args.top, "--top")
     known = read_known(args)
     if args.new is None and known.n_samples == 1:
-        raise InputError(f"{args.input}: expected at least two items, for one is not near itself; give NEW too")
+        raise InputError(f"{args.input}: expected at least two items to compare; got one; give NEW too")
     with user_errors():
         kernel, numbers = _compared(args, known)
         width = {"n_features_in_": known.X.shape[1]} if known.X.ndim == 2 and not known.as_smiles else {}

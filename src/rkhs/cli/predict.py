@@ -14,7 +14,7 @@ from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import peeked
 from rkhs.cli.structures import rank_structures
-from rkhs.cli.targets import known_column
+from rkhs.cli.targets import column_as_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +119,7 @@ def _classes(
     import numpy as np
 
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
-    column = known_column(args, name)
+    column = column_as_texts(args, name)
     for data in parts:
         codes = file.estimator.transform(data.items)
         found, shares = head.predict(codes), head.predict_proba(codes)

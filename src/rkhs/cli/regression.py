@@ -17,7 +17,7 @@ from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels
 from rkhs.cli.summaries import gap_sentence, print_result
-from rkhs.cli.targets import places_left_out, read_with_numbers, values_of_column
+from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def fit_regressor(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
     of_columns = facts["columns"]["notes"]
-    known = {"columns": names, "places left out": places_left_out(args, data)}
+    known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
     print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
@@ -203,7 +203,7 @@ def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> l
 
 
 def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious) -> Iterator[str]:
-    """What is to know of the ends that ``rkhs predict`` writes: none for some losses, below zero for skewed numbers."""
+    """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
     import numpy as np
 
     for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
@@ -214,13 +214,13 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
         below = float((Y[:, 0] < np.quantile(found.residuals[found.fitted], 0.9)).mean())
         if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y):
             yield (
-                f"all values of {names[0]} are positive and few are large: low ends fall below zero for about "
-                f"{below:.0%} of rows; predict its logarithm, as a column of its own, to avoid that"
+                f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
+                "of rows; to avoid that, predict its logarithm, written to a new column"
             )
 
 
 def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
-    """How far the deviations that ``rkhs predict`` writes say which rows are wrong by more, each row left out."""
+    """Rank correlation of the standard deviations that ``rkhs predict`` writes with leave-one-out errors."""
     from scipy.stats import spearmanr
 
     machine = model.model_
@@ -230,10 +230,10 @@ def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
     variances, errors = 1.0 / left.precision - left.ridges[left.group_of_row], _norms(machine.in_units(left.residuals))
     if variances.max() > variances.min() and errors.max() > errors.min():
         found = float(spearmanr(variances.numpy(), errors)[0])
-        verb = "hardly says" if found < 0.2 else "says a little of" if found < 0.5 else "says"
+        verb = "hardly predicts" if found < 0.2 else "predicts in part" if found < 0.5 else "predicts"
         yield (
-            f"the column _sd that rkhs predict writes {verb} which rows have the larger errors: rank correlation with "
-            f"them {found:.2f} (1: the same order, 0: none)"
+            f"the column _sd that rkhs predict writes {verb} which rows have the larger errors: their rank correlation "
+            f"is {found:.2f} (1: the same order, 0: none)"
         )
 
 
@@ -281,7 +281,8 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     lines += [*gap_sentence(facts["duality gap"], facts["objective"]), *facts["ends"]]
     if facts["groups"] is not None:
         lines.append(
-            f"ends that rkhs predict writes are for these groups; a row of another {facts['groups']} is less sure"
+            f"intervals that rkhs predict writes hold for rows of these groups; for another {facts['groups']} they can "
+            "be too narrow"
         )
     lines += _suspicious_rows(facts, counted)
     if linear:

@@ -28,11 +28,11 @@ def plan_robust(args: argparse.Namespace) -> None:
         refuse_flags(args, ("stream", "engine"), why)
         refuse_flags(args, ("groups",), "does not go with --robust, which looks at single rows; leave one out")
     else:
-        refuse_flags(args, ("scores", "trim"), "goes with --robust; got it without; add --robust, or leave it out")
+        refuse_flags(args, ("scores", "trim"), "needs --robust; add --robust, or leave it out")
     if args.leave_out is None:
         return
     if args.leave_out == APART and not args.robust:
-        raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; got it without; add --robust")
+        raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; add --robust")
     why = "does not go with --leave-out, which reads rows into memory; leave one out"
     refuse_flags(args, ("stream", "engine"), why)
 
@@ -85,7 +85,7 @@ class Fitted(NamedTuple):
         return outliers | {"largest error of a good row": _greatest_error(self.found)}
 
     def write_scores(self, path: str, data: Dataset) -> None:
-        """One score a row, in the order of the file."""
+        """One score per row, in the order of the file."""
         assert self.found is not None  # --scores goes with --robust
         write_numbers(path, self.found.outlier_score[:, None], data, ["outlier_score"], numbered=True)
 
@@ -120,7 +120,7 @@ def wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], count
     if not len(wrong):
         near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
         largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
-        return f"no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"
+        return f"no row looks wrong (none has a score above 1); the largest scores: {largest}{counted}"
     if found.too_many:
         return f"no row was left out: {many} look wrong, too many to be mistakes"
     if found.inliers.all():

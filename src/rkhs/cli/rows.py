@@ -117,10 +117,10 @@ def transposed(data: Dataset) -> Dataset:
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         import numpy as np
 
-        from rkhs.data.series_files import AXES
+        from rkhs.data.series_files import AXES_NOTE
 
         turned = [np.ascontiguousarray(one.T) for one in data.items]
-        note = AXES.replace("that of channels", "time").format(*turned[0].shape)
+        note = AXES_NOTE.replace("that of channels", "time").format(*turned[0].shape)
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
     if data.kind != "vectors":
         raise InputError(
@@ -143,7 +143,7 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     names, X = _columns_cut(data, words)
     X = _with_gaps(X, data)
     if len(X) < length + step:
-        raise InputError(f"--window and --step must leave two windows; got {len(X)} rows; take smaller ones")
+        raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
     cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
     known = np.isfinite(cut).all(axis=1)
@@ -151,7 +151,9 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
         lost = [f"{i + 1}-{i + length}" for i in starts[~known].tolist()]
         gone = f"{len(lost)} of {len(starts)} windows left out, because a cell has no number: {listed(lost, 10)}"
         if known.sum() < 2:
-            raise InputError(f"{data.source}: --window must leave two windows; got {gone}; take smaller ones")
+            raise InputError(
+                f"{data.source}: --window must leave at least two windows; got {gone}; take a smaller value"
+            )
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
@@ -207,9 +209,9 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     wanted = [part.strip() for part in text.split(",")]
     for part in wanted:
         if part not in places:
-            known = "names of rows" if data.row_names else f"numbers of rows, from 1 to {numbers[-1]}"
+            known = "names of rows" if data.row_names else f"row numbers from 1 to {numbers[-1]}"
             more = f", or {APART} with --robust" if part == APART else ""
-            raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {quote(part)}")
+            raise InputError(f"--leave-out must be {known}, separated by commas{more}; got {quote(part)}")
     kept = np.ones(data.n_samples, dtype=bool)
     kept[[places[part] for part in wanted]] = False
     if kept.sum() < 2:

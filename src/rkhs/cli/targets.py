@@ -1,4 +1,4 @@
-"""What is known of the rows of a file: columns next to the items, or a file of its own."""
+"""Targets, classes and groups of the rows of a file, from its other columns or from a second file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 
-_CLASSED = ("series", "graphs")
+_KINDS_WITH_CLASSES = ("series", "graphs")
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
-    """Read the items and the columns of ``--predict``, which are taken out of a table, or all of ``--targets``."""
+    """Read the items, and the columns of ``--predict`` (removed from a table) or all columns of ``--targets``."""
     import numpy as np
 
     from rkhs.data.dataset import LEFT_OUT, keep_rows
@@ -33,7 +33,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     known = _read_columns(args, named_columns(args.predict) or None)
     Y = np.asarray(known.X, dtype=float)
     wanted = named_columns(args.predict) or list(range(Y.shape[1]))
-    _refuse_gaps_alone(wanted, np.isnan(Y).all(axis=0))
+    _refuse_empty_columns(wanted, np.isnan(Y).all(axis=0))
     names = list(known.column_names or map("column{}".format, wanted))
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
     if args.targets is None and args.columns is not None:
@@ -49,16 +49,20 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 
 def _refuse_in_both(args: argparse.Namespace, names: set[str | int], data: Dataset) -> None:
-    """Refuse columns that are items and are predicted."""
+    """Refuse columns that are both inputs and targets."""
     if names & {*(data.column_names or ()), *named_columns(args.columns)}:
-        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
+        raise InputError(
+            f"--columns must not contain the columns of --predict; got {args.predict} in both; remove them from one"
+        )
 
 
-def _refuse_gaps_alone(names: Sequence[str | int], empty: np.ndarray) -> None:
+def _refuse_empty_columns(names: Sequence[str | int], empty: np.ndarray) -> None:
     """Refuse columns without any number."""
     lacking = [str(name) for name, gaps in zip(names, empty, strict=True) if gaps]
     if lacking:
-        raise InputError(f"--predict {', '.join(lacking)}: expected a number in some cell; got gaps alone; name others")
+        raise InputError(
+            f"--predict {', '.join(lacking)}: expected a number in some cell; all cells are empty; name other columns"
+        )
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
@@ -83,7 +87,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
 
 
 def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
-    """Refuse ``--predict`` where the file that it names columns of has none."""
+    """Refuse ``--predict`` if its file has no columns."""
     if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
             f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
@@ -98,7 +102,7 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
 
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
-    """Columns of ``--labels``, or of a file of series, for each row of the input."""
+    """Read columns of numbers from ``--labels`` or a file of series, one value per row of the input."""
     import numpy as np
 
     from rkhs.data import Dataset
@@ -106,16 +110,19 @@ def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dat
     columns = [read_column_of(args, name, "--predict") for name in wanted]
     texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
     if texts:
-        raise InputError(f"--predict takes one column of classes, or numbers; got texts in {texts[0]}; name others")
+        raise InputError(
+            f"--predict takes one column of classes, or several of numbers; {texts[0]} holds texts; name it alone, or "
+            "leave it out"
+        )
     return Dataset(np.column_stack(columns), "vectors", None, tuple(map(str, wanted)), args.labels or args.input)
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
-    """Rows of a file of targets that have names must have those of the input."""
+    """Refuse targets whose row names differ from those of the input, or stand in another order."""
     if args.targets is None or data.row_names is None or known.row_names is None or data.skipped:
         return
     kept = [(i, name) for i, name in enumerate(data.row_names, 1) if i not in {bad.row for bad in known.skipped}]
-    for (i, name), other in zip(kept, known.row_names, strict=False):  # other numbers of rows are refused as such
+    for (i, name), other in zip(kept, known.row_names, strict=False):  # the caller refuses another number of rows
         if name != other:
             raise InputError(
                 f"--targets {args.targets} must have the rows of the input in the same order; got {other!r} in row "
@@ -123,26 +130,26 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
             )
 
 
-def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
-    """Columns without names that the table of a fit had next to those of the model."""
+def dropped_positions(args: argparse.Namespace, data: Dataset) -> list[int]:
+    """Positions of the unnamed columns of the training table that the model does not read."""
     if data.kind != "vectors" or data.column_names is not None or args.targets is not None or args.columns is not None:
         return []
     if args.labels is not None:
         return []
     index = 0 if args.index_column is None else args.index_column
-    given = {int(place) for place in [*named_columns(args.drop_columns), *named_columns(args.predict)]}
-    return sorted(place - (data.row_names is not None and index < place) for place in given)
+    dropped = {int(position) for position in [*named_columns(args.drop_columns), *named_columns(args.predict)]}
+    return sorted(position - (data.row_names is not None and index < position) for position in dropped)
 
 
 def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str) -> tuple[Dataset, Any]:
-    """Read the items, and one column of classes or numbers that is no part of them, None without a name."""
+    """Read the items, and one column of classes or numbers that they do not contain; None without a name."""
     import numpy as np
 
     if name is None:
-        refuse_flags(args, ("labels",), f"goes with {flag} COLUMN; got it without; name a column of it")
+        refuse_flags(args, ("labels",), f"needs {flag} COLUMN; name a column of this file")
         return read_input(args, args.input), None
     if name in named_columns(args.columns):
-        raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
+        raise InputError(f"--columns must not contain the column of {flag}; got {name} in both; remove it from one")
     values = read_column_of(args, name, flag)
     data = read_input(without_columns(args, name), args.input)
     if len(values) != data.n_samples + len(data.skipped):
@@ -151,7 +158,7 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
-    """A column of the input or of ``--labels``: numbers with NaN for gaps, or texts with None for them."""
+    """A column of the input or of ``--labels``: numbers, NaN if missing, or texts, None if missing."""
     from rkhs.data.known_columns import read_column
     from rkhs.data.text import MIXED
 
@@ -173,7 +180,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
-    """A column of ``--labels`` for each row of the input, found by its name."""
+    """A column of ``--labels``, aligned with the rows of the input by their names."""
     import numpy as np
 
     from rkhs.data.known_columns import labels_of
@@ -188,30 +195,28 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
         message = str(error).replace("`labels`", flag)
         with suppress(InputError):
             labels_of(args.labels, name, data.column_names or ("",))
-            message = (
-                f"{args.labels} names columns of {args.input}, not its rows: add --transpose, to make items of these"
-            )
+            message = f"{args.labels} names the columns of {args.input}, not its rows: add --transpose"
         raise InputError(message) from error
     places = np.array(data.row_numbers) - 1
-    every = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
-    every[places] = values
-    return every
+    aligned = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
+    aligned[places] = values
+    return aligned
 
 
 def item_classes(args: argparse.Namespace) -> np.ndarray | None:
-    """Classes, or numbers, that a file of series or graphs holds, of all its rows; None of other files."""
+    """Classes or numbers stored in a file of series or graphs, one per row; None for other files."""
     if (
         args.gram
         or getattr(args, "labels", None)
         or args.input.lower().endswith((".npy", ".csv"))
-        or (args.kind not in _CLASSED and has_columns(args.input))
+        or (args.kind not in _KINDS_WITH_CLASSES and has_columns(args.input))
     ):
         return None
     return read_input(changed(args, leave_out=None), args.input).classes
 
 
-def known_column(args: argparse.Namespace, name: str) -> list[str] | None:
-    """What a column of this name in the input says of every row, empty for gaps; None without it."""
+def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
+    """Cells of the input column of this name as texts, empty if missing; None without such a column."""
     if args.header == "no" or name not in titles_of(args, args.input):
         return None
     values = read_column_of(changed(args, gram=False), name, "--predict").tolist()
@@ -219,7 +224,7 @@ def known_column(args: argparse.Namespace, name: str) -> list[str] | None:
 
 
 def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:
-    """A column of the input for the rows that were read, with empty texts for gaps."""
+    """A column of the input for the rows that were read; missing texts are empty."""
     import numpy as np
 
     values = np.delete(read_column_of(args, name, flag), [bad.row - 1 for bad in data.skipped])
@@ -227,19 +232,19 @@ def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data:
 
 
 def with_groups(args: argparse.Namespace) -> argparse.Namespace:
-    """The arguments that read a table without its column of ``--groups``, which must be there."""
+    """Arguments that read the table without its column of ``--groups``; raises if it is missing."""
     name = args.groups
     if name is None:
         return args
     flag, wanted = ("--predict", args.predict) if hasattr(args, "predict") else ("--target", args.target)
     if name in (*named_columns(wanted), *named_columns(args.columns)):
-        raise InputError(f"--groups must name a column next to those of {flag} and --columns; got {name}; name another")
+        raise InputError(f"--groups must not be a column of {flag} or --columns; got {name}; name another")
     read_column_of(args, name, "--groups")
     return without_columns(args, name)
 
 
 def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Namespace:
-    """The arguments that read the other columns of a table."""
+    """Arguments that read the other columns of a table."""
     dropped = getattr(args, "drop_columns", None)
     if getattr(args, "labels", None) is not None:
         return args
@@ -249,7 +254,7 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
 
 
 def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
-    """One class or number a row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
+    """One class or number per row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
     from rkhs.data import read_mixed
     from rkhs.data.arrays import load_npy
     from rkhs.data.known_columns import read_column
@@ -263,13 +268,15 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
 
 
 def _read_lines(path: str, n: int) -> np.ndarray:
-    """A value per line, with a header above ``n`` of them or not."""
+    """One value per line; the first of ``n + 1`` lines is a header."""
     from rkhs.data.tables import typed
 
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):
-        raise InputError(f"{path}: --targets must be a file with one value per row; of a table name one with --target")
+        raise InputError(
+            f"{path}: --targets must be a file with one value per row; for a table name a column with --target"
+        )
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
     return typed([cell.strip() for cell in cells])

@@ -165,7 +165,7 @@ _SAID_OF_KINDS = {
     ("identifier", "name"): (
         "looks like identifiers",
         "look like identifiers",
-        ": all values differ{counted}. They say nothing of an item; leave them out.",
+        ": all values differ{counted}. They do not describe items; leave them out.",
     ),
     ("date",): (
         "looks like a date",
@@ -180,7 +180,7 @@ _SAID_OF_KINDS = {
     ("free",): (
         "holds texts that hardly repeat",
         "hold texts that hardly repeat",
-        ": each is a category of its own, and says nothing of a new row.",
+        ": each is a category with hardly any rows, so it predicts nothing about new ones.",
     ),
 }
 
@@ -206,7 +206,7 @@ def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
     of_one, of_several, text = _SAID_OF_KINDS[kinds]
     titles = tuple(column.title for column in found)
     counted = all(column.kind == "identifier" and _is_counter(column.known) for column in found)
-    text = text.format(counted=" and are counted up" if counted else "")
+    text = text.format(counted=" and count the rows" if counted else "")
     harmful = () if kinds == ("days",) else titles
     yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", harmful)
 
@@ -221,7 +221,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
-        text = f"{names[widest]} holds {shares[widest]:.0%} of the variance, so the model is one of this column"
+        text = f"{names[widest]} holds {shares[widest]:.0%} of the variance, so the model depends mainly on this column"
         remarks.append(Remark(f"{text}. Leave it out if it is no value of the curves.", (names[widest],)))
     return remarks
 
@@ -314,12 +314,12 @@ def _number(cell: Any) -> float:
 
 def _mostly_empty(column: Column) -> Remark:
     n, few = column.rows, 2 <= column.different <= _CLASSES
-    what = "looks like a class that few rows know" if few else "is mostly empty"
+    what = "looks like a class that is known for few rows" if few else "is mostly empty"
     return _may_be_wanted(column.title, f"{what}: {n - len(column.known)} of {n} cells are empty")
 
 
 def _may_be_wanted(name: str, reason: str) -> Remark:
-    text = f"{name} {reason}. The model reads it like any other column; leave it out if it is what you want to find."
+    text = f"{name} {reason}. The model reads it like any other column; leave it out if it is what you want to predict."
     return Remark(text, (name,))
 
 

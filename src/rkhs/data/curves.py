@@ -23,7 +23,7 @@ from rkhs.data.text import MIXED, MixedCells, number_in
 
 _POINTS = 100  # of a grid that nobody gave
 _TIMES = ("times", "t")
-_NUMBERS = "correct what is no number: a cell of a curve holds a number or nothing"  # no kernel of mixed tables
+_NUMBERS = "correct the cells that are not numbers: a cell of a curve is a number or empty"  # no kernel of mixed tables
 
 
 def curves_on_grid(curves: Any, times: ArrayLike | None = None, *, at: ArrayLike | None = None) -> Curves:
@@ -112,7 +112,7 @@ def _of_array(curves: Any, times: ArrayLike | None) -> tuple[np.ndarray, np.ndar
         raise InputError(f"curves must be an array of shape (n, T) or pairs (t, y); got shape {X.shape}")
     t = np.linspace(0.0, 1.0, X.shape[1]) if times is None else real_array(times, "times").astype(np.float64)
     if t.shape != X.shape[1:]:
-        raise InputError(f"times must be {X.shape[1]} numbers, one a column of the curves; got shape {t.shape}")
+        raise InputError(f"times must be {X.shape[1]} numbers, one per column of the curves; got shape {t.shape}")
     return X, t
 
 

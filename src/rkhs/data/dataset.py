@@ -185,7 +185,7 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     """Some rows of a file, with their numbers; the others are skipped for this reason."""
     numbers, rows, gram = data.row_numbers, kept.nonzero()[0], data.kind == "gram"
     if not len(rows):
-        raise InputError(f"{data.source}: expected a known cell in some row; got gaps alone; check the file")
+        raise InputError(f"{data.source}: expected a value in some cell; all cells are empty; check the file")
     X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
     skipped = [*data.skipped, *(SkippedRow(numbers[i], "", reason) for i in (~kept).nonzero()[0])]
     names, smiles = (

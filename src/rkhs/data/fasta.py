@@ -30,10 +30,8 @@ def _letters(texts: list[str]) -> tuple[str, ...]:
     odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase} | {"N"})}
     nucleic = {*"".join(texts)} <= {*"ACGTUN", *odd}
     counts = [f"{mark!r} in {count}" for mark, count in odd.items() if count and (mark != "N" or nucleic)]
-    sentences = (
-        f"characters that stand for no known letter count as letters of their own: {', '.join(counts)} sequences",
-    )
-    both = ("some sequences have U and others T, which are letters that differ: write one of them",)
+    sentences = (f"unknown characters are treated as further letters: {', '.join(counts)} sequences",)
+    both = ("some sequences have U and others T, which count as different letters: write one of them in all sequences",)
     mixed = nucleic and any("U" in text for text in texts) and any("T" in text for text in texts)
     return (sentences if counts else ()) + (both if mixed else ())
 

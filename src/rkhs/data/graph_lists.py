@@ -48,7 +48,7 @@ def _edge_list(file: Path, unused: set[str]) -> tuple[Any, int]:
         a, b = (numbers.setdefault(name, len(numbers)) for name in cells)
         edges.append((a, b))
     if not edges:
-        raise InputError(f"{file}: expected an edge a line; got an empty file; check that it was written to the end")
+        raise InputError(f"{file}: expected an edge per line; got an empty file; check that it was written to the end")
     return distinct(np.array(edges, dtype=np.int64)), len(numbers)
 
 

@@ -14,7 +14,7 @@ from rkhs.data.dataset import Dataset, existing_path
 from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
-from rkhs.data.series_files import OF_SERIES, read_series
+from rkhs.data.series_files import SERIES_OPTIONS, read_series
 from rkhs.data.spectra_files import read_spectra
 from rkhs.data.strings import read_strings
 from rkhs.data.table_reader import EXTENSIONS, read_table
@@ -25,7 +25,7 @@ _READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spect
 _TAKEN = {
     "graphs": (),
     "spectra": (),
-    "series": OF_SERIES,
+    "series": SERIES_OPTIONS,
     "sequences": _OF_STRINGS,
     "texts": _OF_STRINGS,
 }

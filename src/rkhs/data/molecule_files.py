@@ -28,7 +28,9 @@ def smi_chunks(path: Path, encoding: str, count: int | None) -> Iterator[SmilesR
         named = all(name for _, name in rows) if named is None else named
         yield [smiles for smiles, _ in rows], (tuple(name for _, name in rows) if named else None, None)
     if named is None:
-        raise InputError(f"{path}: expected one SMILES a line; got an empty file; check that it was written to the end")
+        raise InputError(
+            f"{path}: expected one SMILES per line; got an empty file; check that it was written to the end"
+        )
 
 
 def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:

@@ -19,38 +19,40 @@ from rkhs.data.tables import typed
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
-OF_SERIES = ("columns", "drop_columns", "index_column", *LAYOUT)
-_OF_TEXT = frozenset({"delimiter", "encoding"})
-AXES = "the last axis of arrays is that of channels: the first series has {} times of {} channels"
+SERIES_OPTIONS = ("columns", "drop_columns", "index_column", *LAYOUT)
+_TEXT_OPTIONS = frozenset({"delimiter", "encoding"})
+AXES_NOTE = "the last axis of arrays is that of channels: the first series has {} times of {} channels"
 
 
 def read_series(file: Path, **options: Any) -> Dataset:
     """Read time series, which may have different lengths; see `read_items`."""
     extension, key, delimiter = file.suffix.lower(), options.pop("key", None), options.get("delimiter")
     _check_options(file, extension, key, options)
-    if extension in (".npz", ".npy") or options.keys() - _OF_TEXT:
-        return _from_table(file, options) if options.keys() - _OF_TEXT else _from_arrays(file, key)
+    if extension in (".npz", ".npy") or options.keys() - _TEXT_OPTIONS:
+        return _from_table(file, options) if options.keys() - _TEXT_OPTIONS else _from_arrays(file, key)
     lines = _lines(file, options.get("encoding", "utf-8"))
     if extension == ".ts":
         series, targets = _from_ts(iter(lines), str(file))
     else:
-        mark = delimiter or ("\t" if extension == ".tsv" else ",")
-        if None in map(number_in, lines[0][1].split(mark) if lines else ()):
+        delimiter = delimiter or ("\t" if extension == ".tsv" else ",")
+        if None in map(number_in, lines[0][1].split(delimiter) if lines else ()):
             return _from_table(file, options)
-        series, targets = _from_rows(lines, mark, extension == ".tsv", str(file))
+        series, targets = _from_rows(lines, delimiter, extension == ".tsv", str(file))
     if not series:
-        raise InputError(f"{file}: expected a row of numbers a series; got none; check that it was written to the end")
+        raise InputError(
+            f"{file}: expected one row of numbers per series; got none; check that it was written to the end"
+        )
     return _dataset(file, series, None, targets)
 
 
 def _lines(file: Path, encoding: str) -> list[tuple[int, str]]:
-    """Lines that are not blank, and their numbers."""
+    """Numbers and texts of the lines that are not blank."""
     lines = enumerate(read_text(file, encoding).splitlines(), 1)
     return [(i, line.strip(" \r")) for i, line in lines if line.strip()]
 
 
 def _from_table(file: Path, options: dict[str, Any]) -> Dataset:
-    """A series a row, of the columns of numbers; a column of texts holds no values, and classes where it is alone."""
+    """One series per row, from the columns of numbers; a single column of texts gives the classes."""
     given = checked_options(file, options)[2]
     found = next(open_columns(file, given))
     columns = given.columns, given.drop_columns, given.index_column
@@ -62,7 +64,7 @@ def _from_table(file: Path, options: dict[str, Any]) -> Dataset:
     series = [_without_padding(row[:, None], f"{file}: row {i}", list(map(str, row))) for i, row in rows]
     classes = np.array(found.texts(texts[0])) if len(texts) == 1 else None
     labels = [column_label(found.names, j) for j in texts]
-    notes = (f"{listed(labels)} of texts: no part of the series",) if texts else ()
+    notes = (f"left out of the series, because they hold texts: {listed(labels)}",) if texts else ()
     return replace(data, X=np.fromiter(series, object), kind="series", classes=classes, guessed=data.guessed + notes)
 
 
@@ -71,7 +73,7 @@ def _dataset(file: Path, series: list[np.ndarray], names: Any, classes: np.ndarr
 
 
 def _check_options(file: Path, extension: str, key: str | None, options: dict[str, Any]) -> None:
-    """Refuse other files, and arguments that the file does not take."""
+    """Refuse other files, and options that do not apply to the file."""
     if file.is_dir() or extension not in SERIES_EXTENSIONS:
         raise InputError(
             f"`path` must name a file of series that ends in {', '.join(SERIES_EXTENSIONS)}; got {str(file)!r}; "
@@ -85,11 +87,11 @@ def _check_options(file: Path, extension: str, key: str | None, options: dict[st
 
 
 def _from_rows(
-    lines: Iterable[tuple[int, str]], mark: str, classes: bool, source: str
+    lines: Iterable[tuple[int, str]], delimiter: str, classes: bool, source: str
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     series, targets = [], []
     for number, line in lines:
-        cells = [cell.strip() for cell in line.split(mark)]
+        cells = [cell.strip() for cell in line.split(delimiter)]
         where = f"{source}: line {number}"
         if classes:
             target = number_in(cells[0])
@@ -153,7 +155,7 @@ def _targets(cells: list[str], numbers: bool, source: str) -> np.ndarray:
 
 
 def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:
-    """First words behind the names of the lines above @data, which are read away."""
+    """Read the header of a .ts file up to @data: the first word after each @name."""
     head: dict[str, str] = {}
     for _, line in lines:
         name, *words = line.lower().split()
@@ -172,9 +174,9 @@ def _from_arrays(file: Path, key: str | None) -> Dataset:
         arrays, names = {f"series {i}": item for i, item in enumerate(items[0])}, None
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
     if not series:
-        raise InputError(f"{file}: expected arrays of numbers, one a series; got none; check the file")
+        raise InputError(f"{file}: expected arrays of numbers, one per series; got none; check the file")
     data = _dataset(file, series, names)
-    return data if series[0].shape[1] == 1 else replace(data, guessed=(AXES.format(*series[0].shape),))
+    return data if series[0].shape[1] == 1 else replace(data, guessed=(AXES_NOTE.format(*series[0].shape),))
 
 
 def _array_named(file: Path, key: str) -> np.ndarray:
@@ -188,7 +190,7 @@ def _array_named(file: Path, key: str) -> np.ndarray:
 
 
 def _finite(item: Any, where: str) -> np.ndarray:
-    """Return one series as float64 of shape (length, channels), without rows of NaN at its end."""
+    """Return one series as float64 of shape (length, channels), without padding by NaN."""
     if item.dtype.kind not in "biuf" or item.ndim not in (1, 2) or item.size == 0:
         raise InputError(
             f"{where}: expected numbers of shape (length,) or (length, channels); got {item.dtype} of shape "

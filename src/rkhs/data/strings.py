@@ -1,4 +1,4 @@
-"""Sequences and texts, one a line of a text file or in a column of a table."""
+"""Sequences and texts, one per line of a text file or in a column of a table."""
 
 from __future__ import annotations
 

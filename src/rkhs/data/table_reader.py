@@ -270,7 +270,7 @@ def _check_fingerprint_options(options: Options, extension: str, given: list[str
     """Check that fingerprint options are given only with SMILES, and only those that the fingerprint has."""
     if given and options.smiles_column is None and (options.columns or extension not in _MOLECULES):
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
-        raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
+        raise InputError(f"{argument} is for SMILES and needs `smiles_column`; name the column, or leave it out")
     check_choice(options.fingerprint, "fingerprint", FINGERPRINTS)
     lacks = {"path": {"radius"}, "maccs": {"radius", "n_bits"}}.get(options.fingerprint, set())
     if useless := sorted(lacks.intersection(given)):

@@ -444,7 +444,7 @@ def text_chunks(
             guessed = ()
         done += len(frame) - len(blank)
     if not done:
-        raise InputError(f"{path}: expected a number or text in some cell; got gaps alone; check the file")
+        raise InputError(f"{path}: expected a number or text in some cell; all cells are empty; check the file")
 
 
 def _blank_rows(cells: list[np.ndarray], missing: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What an engine does: map over row blocks, and sum over them by the fixed tree."""
+"""Base class of engines: map over blocks of rows, and sum over them along a fixed binary tree."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rkhs.engines.block_sums import Block, Node, TreeSum
 from rkhs.engines.rows import Rows
 
 BlockFunction = Callable[[Any, Block, Any], Any]
-"""``function(items, block, shared)``: the rows of the block as an array, which block, what all blocks share."""
+"""``function(items, block, shared)``: rows of the block as an array, the block, and an object that all blocks share."""
 
-_LARGEST_GROUP = 32  # consecutive blocks summed by one task: bounds the work lost with a worker
+_MAX_BLOCKS_PER_TASK = 32  # consecutive blocks summed by one task: bounds the work lost with a worker
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Consecutive blocks that one worker computes; it can be computed again anywhere, from what it holds."""
+    """Consecutive blocks that one worker computes; self-contained, so any worker can recompute it."""
 
     function: BlockFunction
     blocks: tuple[Block, ...]
@@ -55,13 +55,14 @@ class Task:
 
 
 class Engine(Configurable):
-    """Computes functions of row blocks, in the order of the blocks, whoever computes them.
+    """Maps functions over blocks of rows, and yields the results in the order of the blocks.
 
     Every block is computed by one thread, from a copy of its rows, and sums follow the fixed tree of
     :class:`~rkhs.engines.TreeSum`: engines differ in time, never in bits (on machines of one kind: other processors may
     round matrix products differently).
 
-    An engine is a context manager: what it started ends with the ``with`` block, or with :meth:`close`.
+    An engine is a context manager: its processes or threads stop at the end of the ``with`` block, or with
+    :meth:`close`.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class Engine(Configurable):
     def map(
         self, function: BlockFunction, blocks: Sequence[Block], rows: Rows | None = None, shared: Any = None
     ) -> Iterator[Any]:
-        """Yield ``function(items, block, shared)`` of every block, in order; few results are held at once.
+        """Yield ``function(items, block, shared)`` of every block, in order; only a few results are in memory at once.
 
         Parameters
         ----------
@@ -120,7 +121,7 @@ class Engine(Configurable):
         function : callable
             Returns a tuple of arrays, of the same shapes for all blocks.
         blocks : sequence of Block
-            A whole plan.
+            All blocks of the rows, as from :func:`~rkhs.engines.row_blocks`.
         rows, shared
             As for :meth:`map`.
         progress : callable, optional
@@ -146,7 +147,7 @@ class Engine(Configurable):
         return tree.total()
 
     def close(self) -> None:
-        """End what the engine started; it may be used again."""
+        """Stop the processes or threads of the engine; it may be used again."""
 
     @property
     @abstractmethod
@@ -162,9 +163,9 @@ class Engine(Configurable):
         return rows
 
     def _group(self, blocks: Sequence[Block], rows: Rows | None) -> int:
-        """Blocks a task of a sum, a power of two; it never changes the result."""
+        """Number of blocks per task of a sum, a power of two; it never changes the result."""
         share = len(blocks) // (4 * self.width)
-        return min(_LARGEST_GROUP, 1 << max(0, share.bit_length() - 1))
+        return min(_MAX_BLOCKS_PER_TASK, 1 << max(0, share.bit_length() - 1))
 
     def __enter__(self) -> Engine:
         return self
@@ -205,7 +206,7 @@ class Serial(Engine):
 
     @property
     def width(self) -> int:
-        """One."""
+        """One: blocks are computed one after the other."""
         return 1
 
     def _run(self, tasks: Iterator[Task], shared: Any) -> Iterator[list[Any]]:
@@ -261,7 +262,7 @@ _NAMES = ByName("rkhs.engines", serial="Serial", threads="Threads", dask="Dask")
 
 
 def make_engine(engine: Any = "serial") -> Engine:
-    """Return the engine that a name means: the class of that name with its defaults.
+    """Return an engine by its name, with the defaults of its class.
 
     Parameters
     ----------

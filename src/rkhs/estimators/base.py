@@ -31,8 +31,8 @@ from rkhs._core.errors import InputError, brief, warn
 from rkhs._core.ownership import WholeFits
 from rkhs.engines.rows import Rows
 from rkhs.estimators.given_matrices import (
+    adapted_to,
     has_views,
-    on_rows_of,
     read_diagonal,
 )
 from rkhs.estimators.options.arguments import check_nested
@@ -163,7 +163,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def _kernel_for(self, X: Any) -> Kernel:
         """The kernel that the user asked for, on the grid of curves or the sparse rows that X holds; not resolved."""
-        return on_rows_of(X, self._input_kernel())
+        return adapted_to(X, self._input_kernel())
 
     @contextmanager
     def _running(self) -> Iterator[Run]:
@@ -206,9 +206,9 @@ class KernelEstimator(EngineThreads, WholeFits):
         return self.reader_.read(self, X)
 
     def _tiles(self, X: Any, *parts: Any, width: int = 0) -> tuple[int, Iterator[tuple[Any, ...]]]:
-        """The number of new rows, and tiles of them as the kernel reads them, with ``width`` numbers a row in memory.
+        """The number of new rows, and tiles of them as the kernel reads them, with ``width`` numbers per row in memory.
 
-        ``parts`` are arrays with a row a row of ``X``, which are cut with it; None stays None.
+        ``parts`` are arrays with a row per row of ``X``, which are cut with it; None stays None.
         """
         check_is_fitted(self)
         step = tile_rows(max(width, self.map_.width, getattr(self, "n_features_in_", 1)))
@@ -266,8 +266,8 @@ class KernelEstimator(EngineThreads, WholeFits):
         if not known:
             return "at least"
         warn(
-            f"{known} of {len(items)} items of held_out are items of the fit, or equal ones: their errors can be too "
-            "small, and then sets hold less than they guarantee; pass items that the fit did not see"
+            f"{known} of {len(items)} items of held_out are items of the fit, or equal to such: their errors can be "
+            "too small, and then sets cover less than they guarantee; pass items that the fit did not see"
         )
         return "about"
 

@@ -63,7 +63,7 @@ def edge_sentences(model: KernelEstimator) -> list[str]:
     """What to say of choices at the ends of their paths, where the error was still falling."""
     return [
         f"{name}={getattr(model, f'{name}_')} is the {end} that was compared, and the error was still falling towards "
-        f"it: compare more beyond, in {f'{name}s' if hasattr(model, f'{name}s') else name}"
+        f"it: compare values beyond it, in {f'{name}s' if hasattr(model, f'{name}s') else name}"
         for name, end in (getattr(model, "at_edge_", None) or {}).items()
     ]
 

@@ -227,7 +227,7 @@ class DeepRKM(FittedComponents):
         limit = _LOO_DEFECT if self.out_of_sample == "ridge" else _DEFECT
         if self.in_sample_defect_[worst] > limit and self.out_of_sample != "paper":
             warn(
-                f"encoding the training items again misses the codes of layer {worst + 1} by a share of "
+                f"the encoder reproduces the training codes of layer {worst + 1} with a relative error of "
                 f"{self.in_sample_defect_[worst]:.2f} (in_sample_defect_): they are not a smooth function of the "
                 "inputs. Ask for fewer components or layers, or use out_of_sample='ridge'",
                 UserWarning,

@@ -27,11 +27,11 @@ _NOTHING, _DEAD, _INTERPOLATES = 0.9, 1e-8, 0.99
 _LIMITS = {
     "near_duplicates": (
         0.1,
-        "{:.0%} of the training items have a twin: held-out parts that hold twins look too good; drop them, or use "
+        "{:.0%} of the training items have a near-duplicate, so held-out errors look too small; drop them, or use "
         "sample_weight",
     ),
     "saturated": (0.5, "the loss is linear on {:.0%} of the training items: raise its parameter"),
-    "in_sample_defect": (0.1, "coding the training items again misses their codes by {:.2f}"),
+    "in_sample_defect": (0.1, "the encoder reproduces the training codes with a relative error of {:.2f}"),
     "typical_similarity": (
         0.999,
         "all items look alike to the kernel (median similarity {:.4f}): lower its bandwidth",
@@ -154,7 +154,7 @@ def diagnose(
 
 def _codes_of(model: KernelEstimator) -> Any:
     if not hasattr(model, "codes_"):
-        raise InputError(f"model must have codes; got {type(model).__name__}, whose score says what new items lose")
+        raise InputError(f"model must have codes; got {type(model).__name__}; its method score measures new items")
     return model.codes_
 
 
@@ -208,13 +208,13 @@ def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndar
         sentences.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
     if facts["lower_start"]:
         sentences.append(
-            f"another start ends {facts['lower_start']:.0%} lower in the objective: fit with n_init=20, or with more "
+            f"another start reaches an objective lower by {facts['lower_start']:.0%}: fit with n_init=20, or with more "
             "components"
         )
     sentences += [*edge_sentences(model), *_of_errors(model, facts)]
     dead = int((variances < _DEAD * variances.max()).sum()) if variances.max() > 0.0 else len(variances)
     if dead:
-        sentences.append(f"{dead} of {len(variances)} components carry nothing: ask for fewer, or lower reg")
+        sentences.append(f"{dead} of {len(variances)} components are constant: lower n_components, or lower reg")
     seen, n = dict(facts), len(model.codes_)
     if not isinstance(model, BaseAutoencoder):
         seen["in_sample_defect"] = None

@@ -1,4 +1,4 @@
-"""What users give in place of a matrix: several Gram matrices, molecules for kernels of bits, sparse matrices."""
+"""Inputs that are converted to a matrix: several Gram matrices, molecules for kernels of bits, sparse matrices."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ K = TypeVar("K", Kernel, OperatorKernel)
 _RADIUS, _BITS = 2, 2048
 
 
-def on_rows_of(X: Any, kernel: K) -> K:
-    """The kernel on the grid of curves, or the rows of a sparse matrix, that X holds; elsewhere as it is."""
+def adapted_to(X: Any, kernel: K) -> K:
+    """The kernel for the grid of curves, or the sparse rows, in X; unchanged for other data."""
     if not is_sparse(X):
         return on_grid(kernel, X)
     width = X.shape[-1]
@@ -45,12 +45,12 @@ def on_rows_of(X: Any, kernel: K) -> K:
 
 
 def read_items(kernel: Kernel | OperatorKernel, X: Any, name: str = "X") -> Any:
-    """Items that are no vectors in the form that a kernel reads, in memory of their own."""
+    """Items other than vectors, in the form that a kernel reads, as a private copy."""
     return kernel.read(X) if is_sparse(X) else private_copy(kernel.read(check_items(X, name)))
 
 
 def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int = 1) -> scipy.sparse.csr_array:
-    """Rows of a sparse matrix, or of an array, checked as those of an array are, in memory of their own."""
+    """Rows of a sparse matrix, or of an array, checked like an array, as a private copy."""
     if not is_sparse(X):
         return scipy.sparse.csr_array(read_rows(estimator, X, reset=reset, ensure_min_samples=at_least))
     compact = compressed(X)
@@ -60,7 +60,7 @@ def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int 
 
 
 def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:
-    """Training data as a matrix, and how they became one."""
+    """Training data as a matrix, with the options of fingerprints and the multipliers of views (None if unused)."""
     if kernel.domain == "gram":
         matrix, multipliers = _join_training_views(X, kernel)
         return matrix, None, multipliers
@@ -81,7 +81,7 @@ def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[
 def new_matrix(
     X: Any, domain: str, fingerprint: dict[str, Any] | None, multipliers: np.ndarray | None, name: str = "X"
 ) -> Any:
-    """New data as the matrix that the training data became."""
+    """Convert new data to a matrix, as the training data were."""
     if domain == "gram":
         return _join_new_views(X, multipliers, name)
     molecules = _molecules(X)
@@ -104,7 +104,7 @@ def _molecules(X: Any) -> list[Any] | None:
 
 
 def scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
-    """The kernel, or those of the terms of an operator-valued one."""
+    """The kernel, or the scalar kernels of an operator-valued one."""
     return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
 
 
@@ -115,15 +115,15 @@ def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
     return found
 
 
-def _fingerprints(recipe: dict[str, Any], molecules: list[str] | list[Mol], name: str) -> np.ndarray:
-    counts = recipe["name"] == "counts"
-    kind = "morgan" if counts else recipe["name"]
-    rows = every_fingerprint(f"{name} must hold", molecules, kind, counts, recipe["radius"], recipe["n_bits"])
+def _fingerprints(options: dict[str, Any], molecules: list[str] | list[Mol], name: str) -> np.ndarray:
+    counts = options["name"] == "counts"
+    kind = "morgan" if counts else options["name"]
+    rows = every_fingerprint(f"{name} must hold", molecules, kind, counts, options["radius"], options["n_bits"])
     return np.stack(rows).astype(np.float64)
 
 
 def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray) -> Tensor:
-    """``k(z, z)`` of the items of the rows of ``K``; without ``diag`` that of training items, or a constant."""
+    """``k(z, z)`` of the items of the rows of ``K``; without ``diag`` the training diagonal, or its constant."""
     m = len(K)
     if diag is not None:
         values = real_array(diag, "diag")
@@ -138,8 +138,8 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
     constant = constant_value(train_diagonal)
     if constant is None:
         raise InputError(
-            f"diag must be given: k(z, z) of {m} items, which their kernel values with the training items do not say; "
-            "pass diag=, or a Gram matrix whose diagonal is one"
+            f"diag must be given: k(z, z) of the {m} items does not follow from their kernel values with the training "
+            "items; pass diag=, or a Gram matrix whose diagonal is one"
         )
     return K.new_full((m,), constant)
 
@@ -158,13 +158,13 @@ def _is_matrix(K: Items) -> bool:
 
 
 def _join_training_views(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, np.ndarray | None]:
-    """Build one Gram matrix from several, and their multipliers; a single matrix passes unchanged, without such."""
+    """Weighted sum of several Gram matrices, and the weights; a single matrix is returned unchanged, with None."""
     if not has_views(X):
         return X, None
     views = _matrices(X, "X")
     found = [part for part in (kernel, *kernel.get_params(deep=True).values()) if isinstance(part, Precomputed)]
     multipliers = view_weights(views, found[0].views if found else "alignment")
-    return _named(X, _sum(views, multipliers)), multipliers
+    return _with_column_names(X, _weighted_sum(views, multipliers)), multipliers
 
 
 def _join_new_views(X: Any, m: np.ndarray | None, name: str) -> Any:
@@ -174,12 +174,12 @@ def _join_new_views(X: Any, m: np.ndarray | None, name: str) -> Any:
             raise InputError(f"{name} must be one matrix of kernel values: the model was fitted on one Gram matrix")
         return X
     if not has_views(X) or len(X) != len(m):
-        got = f"{len(X)}" if has_views(X) else "no such list"
+        got = f"{len(X)}" if has_views(X) else "a single matrix"
         raise InputError(
-            f"{name} must be {len(m)} matrices of kernel values (m, n), one a view, as in fit; got {got}. Pass them "
+            f"{name} must be {len(m)} matrices of kernel values (m, n), one per view, as in fit; got {got}. Pass them "
             f"in a list"
         )
-    return _named(X, _sum(_matrices(X, name), m))
+    return _with_column_names(X, _weighted_sum(_matrices(X, name), m))
 
 
 def _matrices(X: Any, name: str) -> list[np.ndarray]:
@@ -196,8 +196,8 @@ def _matrices(X: Any, name: str) -> list[np.ndarray]:
     return views
 
 
-def _named(X: Any, total: np.ndarray) -> Any:
-    """A sum of views under the names of their columns, if all are data frames of pandas."""
+def _with_column_names(X: Any, total: np.ndarray) -> Any:
+    """The sum with the column names of the views, if all are data frames of pandas."""
     if not all(hasattr(K, "iloc") for K in X):
         return total
     for i, K in enumerate(X):
@@ -210,7 +210,7 @@ def _named(X: Any, total: np.ndarray) -> Any:
     return type(X[0])(total, columns=X[0].columns)
 
 
-def _sum(views: list[np.ndarray], multipliers: np.ndarray) -> np.ndarray:
+def _weighted_sum(views: list[np.ndarray], multipliers: np.ndarray) -> np.ndarray:
     total = np.zeros(views[0].shape)
     for K, m in zip(views, multipliers, strict=True):
         total += m * K

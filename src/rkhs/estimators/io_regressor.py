@@ -407,11 +407,11 @@ class InputOutputKernelRegressor(KernelMachine):
         check_is_fitted(self)
         K, diagonal = self._candidate_kernel(candidates, diag)
 
-        def sentences(items: Items) -> Any:
+        def of_tile(items: Items) -> Any:
             U = self._coordinates(items)
             return function(self.output_.squared_distances(U, K, diagonal, paired=False))
 
-        return self._in_tiles(X, sentences, width=max(self._width, len(K)))
+        return self._in_tiles(X, of_tile, width=max(self._width, len(K)))
 
     def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_
@@ -548,7 +548,7 @@ def _finite_outputs(y: Any, *, training: bool) -> np.ndarray:
 def _unknown_sentence(outputs: np.ndarray) -> str:
     rows = np.flatnonzero(np.isnan(outputs).any(1))
     return (
-        f"y must not hold NaN: an output of which a part is not known has no kernel value; got NaN in {len(rows)} of "
+        f"y must not hold NaN: outputs with missing entries have no kernel values; got NaN in {len(rows)} of "
         f"{len(outputs)} rows, {some_rows(rows.tolist())}. Leave these rows out, or fit OperatorKernelRegressor, "
         "which reads gaps in vectors"
     )

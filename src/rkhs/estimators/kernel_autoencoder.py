@@ -18,7 +18,7 @@ from rkhs.estimators.autoencoder.defaults import facts_of, resolve_storage
 from rkhs.estimators.autoencoder.fit import fit
 from rkhs.estimators.autoencoder.settings import Settings, default_kernel, read_settings
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.given_matrices import on_rows_of, read_items
+from rkhs.estimators.given_matrices import adapted_to, read_items
 from rkhs.estimators.options.combinations import kind_of_storage
 from rkhs.estimators.reader import read_checked, times_of
 from rkhs.estimators.training import Training, cut
@@ -397,7 +397,7 @@ class KernelAutoencoder(BaseAutoencoder):
             )
         if facts["kernel"] == "auto":
             rebuilt = self.output_kernel is not None  # features of the kernel do not follow from the storage
-            kernel = on_rows_of(X, default_kernel("kernel" if rebuilt else facts.resolve("linear_part")))
+            kernel = adapted_to(X, default_kernel("kernel" if rebuilt else facts.resolve("linear_part")))
         else:
             kernel = self._kernel_for(X)
         return read_settings(self, kernel, storage, facts)

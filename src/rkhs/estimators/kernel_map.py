@@ -16,7 +16,7 @@ from rkhs._core.checks import count, number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.estimators.fitted import Fitted, FittedKernel
-from rkhs.estimators.given_matrices import on_rows_of
+from rkhs.estimators.given_matrices import adapted_to
 from rkhs.estimators.maps.model import fit_map, map_memory
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes
 from rkhs.estimators.training import Training, cut
@@ -144,7 +144,7 @@ class KernelMap(FittedKernel):
 
     def _kernel_for(self, X: Any) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel == "auto" and hasattr(X, "tocsr"):
-            return on_rows_of(X, Linear())  # no mean, which would fill the zeros
+            return adapted_to(X, Linear())  # no mean, which would fill the zeros
         return super()._kernel_for(X)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelMap:

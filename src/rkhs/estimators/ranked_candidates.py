@@ -47,7 +47,7 @@ def rank_codes(Z: Tensor, distances: Callable[[Tensor], Tensor], count: int, n_b
 def rank(D: Tensor, n_best: int | None) -> Ranking:
     """Order candidates by squared distances of shape (m, c); of equal ones within rounding the first comes first."""
     if not bool(torch.isfinite(D).all()):
-        raise InputError("distances to candidates are not finite: codes or candidates lie too far out; rescale them")
+        raise InputError("distances to candidates are not finite: codes or candidates are too large; rescale them")
     count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
     return Ranking(*nearest_first(D.detach().cpu().numpy(), count))
 
@@ -59,11 +59,10 @@ def ranks_by_codes(by: str, diag: ArrayLike | None, *, encodes: bool, features: 
         return features and encodes and diag is None
     if by == "codes" and not encodes:
         raise InputError(
-            "by='codes' encodes the candidates, and this model rebuilds something else than it encodes; use "
-            "by='features'"
+            "by='codes' encodes the candidates, but the targets of this model are not its inputs; use by='features'"
         )
     if by == "codes" and diag is not None:
-        raise InputError("diag is for by='features', and codes need none; leave it out")
+        raise InputError("diag is not used with by='codes'; leave it out, or use by='features'")
     return by == "codes"
 
 

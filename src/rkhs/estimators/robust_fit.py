@@ -322,7 +322,7 @@ class RegressorRounds:
         self.model, self.X, self.y = model, as_numpy(X), as_numpy(y, "y")
         n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
         if len(self.y) != n:
-            raise InputError(f"y must have one row an item of X, {n}; got {len(self.y)}")
+            raise InputError(f"y must have one row per item of X, {n}; got {len(self.y)}")
         if n < 2 * FOLDS:
             raise InputError(f"X must hold at least {2 * FOLDS} items, to predict each from others; got {n}")
         self.near = np.zeros(n, dtype=bool)  # in a fit, bad rows next to each other hide each other

@@ -1,4 +1,4 @@
-"""How wrong ranked answers are where only the surest are given, and from which score on they may be given."""
+"""Selective prediction: the risk-coverage curve of scored answers, and a threshold with a guaranteed risk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_number, real_array
 from rkhs._core.errors import InputError, warn
 
-_STEPS = 10  # shares of the rows that are tested, from the surest tenth on
+_STEPS = 10  # coverages that are tested: 0.1, 0.2, ..., 1
 
 
 class RiskCoverage(NamedTuple):
-    """The risk-coverage curve of answers, and where to stop answering.
+    """The risk-coverage curve of scored answers, and the score threshold that guarantees a risk.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class RiskCoverage(NamedTuple):
     risk : ndarray of shape (k,)
         Mean loss of the answered rows.
     area : float
-        Under the curve; lower is better, and the mean loss if scores say nothing.
+        Area under the curve; lower is better. It is about the mean loss if scores do not depend on the losses.
     threshold : float or None
         Answer where the score is above it. Infinite if no answer may be given; None without ``risk``.
     answered : float or None
@@ -54,7 +54,7 @@ def risk_coverage(
     confidence: float = 0.95,
     of: Literal["answered", "all"] = "answered",
 ) -> RiskCoverage:
-    """Say how wrong the surest answers are, and above which score they keep a guarantee.
+    """Compute the risk-coverage curve, and the score above which a risk is guaranteed.
 
     Parameters
     ----------
@@ -122,27 +122,28 @@ def risk_coverage(
 
 
 def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: str) -> float:
-    n, mistakes = len(s), of == "answered"
-    if not (np.isin(loss, (0.0, 1.0)) if mistakes else (loss >= 0.0) & (loss <= 1.0)).all():
-        raise InputError(f"losses must be {'0 or 1' if mistakes else 'from 0 to 1'} to guarantee a risk of={of!r}")
-    ranks = np.unique(-(-n * np.arange(1, _STEPS + 1) // _STEPS)) if mistakes else np.arange(n + 1)
+    n, binary = len(s), of == "answered"
+    if not (np.isin(loss, (0.0, 1.0)) if binary else (loss >= 0.0) & (loss <= 1.0)).all():
+        raise InputError(f"losses must be {'0 or 1' if binary else 'from 0 to 1'} to guarantee a risk of={of!r}")
+    ranks = np.unique(-(-n * np.arange(1, _STEPS + 1) // _STEPS)) if binary else np.arange(n + 1)
     limits = np.append(s, -np.inf)[ranks]
     counts = np.searchsorted(-s, -limits)
 
     def bound(wrong: np.ndarray) -> np.ndarray:
-        return (
-            np.nan_to_num(beta.ppf(level, wrong + 1.0, counts - wrong), nan=1.0) if mistakes else (wrong + 1) / (n + 1)
-        )
+        return np.nan_to_num(beta.ppf(level, wrong + 1.0, counts - wrong), nan=1.0) if binary else (wrong + 1) / (n + 1)
 
     passed = bound(np.append(0.0, np.cumsum(loss))[counts]) <= risk
-    enough = bound(0.0 * counts) <= risk  # if none of so many answers is wrong
+    enough = bound(0.0 * counts) <= risk  # coverages at which the bound is met if no answer is wrong
     if not enough.any():
-        warn(f"no answer is given: {n} rows without a mistake would not show risk={risk:g} yet; give more rows")
+        warn(
+            f"the threshold is infinite: {n} rows are too few to guarantee risk={risk:g}, even without a mistake; give "
+            "more rows, or take a larger risk"
+        )
     elif not (passed & enough)[first := int(np.argmax(enough))]:
         wrong = loss[: counts[first]].sum()
         warn(
-            f"no answer is given: of the surest {counts[first]} rows {wrong:g} are wrong, which does not show "
-            f"risk={risk:g}; give more rows, or take a larger risk"
+            f"the threshold is infinite: of the {counts[first]} rows with the highest scores {wrong:g} are wrong, too "
+            f"many for risk={risk:g}; give more rows, or take a larger risk"
         )
-    passing = limits[enough][: np.argmin(np.append(passed[enough], False))]  # up to the first that does not pass
+    passing = limits[enough][: np.argmin(np.append(passed[enough], False))]  # down to the first that fails the bound
     return float(passing[-1]) if len(passing) else np.inf

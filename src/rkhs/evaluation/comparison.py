@@ -239,7 +239,7 @@ def compare_codes(
     count, n_splits = check_count(n_components, "n_components"), check_count(n_splits, "n_splits", at_least=2)
     labels = None if groups is None else read_values(groups, "groups")
     if labels is not None and labels.shape != (len(y),):
-        raise InputError(f"groups must have shape {(len(y),)}, one label a row of X; got {labels.shape}")
+        raise InputError(f"groups must have shape {(len(y),)}, one label per row of X; got {labels.shape}")
     most = check_count(at_most, "at_most", at_least=20)
     items, targets, known, classes, chosen = _read(X, y, kind, most, seed)
     if kind != "gram" and count > items.shape[1]:

@@ -93,7 +93,9 @@ def decoding_quality(
     check_methods(model, "model", ("transform", "decode"))
     wanted = [check_count(k, "ks") for k in check_list(ks, "ks", "whole numbers")]
     if (candidates is None) != (truth is None):
-        raise InputError("truth numbers the candidate of each item: give it with candidates, and only then")
+        raise InputError(
+            "candidates and truth must be given together: truth holds the index of the true candidate of each item"
+        )
     if "by" in signature(model.decode).parameters:
         options.setdefault("by", "features")
     codes = model.transform(X)

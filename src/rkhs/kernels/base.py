@@ -202,10 +202,10 @@ class Kernel(Configurable):
 
     def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
         """Derivatives of the rows of ``k(X, Y) C`` with respect to those of ``X``, shape (n, d, r)."""
-        sentences = self._gram(X, Y) @ C
+        predicted = self._gram(X, Y) @ C
         size = float(Y.abs().max().clamp_min(1e-12)) * torch.finfo(X.dtype).eps ** (1 / 3)
         steps = size * torch.eye(X.shape[1], dtype=X.dtype, device=X.device)
-        return torch.stack([self._gram(X + step, Y) @ C - sentences for step in steps], 1).div_(size)
+        return torch.stack([self._gram(X + step, Y) @ C - predicted for step in steps], 1).div_(size)
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         """Gradients with respect to both sides of ``K = k(X, Y)``; may overwrite ``S``."""

@@ -79,7 +79,7 @@ class OperatorKernel(Configurable):
 
     @abstractmethod
     def with_operators(self, operators: Sequence[Any]) -> OperatorKernel:
-        """Return the same kernel with other operators, one a term (None: the identity)."""
+        """Return the same kernel with other operators, one per term (None: the identity)."""
 
     def grams(self, X: Any, Y: Any = None) -> list[Tensor]:
         """Gram matrices of the scalar kernels, one of shape (n, m) a term; equal kernels share one."""
@@ -112,7 +112,7 @@ class OperatorKernel(Configurable):
     def _match(self, Ks: Sequence[Tensor]) -> tuple[Separable, ...]:
         pairs = self.pairs
         if len(Ks) != len(pairs):
-            raise InputError(f"Ks must hold {len(pairs)} Gram matrices, one a term; got {len(Ks)}")
+            raise InputError(f"Ks must hold {len(pairs)} Gram matrices, one per term; got {len(Ks)}")
         return pairs
 
     def __add__(self, other: object) -> OperatorSum:
@@ -236,5 +236,5 @@ class OperatorSum(OperatorKernel):
     def with_operators(self, operators: Sequence[Any]) -> OperatorSum:
         pairs = self.pairs
         if len(operators) != len(pairs):
-            raise InputError(f"operators must hold {len(pairs)} operators, one a term; got {len(operators)}")
+            raise InputError(f"operators must hold {len(pairs)} operators, one per term; got {len(operators)}")
         return OperatorSum(tuple(Separable(term.kernel, A) for term, A in zip(pairs, operators, strict=True)))

@@ -86,7 +86,7 @@ class Loss(Configurable, ABC):
         ``f(r) <= f(r_i) + w_i / 2 (||r - u_i||^2 - ||r_i - u_i||^2)``, shapes (n,) and (n, q). ``residual`` of
         shape (n,) are squared norms of parts of the residuals that are not in ``R`` and do not change.
         """
-        raise InputError(f"a loss must lie below squared losses that touch it; got {self!r}. Use Huber(1.0)")
+        raise InputError(f"loss must have a quadratic majorizer; {self!r} has none. Use Huber(1.0)")
 
     def bind(self, Y: Tensor) -> Loss:
         """Return the loss for targets ``Y`` of shape (n, q); ``self`` unless the loss depends on them."""

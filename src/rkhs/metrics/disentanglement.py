@@ -46,7 +46,7 @@ def _numbered(column: np.ndarray) -> np.ndarray:
         return np.unique(column, return_inverse=True)[1].reshape(-1)
     except TypeError:
         kinds = ", ".join(sorted({type(value).__name__ for value in column}))
-        raise InputError(f"factors must hold numbers or names, one kind a column; got {kinds}") from None
+        raise InputError(f"factors must hold numbers or names, one kind per column; got {kinds}") from None
 
 
 def in_common_unit(Z: np.ndarray) -> np.ndarray:
@@ -232,7 +232,7 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
         return float(_gap(_squared_correlation(Z, raw)).mean())
     if float(np.abs(Z).max()) > _LARGEST:
         raise InputError(
-            f"codes must be at most {_LARGEST:g} for the linear classifier, which never ends on larger ones; "
+            f"codes must be at most {_LARGEST:g} for the linear classifier, which does not converge on larger ones; "
             f'got {float(np.abs(Z).max()):.3g}; use scale="unit"'
         )
     from sklearn.svm import LinearSVC
@@ -351,7 +351,7 @@ class Disentanglement:
 
 @within_limit
 def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 20) -> Disentanglement:
-    """Disentanglement, completeness and informativeness from gradient-boosted classifiers, one a factor.
+    """Disentanglement, completeness and informativeness from gradient-boosted classifiers, one per factor.
 
     Parameters
     ----------

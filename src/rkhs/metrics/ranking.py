@@ -73,7 +73,7 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
     """
     rows, index = _score_rows(scores), read_values(truth, "truth")
     if index.ndim != 1 or len(index) != len(rows):
-        raise InputError(f"truth must have one index a sample, {len(rows)} in all; got shape {index.shape}")
+        raise InputError(f"truth must have one index per sample, {len(rows)} in all; got shape {index.shape}")
     numbers = real_array(index, "truth")
     if not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InputError("truth must hold whole numbers: the index of the true candidate, negative where it is missing")
@@ -81,7 +81,7 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
     for i, (row, true) in enumerate(zip(rows, numbers.astype(np.int64), strict=True)):
         values = real_array(row, f"scores[{i}]")
         if values.ndim != 1:
-            raise InputError(f"scores[{i}] must have one axis, a score a candidate; got shape {values.shape}")
+            raise InputError(f"scores[{i}] must have one axis, a score per candidate; got shape {values.shape}")
         if true >= len(values):
             raise InputError(f"truth[{i}] must be under the number of candidates {len(values)}; got {true}")
         if not np.isfinite(values).all():

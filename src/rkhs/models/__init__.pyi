@@ -20,7 +20,7 @@ from rkhs.models.functions import (
 )
 from rkhs.models.kept import GramModel as GramModel, GramOf as GramOf, KeptItems as KeptItems
 from rkhs.models.layers import CodePenalty as CodePenalty, Compared as Compared, rebuilds_rows as rebuilds_rows
-from rkhs.models.left_out import left_out_facts as left_out_facts
+from rkhs.models.left_out import leave_one_out_facts as leave_one_out_facts
 from rkhs.models.local_layer import LocalLayer as LocalLayer, codes_in_leaves as codes_in_leaves
 from rkhs.models.machine import Certificates as Certificates, MachineModel as MachineModel, path_values as path_values
 from rkhs.models.neighbour_map import MapQuality as MapQuality, NeighbourMapModel as NeighbourMapModel

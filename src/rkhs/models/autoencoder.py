@@ -43,9 +43,11 @@ class AutoencoderModel(AutoencoderLayers):
         # ``raw`` (m, w): kernel values or features of the items before whitening, as ``map.raw`` gives them.
         codes = self.encoder.of(raw)
         if self.linear is not None:
-            codes += self.linear.of(self.rows(items, raw))
+            codes += self.linear.of(self.linear_inputs(items, raw))
         codes = codes if self.penalty.row_constraint is None else self.penalty.row_constraint.project(codes)
-        codes = codes if self.inactive is None else self.read(self.to_user(codes))  # there is one hidden layer then
+        codes = (
+            codes if self.inactive is None else self.from_user(self.to_user(codes))
+        )  # there is one hidden layer then
         if refine is not None and self.refinable:
             codes = refined_codes(self, items, raw, codes, refine, rough=rough)
         found = [codes]
@@ -86,7 +88,7 @@ def refined_codes(
         leading = tensor_like(model.penalty.directions, start)
         targets, decoded, layers = targets @ leading, decoded @ leading, (*layers[:-1], layers[-1].along(leading))
     options: dict[str, Any] = {
-        "moves": None if model.inactive is None else model.moves(start),
+        "projection": None if model.inactive is None else model.active_projection(start),
         "row_constraint": model.penalty.row_constraint,
         "n": model.penalty.total,
     }
@@ -117,7 +119,7 @@ def _penalty_scale(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tenso
         return diag
     if model.penalty.kind == "diagonal":
         return torch.where(_is_training_item(model, raw, diag), torch.zeros_like(diag), diag)
-    linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
+    linear = None if model.linear is None else model.linear.coordinates(model.linear_inputs(items, raw))
     cholesky, pivots = model.factor
     mixed = None if model.linear is None else tensor_like(model.linear.mixed, raw)
     found = power_function(tensor_like(cholesky, raw), raw[:, row_index(pivots, raw)], diag, linear, mixed)

@@ -79,8 +79,8 @@ class Layer(Stored):
     def of(self, Z: Tensor) -> Tensor:
         """Values at codes of shape (m, p), shape (m, r)."""
         A, C, linear = self.tensors(Z)
-        sentences = self.kernel._gram(Z, A) @ C
-        return sentences if linear is None else sentences.add_(linear[-1]).addmm_(Z, linear[:-1])
+        predicted = self.kernel._gram(Z, A) @ C
+        return predicted if linear is None else predicted.add_(linear[-1]).addmm_(Z, linear[:-1])
 
     @property
     def everywhere(self) -> Layer:

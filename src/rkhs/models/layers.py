@@ -1,4 +1,4 @@
-"""The layers of a fitted autoencoder, and what is known of them."""
+"""The layers of a fitted autoencoder, its code penalty, and the regularisers that were compared."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from rkhs.spaces.features import FeatureMap
 
 
 def rebuilds_rows(output_kernel: Kernel | None) -> bool:
-    """Whether features of a kernel are the rows of a sparse matrix, which are rebuilt as vectors are."""
+    """Whether the output kernel is linear on sparse rows, so that its features are rebuilt as vectors."""
     return isinstance(output_kernel, SparseRows) and output_kernel.base == Linear()
 
 
 @dataclass(frozen=True, eq=False)
 class Compared(Stored):
-    """Regularisers that were compared for a model; all None where none were."""
+    """Result of a choice of regularisers; all None without a choice."""
 
     candidates: np.ndarray | None = None  # (k, L)
     errors: np.ndarray | None = None  # (k,): their errors on held-out items
     held_out: float | None = None  # held-out error of the chosen one, as a share of the variance
-    open_ends: dict[str, str] | None = None
-    kinds: dict[str, float] | None = None
+    open_ends: dict[str, str] | None = None  # parameters chosen at an end of their range, and which end
+    kinds: dict[str, float] | None = None  # held-out error by kind of kernel
 
-    def deepened(self, count: int) -> Compared:
-        """Return a model with ``count`` further layers, which are the identity."""
+    def with_identity_layers(self, count: int) -> Compared:
+        """Candidates of a model with ``count`` further layers that are the identity (infinite ``reg``)."""
         if self.candidates is None:
             return self
         return replace(self, candidates=np.insert(self.candidates, [1] * count, np.inf, axis=1))
@@ -48,10 +48,10 @@ class Compared(Stored):
 
 @dataclass(frozen=True, eq=False)
 class CodePenalty(Stored):
-    """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
+    """Penalty of a change of a code: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
 
     kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
-    total: float  # number of training items, or the sum of their weights: what the penalty is weighed against
+    total: float  # number of training items, or the sum of their weights: scale of the data term
     cholesky: np.ndarray | None = None  # (r, r): of the Gram matrix of the pivots
     pivots: np.ndarray | None = None  # (r,): their indices
     directions: np.ndarray | None = None  # (q, k): of the targets; None for all
@@ -74,32 +74,32 @@ class AutoencoderLayers(Stored):
     """Layers ``f_1, ..., f_L``: ``f_1`` reads items, the others codes, and ``f_L`` gives coordinates of the targets."""
 
     kernel: Kernel  # of the items, resolved
-    encoder: Expansion  # ``f_1``, without its free linear part
-    linear: LinearPart | None  # that part
+    encoder: Expansion  # kernel part of ``f_1``
+    linear: LinearPart | None  # free linear part of ``f_1``
     layers: tuple[Layer, ...]  # ``f_2, ..., f_L``
     rebuilt: Rebuilt  # the targets
     reg: tuple[float, ...]  # one per layer
-    codes: np.ndarray  # (n, p): of the training items at the narrowest layer, as users see them
+    codes: np.ndarray  # (n, p): of the training items at the narrowest layer, in user coordinates
     code_map: np.ndarray | None  # (p, p): ``codes`` are those of the layer times this matrix
     penalty: CodePenalty  # of changes of codes
     loss: Loss | None = None  # with numbers for its parameters
-    gap: float | None = 0.0  # duality gap of the last layer; None where nothing bounds it
+    gap: float | None = 0.0  # duality gap of the last layer; None if the loss has no dual
     support: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
     saturated: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
     row_weights: np.ndarray | None = None  # (n,): of the training items; sum to one
     compared: Compared = field(default_factory=Compared)  # regularisers
-    inactive: np.ndarray | None = None  # (p,)
+    inactive: np.ndarray | None = None  # (p,): values of inactive components, NaN for active ones
     items: KeptItems | None = None
-    last_reg: float | None = None  # of the last layer, where it is not that of the descent
+    last_reg: float | None = None  # of the last layer, if it was refitted with another one
 
     @property
     def map(self) -> FeatureMap:
-        """What items are read through."""
+        """Feature map of the items."""
         return self.encoder.map
 
     @property
     def narrowest(self) -> int:
-        """Number of the hidden layer with the fewest dimensions, from 0; the first of them on ties."""
+        """Index of the hidden layer with the fewest dimensions, from 0; the first of them on ties."""
         return int(np.argmin([layer.anchors.shape[1] for layer in self.layers]))
 
     @property
@@ -109,7 +109,7 @@ class AutoencoderLayers(Stored):
 
     @property
     def layer_codes(self) -> list[np.ndarray]:
-        """Codes of every hidden layer that the next one is spread over."""
+        """Codes of every hidden layer, the anchors of the next one."""
         return [layer.anchors for layer in self.layers]
 
     @property
@@ -127,8 +127,8 @@ class AutoencoderLayers(Stored):
         """Whether the loss is the squared one."""
         return self.loss is None or isinstance(self.loss, Squared)
 
-    def rows(self, items: Items, raw: Tensor) -> Tensor:
-        """What the free linear part reads: vectors, inner products of sparse rows, or kernel values with kept items."""
+    def linear_inputs(self, items: Items, raw: Tensor) -> Tensor:
+        """Inputs of the free linear part: vectors, inner products of sparse rows, or kernel values with kept items."""
         features = self.rebuilt.kernel is not None and not self.map.whole  # on landmarks, whatever the items are
         if self.kernel.domain == "vectors" and isinstance(items, Tensor) and not features:
             return items
@@ -139,41 +139,41 @@ class AutoencoderLayers(Stored):
         """Whether rows of a sparse matrix are rebuilt, as features of a linear kernel."""
         return rebuilds_rows(self.rebuilt.kernel) and self.map.whole and self.rebuilt.self_targets
 
-    def rows_of(self, weights: Tensor) -> Tensor:
-        """Rows of the columns of the training matrix with these weights (m, n) on its rows."""
+    def weighted_rows(self, weights: Tensor) -> Tensor:
+        """Weighted sums of the rows of the training matrix, for weights of shape (m, n)."""
         return torch.from_numpy(weights.cpu().numpy() @ from_items(self.map.kept, self.kernel.row_width or 0))
 
     def decode(self, Z: Tensor) -> Tensor:
-        """Coordinates (m, r) of targets from codes of the narrowest layer, as the layers have them."""
+        """Coordinates (m, r) of targets from codes of the narrowest layer, in the coordinates of the layers."""
         for layer in self.layers[self.narrowest :]:
             Z = layer.of(Z)
         return Z
 
     def to_user(self, Z: Tensor) -> Tensor:
-        """Codes of the narrowest layer as users see them."""
+        """Codes of the narrowest layer in user coordinates."""
         user_codes = Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
         if self.inactive is None:
             return user_codes
         return torch.where(torch.isnan(tensor_like(self.inactive, Z)), user_codes, 0.0)
 
-    def read(self, Z: Tensor) -> Tensor:
-        """Codes that a user gives as the layers have them."""
+    def from_user(self, Z: Tensor) -> Tensor:
+        """Codes in user coordinates, in the coordinates of the layers."""
         if self.inactive is not None:
             means = tensor_like(self.inactive, Z)
             Z = torch.where(torch.isnan(means), Z, means)
         return Z if self.code_map is None else torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)
 
-    def moves(self, like: Tensor) -> Tensor:
-        """Orthogonal projection, shape (p, p), on the changes of codes that leave the components at rest."""
+    def active_projection(self, like: Tensor) -> Tensor:
+        """Orthogonal projection, shape (p, p), on the changes of codes that keep inactive components fixed."""
         assert self.inactive is not None
-        dead = torch.from_numpy(~np.isnan(self.inactive)).to(like.device)
-        M = torch.eye(len(dead)).to(like) if self.code_map is None else tensor_like(self.code_map, like)
-        Q = torch.linalg.qr(M[:, dead])[0]
-        return torch.eye(len(dead)).to(like) - Q @ Q.mT
+        inactive = torch.from_numpy(~np.isnan(self.inactive)).to(like.device)
+        M = torch.eye(len(inactive)).to(like) if self.code_map is None else tensor_like(self.code_map, like)
+        Q = torch.linalg.qr(M[:, inactive])[0]
+        return torch.eye(len(inactive)).to(like) - Q @ Q.mT
 
     @property
     def refinable(self) -> bool:
-        """Whether codes can be refined: of all items, or with codes of the rows' own; own targets."""
+        """Whether codes of new items can be refined."""
         free = self.map.whole or self.linear is not None  # landmarks next to kernel parts have plain codes
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
@@ -182,7 +182,7 @@ class AutoencoderLayers(Stored):
 
     @cached_property
     def factor(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cholesky factor and pivots of the power function; a model from a file computes them again."""
+        """Cholesky factor and pivots of the power function, recomputed for a model from a file."""
         if self.penalty.cholesky is not None and self.penalty.pivots is not None:
             return self.penalty.cholesky, self.penalty.pivots
         like = as_tensor(self.encoder.coefficients)
@@ -194,7 +194,7 @@ class AutoencoderLayers(Stored):
         return factor.cholesky.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
 
     def training_gram(self, like: Tensor) -> Tensor | None:
-        """Gram matrix of the training items, None where it is not known any more."""
+        """Gram matrix of the training items; None if it can no longer be computed."""
         if self.map.whole and self.map.kept is not None:
             return self.kernel._gram(self.map.support(like)).to(like)
         cholesky, pivots = self.penalty.cholesky, self.penalty.pivots
@@ -208,7 +208,7 @@ class AutoencoderLayers(Stored):
 
     @property
     def gram_of_targets(self) -> GramOf | None:
-        """Return the Gram matrix of targets that are features; None where the targets are not in memory."""
+        """Gram matrix of targets that are features; None if the targets are not in memory."""
         rebuilt = self.rebuilt
         items = self.map.kept if rebuilt.self_targets and self.map.whole else rebuilt.items
         if rebuilt.kernel is None or items is None:

@@ -1,10 +1,10 @@
-"""What a fitted autoencoder says of its training items as if it had not seen them, in closed form.
+"""Leave-one-out errors and degrees of freedom of a fitted autoencoder, in closed form.
 
 With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and with a free linear part in
 ``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + free I')^-1``; its leave-one-out residual is
 ``phi_i / P_ii``. The encoder interpolates its training codes, so the code of item i, had it not been there, is
-``z_i - a_i / (K_1^-1)_ii``, with the power function ``1 / (K_1^-1)_ii``, and is refined as that of a new item. All
-together estimate the held-out error, with the codes of the other items as they are.
+``z_i - a_i / (K_1^-1)_ii``, with the power function ``1 / (K_1^-1)_ii``, and is refined as that of a new item. The
+mean of the errors estimates the held-out error; the codes of the other items stay fixed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import cholesky, divisor
 from rkhs.models.autoencoder import AutoencoderModel
-from rkhs.problems.refinement import LeftOutRefinement
+from rkhs.problems.refinement import LeaveOneOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features.base import subsampled
 from rkhs.spaces.source import Options
 
 
-def left_out_facts(
+def leave_one_out_facts(
     model: AutoencoderModel,
     options: Options,
     gram: Tensor | None = None,
@@ -34,41 +34,41 @@ def left_out_facts(
     refine: tuple[int, float] | None,
     at_most: int | None = None,
 ) -> tuple[dict[str, Any], Tensor | None]:
-    """What is known of a model and its training items."""
+    """Diagnostics of a model on its training items, and their leave-one-out errors (None without a closed form)."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z) if gram is None else gram
     squared = model.is_squared
     facts: dict[str, Any] = {"saturated": None if squared else len(model.saturated) / len(Z)}
-    if not model.map.whole:  # the last layer is not that of its anchors alone
+    if not model.map.whole:  # on landmarks the last layer is no expansion in all training codes
         return facts, None
     a, K1 = tensor_like(model.encoder.coefficients, Z), K
     if K is not None:
-        sentences = K @ a
+        predicted = K @ a
         if model.linear is not None:
             Q = coordinates(model, K)
-            K1, sentences = K + Q @ Q.mT, sentences + Q @ tensor_like(model.linear.coefficients, Z)
-        miss = torch.linalg.vector_norm(sentences - Z)
-        facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(Z)))
+            K1, predicted = K + Q @ Q.mT, predicted + Q @ tensor_like(model.linear.coefficients, Z)
+        defect = torch.linalg.vector_norm(predicted - Z)
+        facts["in_sample_defect"] = float(defect / divisor(torch.linalg.vector_norm(Z)))
     if not (plain and squared and len(model.layers) == 1):
         return facts, None
     codes = None
     if K1 is not None:
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         codes = Z - a * power[:, None], K1.diagonal() if model.penalty.kind == "diagonal" else power
-    some = None if at_most is None or len(Z) <= at_most else subsampled(torch.arange(len(Z), device=Z.device), at_most)
-    more, errors = _decoder_facts(model, Z, codes, refine if model.refinable else None, some)
-    return facts | more, errors
+    part = None if at_most is None or len(Z) <= at_most else subsampled(torch.arange(len(Z), device=Z.device), at_most)
+    decoder_facts, errors = _decoder_facts(model, Z, codes, refine if model.refinable else None, part)
+    return facts | decoder_facts, errors
 
 
 def coordinates(model: AutoencoderModel, K: Tensor) -> Tensor:
-    """What the free linear part of the encoder reads of the training items."""
+    """Inputs of the free linear part of the encoder for the training items."""
     assert model.linear is not None
-    rows = model.rows(model.map.support(K), K) if model.map.kept is not None else K
+    rows = model.linear_inputs(model.map.support(K), K) if model.map.kept is not None else K
     return model.linear.coordinates(rows)
 
 
 def decoded(model: AutoencoderModel, Z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
-    """Gram matrix of the codes, ``reg / w``, answers of the last layer, its targets, its linear coefficients."""
+    """Gram matrix of the codes, ``reg / w``, and fitted values, targets and linear coefficients of the last layer."""
     layer, n = model.last, len(Z)
     Phi = tensor_like(layer.coefficients, Z)
     w = Z.new_full((n,), 1.0 / n) if model.row_weights is None else tensor_like(model.row_weights, Z)
@@ -85,22 +85,22 @@ def _decoder_facts(
     Z: Tensor,
     codes: tuple[Tensor, Tensor] | None,
     refine: tuple[int, float] | None,
-    some: Tensor | None,
+    subset: Tensor | None,
 ) -> tuple[dict[str, Any], Tensor | None]:
-    """Facts of the last layer, with `codes` left out and their power function; see the head of this file."""
+    """Diagnostics of the last layer; ``codes``: leave-one-out codes and their power function (module docstring)."""
     layer, reg, n = model.last, model.reg[-1], len(Z)
     Phi = tensor_like(layer.coefficients, Z)
     w = Z.new_full((n,), 1.0 / n) if model.row_weights is None else tensor_like(model.row_weights, Z)
     W, ridge, fitted, T, b = decoded(model, Z)
     W.diagonal().add_(ridge)
-    P, moved = _inverse(W, 0.0), None
+    P, linear_influence = _inverse(W, 0.0), None
     if b is not None:
         B = torch.cat([Z, Z.new_ones(n, 1)], 1)
         PB = P @ B
         S = B.mT @ PB
         S.diagonal()[:-1].add_(slope_penalty(T, w) / reg)
-        moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
-        P = P - moved @ PB.mT
+        linear_influence = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
+        P = P - linear_influence @ PB.mT
     total = float(w @ (T * T).sum(1))
     facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}
     if total <= 0.0:
@@ -111,7 +111,7 @@ def _decoder_facts(
         left_out, power = codes
         steps = Phi / P.diagonal()[:, None]
         radius = (power / model.reg[0]).sqrt() if model.reg[0] > 0.0 else torch.zeros_like(power)
-        problem = LeftOutRefinement(
+        problem = LeaveOneOutRefinement(
             layer.kernel,
             Z,
             Phi,
@@ -122,15 +122,15 @@ def _decoder_facts(
             b,
             influence=P,
             steps=steps,
-            linear_influence=moved,
+            linear_influence=linear_influence,
         )
         U = torch.zeros_like(left_out) if refine is None else problem.nearest(fitted)
-        if some is not None:
-            problem, U, T, w = problem.rows(some), U[some], T[some], w[some]
+        if subset is not None:
+            problem, U, T, w = problem.rows(subset), U[subset], T[subset], w[subset]
         found = problem.codes(U if refine is None else descend(problem, U, *refine))
         errors = problem.errors(found, layer.kernel._gram(found, Z))
         share = float(w @ errors) / float(divisor(w @ (T * T).sum(1)))
-        facts["leave_one_out_error"] = share if math.isfinite(share) else None  # without a row there may be no machine
+        facts["leave_one_out_error"] = share if math.isfinite(share) else None  # singular without a row
     return facts, errors
 
 

@@ -68,7 +68,7 @@ class MachineModel(Stored):
     reg: float | None = None  # of a machine whose rows count alike
 
     def raw(self, items: Items) -> list[Tensor]:
-        """Raw features of items of shape (m, n), one a term."""
+        """Raw features of items of shape (m, n), one per term."""
         if not self.map.whole:
             return [self.map.raw(items)]
         return self.kernel.grams(items, self.map.support(items) if isinstance(items, Tensor) else self.map.kept)
@@ -101,8 +101,8 @@ class MachineModel(Stored):
             }
             has = " and ".join(name for name, true in facts.items() if true)
             raise InputError(
-                f"no row can be left out of this machine in closed form, because it has {has}; give rows that the fit "
-                "did not see: predict_set(X, held_out=(X_other, y_other))"
+                f"leave-one-out residuals of this model have no closed form, because it has {has}; pass rows that the "
+                "fit did not see: predict_set(X, held_out=(X_other, y_other))"
             )
         if gram is None:
             return self._calibration

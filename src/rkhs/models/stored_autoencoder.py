@@ -168,7 +168,7 @@ def check(model: AutoencoderLayers) -> None:
     sizes = [layer.anchors.shape[1] for layer in model.layers]
     kept = model.items is None or isinstance(model.items, KeptItems)
     if not sizes or len(model.reg) != len(model.layers) + 1 or not kept:
-        raise InputError("an autoencoder of a model file must have a regulariser a layer, and codes between them")
+        raise InputError("an autoencoder of a model file must have a regulariser per layer, and codes between them")
     check_kernel_stored(model.kernel, model.map)
     check_shape("coefficients", model.encoder.coefficients, model.map.width, sizes[0])
     _check_layers(model, [*sizes[1:], model.rebuilt.output.dim])

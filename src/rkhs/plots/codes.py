@@ -212,7 +212,7 @@ class CodeMapDisplay(Display):
         ax.margins(0.05)
 
     def _line(self, ax: Axes) -> None:
-        """Draw one histogram a class; values are heights."""
+        """Draw one histogram per class; values are heights."""
         z = self.codes[:, 0]
         if self.values is not None:
             ax.scatter(z, self.values, s=16, color=COLORS[0], edgecolors="#444444", linewidths=0.3)

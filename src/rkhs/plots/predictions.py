@@ -43,11 +43,11 @@ class RiskCoverageDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         ax.step(self.coverage, self.risk, where="pre", color=COLORS[0], label=f"area {self.area:.3g}")
-        ax.axhline(float(self.risk[-1]), color="#888888", linestyle="--", label="scores that say nothing")
+        ax.axhline(float(self.risk[-1]), color="#888888", linestyle="--", label="uninformative scores")
         if self.answered is not None:
             ax.axvline(self.answered, color=COLORS[1], label=f"answered: {self.answered:.0%}")
         ax.set_xlim(0.0, 1.0)
-        name_axes(ax, "share of the items that are answered", "mean loss of the answered")
+        name_axes(ax, "coverage (share of answered items)", "risk (mean loss of answered items)")
 
 
 class OutlierDisplay(Display):
@@ -74,7 +74,7 @@ class OutlierDisplay(Display):
         self.scores: np.ndarray = vector(scores, "scores")
         self.inliers: np.ndarray = np.asarray(inliers, dtype=bool)
         if self.inliers.shape != self.scores.shape:
-            raise InputError(f"inliers must have shape {self.scores.shape}, one a score; got {self.inliers.shape}")
+            raise InputError(f"inliers must have shape {self.scores.shape}, one per score; got {self.inliers.shape}")
 
     @classmethod
     def from_robust_fit(cls, fit: Any) -> Self:
@@ -139,7 +139,7 @@ class LoadingsDisplay(Display):
         ax.set_yticks(places, [self.names[j] for j in self.order])
         ax.set_xlim(min(0.0, float(self.recovered[self.order].min())), 1.0)
         ax.invert_yaxis()
-        name_axes(ax, "what codes hold of a column")
+        name_axes(ax, "share of the variance of a column that the codes explain")
 
 
 class AtomContributionsDisplay(Display):
@@ -173,4 +173,4 @@ class AtomContributionsDisplay(Display):
         drawing.FinishDrawing()
         ax.imshow(pyplot().imread(io.BytesIO(drawing.GetDrawingText())))
         ax.axis("off")
-        ax.figure.colorbar(scale, ax=ax, label="part in the prediction", shrink=0.7)
+        ax.figure.colorbar(scale, ax=ax, label="contribution to the prediction", shrink=0.7)

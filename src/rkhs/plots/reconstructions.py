@@ -114,7 +114,7 @@ class ReconstructionDisplay(Display):
         if self.kind == "table":
             return super().plot(ax)
         if ax is not None:
-            raise InputError("ax must be None for images and curves: they make a figure with a panel an item")
+            raise InputError("ax must be None for images and curves: they make a figure with a panel per item")
         draw = self._images if self.kind == "images" else self._curves
         self.figure_: Figure
         self.figure_, panels = new_grid(2 if self.kind == "images" else 1, len(self.originals), 1.3)

@@ -117,7 +117,7 @@ class DualProblem:
         return total
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the non-smooth part of ``D`` with one step a problem, shape (B,)."""
+        """Prox of the non-smooth part of ``D`` with one step per problem, shape (B,)."""
         return self.rows.prox(U, step)
 
     @property
@@ -180,7 +180,7 @@ class DualProblem:
         return spectrum.min(), spectrum.max()
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
-        """``(K (x) A + shift)^-1`` for one shift a problem, shape (B,)."""
+        """``(K (x) A + shift)^-1`` for one shift per problem, shape (B,)."""
         return self.basis.resolvent(self._of_one_term(), shift, floor)
 
     def lipschitz(self) -> Tensor:
@@ -250,7 +250,7 @@ def _settings(losses: Loss | Sequence[Loss], regs: float | Sequence[float]) -> t
 
 def _stretch(values: list[Any], length: int, name: str) -> list[Any]:
     if len(values) not in (1, length):
-        raise InputError(f"{name} must have one entry or one a setting ({length}); got {len(values)}")
+        raise InputError(f"{name} must have one entry or one per setting ({length}); got {len(values)}")
     return values * length if len(values) == 1 else values
 
 

@@ -1,4 +1,4 @@
-"""The last layer with all rows as anchors: one linear system, or one a leaf of a tree of the codes.
+"""The last layer with all rows as anchors: one linear system, or one per leaf of a tree of the codes.
 
 At the end of a fit in stages every row is an anchor, which pays the more the more rows there are: codes are halved
 along principal axes down to leaves of ``2 m`` rows at most, and each leaf solves
@@ -84,7 +84,7 @@ class LocalDecoder(AnchoredDecoder):
 
 @dataclass(frozen=True, eq=False)
 class LeavesLayer:
-    """The last layer of many rows with a free linear part, on all of them: one system, or one a leaf of the codes."""
+    """The last layer of many rows with a free linear part, on all of them: one system, or one per leaf of the codes."""
 
     whole: AnchorsLayer  # of the same rows: for the directions without leaves
     reg: float

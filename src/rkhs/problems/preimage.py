@@ -1,6 +1,6 @@
 """The pre-image problem: the vector whose feature is nearest to a combination of features.
 
-r(x) = k(x, x) - 2 sum_j b_j k(x, x_j) + const,   one problem a row of ``b``.
+r(x) = k(x, x) - 2 sum_j b_j k(x, x_j) + const,   one problem per row of ``b``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Preimage:
 
     kernel: Kernel  # differentiable, resolved
     X: Tensor  # (n, d): the points that the combinations are made of
-    weights: Tensor  # (m, n): one combination a row
+    weights: Tensor  # (m, n): one combination per row
 
     def rows(self, index: Tensor) -> Preimage:
         """The problems of some rows."""

@@ -6,7 +6,7 @@ with ``x`` added is
 
     (1/(2 n)) ||t(x) - g(z)||^2 + reg_1 / (2 s^2(x)) ||z - f(x)||^2,   z = f(x) + (s(x) / sqrt(reg_1)) u,
 
-one problem an item. At a training item ``s = 0`` and the code stays as it is. With ``k(x, x)`` in place of ``s^2`` the
+one problem per item. At a training item ``s = 0`` and the code stays as it is. With ``k(x, x)`` in place of ``s^2`` the
 training codes may change: it is the least squared norm of any change of the encoder that moves the code of ``x``.
 """
 
@@ -41,7 +41,7 @@ class CodeRefinement:
     radius: Tensor  # (m,): ``s(x) / sqrt(reg_1)``, with the power function or ``k(x, x)`` as ``s^2``
     n: float  # number of training items, or the sum of their weights
     linear: Tensor | None = None  # (p + 1, r)
-    moves: Tensor | None = (
+    projection: Tensor | None = (
         None  # (p, p): orthogonal projection onto the directions in which codes may change; None: all
     )
     row_constraint: CodeSet | None = (
@@ -91,7 +91,7 @@ class CodeRefinement:
         cost += squared_distances(self.start, self.supports).div_(2.0 * divisor(self.radius**2)[:, None])
         least, chosen = cost.min(1)
         U = (self.supports[chosen] - self.start) / self.radius[:, None]
-        U = U if self.moves is None else U @ self.moves
+        U = U if self.projection is None else U @ self.projection
         codes = self.codes(torch.zeros_like(U))
         cost_at_start = self.errors(codes, self.kernel._gram(codes, self.supports)) / (2.0 * self.n)
         return torch.where((least < cost_at_start)[:, None] & torch.isfinite(U).all(1, keepdim=True), U, 0.0)
@@ -109,7 +109,7 @@ class CodeRefinement:
             K, slopes = self.kernel._gram(codes, self.supports), None
         R = self.targets - self._decoded(codes, K)
         pulled = self._pullback(codes, R, slopes).mul_(-1.0 / self.n)
-        pulled = pulled if self.moves is None else pulled @ self.moves
+        pulled = pulled if self.projection is None else pulled @ self.projection
         pulled = (
             pulled
             if self.row_constraint is None
@@ -160,7 +160,7 @@ class CodeRefinement:
         return Q, (above - below) / (2.0 * step), self._through_constraint(self._jacobian(codes, None), Y)
 
     def _through_constraint(self, J: Tensor, Y: Tensor) -> Tensor:
-        J = J if self.moves is None else self.moves @ J
+        J = J if self.projection is None else self.projection @ J
         return J if self.row_constraint is None else _pull_through_constraint(self.row_constraint, Y, J)
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ def _pull_through_constraint(row_constraint: CodeSet, Y: Tensor, J: Tensor) -> T
 
 
 @dataclass(frozen=True)
-class LeftOutRefinement(CodeRefinement):
+class LeaveOneOutRefinement(CodeRefinement):
     """Codes of the training items, each refined with the decoder that was fitted without it."""
 
     # With ``Phi = P T`` the decoder without item i is ``g(z) - share_i(z) phi_i / P_ii``, where
@@ -228,7 +228,7 @@ class LeftOutRefinement(CodeRefinement):
         kw_only=True, default=None
     )  # (n, p + 1): the rows ``m_i``, with a linear part
 
-    def rows(self, index: Tensor) -> LeftOutRefinement:
+    def rows(self, index: Tensor) -> LeaveOneOutRefinement:
         """The problems of some rows."""
         linear_rows = None if self.linear_influence is None else self.linear_influence[index]
         return replace(

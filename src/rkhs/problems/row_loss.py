@@ -36,7 +36,7 @@ class RowLoss(ABC):
 
     @abstractmethod
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
-        """Prox of the rest with one step a problem; ``U`` of shape (n, q, B), ``step`` of shape (B,)."""
+        """Prox of the rest with one step per problem; ``U`` of shape (n, q, B), ``step`` of shape (B,)."""
 
     @abstractmethod
     def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
@@ -180,15 +180,17 @@ class GeneralRows(RowLoss):
 
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
-    """The row part of a batch with one loss a setting."""
+    """The row part of a batch with one loss per setting."""
     same_form = [loss for loss in losses if isinstance(loss, EpsilonHuberLoss)]
     if len(same_form) == len(losses):
         table = [loss.dual_parameters for loss in same_form]
         if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):
             raise InputError(
-                "a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive"
+                "loss must be finite everywhere; a hard ball constraint is not supported. Use EpsilonInsensitive"
             )
         return CanonicalRows(root_weights, tau, *torch.tensor(table, dtype=tau.dtype, device=tau.device).unbind(1))
     if any(loss != losses[0] for loss in losses):
-        raise InputError(f"a batch takes different losses only from the four named ones; got {list(losses)!r}")
+        raise InputError(
+            f"losses of a batch must be equal or all of the form of EpsilonHuberLoss; got {list(losses)!r}"
+        )
     return GeneralRows(root_weights, tau, losses[0], targets)

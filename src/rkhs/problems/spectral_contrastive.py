@@ -24,8 +24,8 @@ from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.linalg import divisor, flips
 from rkhs.problems.pairs import Links, Pairs
 
-_RANK = 1e-10  # relative eigenvalue at which a Gram matrix is cut
-_EXPLODED = 1e6  # mean squared norm of the codes; the loss keeps bounded codes near one
+_RANK = 1e-10  # relative eigenvalue below which directions of a Gram matrix are dropped
+_MAX_MEAN_SQUARE = 1e6  # mean squared norm of the codes; the loss keeps bounded codes near one
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SpectralOptimum:
 
     coefficients: Tensor  # (N, h)
     codes: Tensor  # (N, h): of the points
-    eigenvalues: Tensor  # (h,): ``e``: the loss is ``-sum max(e, 0)^2 / 4``
+    eigenvalues: Tensor  # (h,): ``e``; the minimum is ``-sum max(e, 0)^2 / 4``
     value: float
 
 
@@ -42,28 +42,28 @@ class SpectralOptimum:
 class PooledSpectral:
     """Spectral contrastive loss with all anchors and positives as negatives."""
 
-    gram: Tensor  # (N, N): gram matrix of the points
+    gram: Tensor  # (N, N): Gram matrix of the points; features (N, m) if ``factored``
     pairs: Pairs  # its negatives are not used
     n_components: int
     factored: bool = False
 
     @cached_property
     def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Basis of the codes, its spectrum, how alike anchors and positives are in it, and the basis of features."""
-        root, turn = self.marginal.sqrt(), None
+        """Basis of the codes, its spectrum, the moment of anchors and positives in it, and the basis in features."""
+        root, feature_basis = self.marginal.sqrt(), None
         # Points of weight zero are no part of the loss: their rows vanish here and they get no coefficient.
         weighted = root[:, None] * self.gram
         w, U = torch.linalg.eigh(weighted.mT @ weighted if self.factored else weighted * root[None, :])
         kept = w > _RANK * max(float(w[-1]), 0.0)
         w, U = w[kept], U[:, kept]
         if self.factored:
-            turn = U / w.sqrt()
-            scaled = self.gram @ turn
+            feature_basis = U / w.sqrt()
+            scaled = self.gram @ feature_basis
         else:
             scaled = U * torch.where(root > 0.0, 1.0 / divisor(root), torch.zeros_like(root))[:, None]
         n = len(self.pairs.anchors)
         G = scaled[self.pairs.anchors].mT @ self.pairs.positives.average(scaled) / n
-        return scaled, w, G + G.mT, turn
+        return scaled, w, G + G.mT, feature_basis
 
     @property
     def marginal(self) -> Tensor:
@@ -74,30 +74,30 @@ class PooledSpectral:
 
     def active_regs(self) -> Tensor:
         """Values of ``reg`` at which one component after the other becomes zero, descending; shape (at most h,)."""
-        _, spectrum, alike, _ = self._parts
+        _, spectrum, moment, _ = self._parts
         root = spectrum.sqrt()
-        H = root[:, None] * alike * root[None, :]
+        H = root[:, None] * moment * root[None, :]
         k = min(self.n_components, H.shape[0])
         return top_eigenpairs(H, k)[0].clamp_min(0.0) if k else H.new_zeros(0)
 
-    def lambda_bounds(self) -> tuple[float, float]:
-        """The loss is bounded below from the first value of ``reg`` on, and minimised by zero from the second on."""
+    def reg_bounds(self) -> tuple[float, float]:
+        """Thresholds of ``reg``: the loss is bounded below from the first, and minimised by zero from the second on."""
         regs = self.active_regs()
         return 0.0, float(regs[0]) if len(regs) else 0.0
 
     def solve(self, reg: float) -> SpectralOptimum:
         """Closed form for one ``reg``: leading eigenpairs of ``U^T S U - reg diag(1/w)``."""
-        h, (basis, spectrum, alike, turn) = self.n_components, self._parts
-        H = alike - reg * torch.diag(1.0 / spectrum)
+        h, (basis, spectrum, moment, feature_basis) = self.n_components, self._parts
+        H = moment - reg * torch.diag(1.0 / spectrum)
         k = min(h, H.shape[0])
         e, Q = top_eigenpairs(H, k) if k else (H.new_zeros(0), H.new_zeros(0, 0))
-        e = torch.where(e > 1e-12 * float(alike.diagonal().abs().sum()), e, e.clamp_max(0.0))
+        e = torch.where(e > 1e-12 * float(moment.diagonal().abs().sum()), e, e.clamp_max(0.0))
         Y = Q * (0.5 * e.clamp_min(0.0)).sqrt()
         codes = basis @ Y
-        if turn is None:
+        if feature_basis is None:
             coefficients = self.marginal[:, None] * (basis @ (Y / spectrum[:, None]))
         else:
-            coefficients = turn @ Y
+            coefficients = feature_basis @ Y
         value = -0.25 * float((e.clamp_min(0.0) ** 2).sum())
         signs = flips(codes)
         return SpectralOptimum(
@@ -119,7 +119,7 @@ class SpectralContrastive:
 
     @property
     def negatives(self) -> Links:
-        """Points unlike each anchor."""
+        """Negatives of each anchor."""
         assert self.pairs.negatives is not None
         return self.pairs.negatives
 
@@ -142,20 +142,20 @@ class SpectralContrastive:
         return value, (self.factor.mT @ G).add_(point, alpha=2.0 * self.reg)
 
     def diverged(self, point: Tensor, value: float) -> bool:
-        """Whether the codes left every bound: below a threshold of ``reg`` the loss falls for ever."""
+        """Whether the codes diverge: below a threshold of ``reg`` the loss is unbounded."""
         if not torch.isfinite(point).all() or value != value:
             return True
         Z = self.codes(point)
-        return float((Z * Z).sum()) > _EXPLODED * Z.shape[0] * max(1, Z.shape[1])
+        return float((Z * Z).sum()) > _MAX_MEAN_SQUARE * Z.shape[0] * max(1, Z.shape[1])
 
-    def alike(self) -> Tensor:
+    def positive_moment(self) -> Tensor:
         """``Q`` with ``2 sum_i z_i . mean z_i^+ = <U, Q U>``, shape (r, r)."""
         Q = self.factor[self.pairs.anchors].mT @ self.pairs.positives.average(self.factor)
         return Q + Q.mT
 
-    def lambda_bounds(self) -> tuple[float, float]:
+    def reg_bounds(self) -> tuple[float, float]:
         """Thresholds of ``reg``: the loss is unbounded below under the first, minimised by zero from the second on."""
-        Q = self.alike()
+        Q = self.positive_moment()
         if not Q.shape[0]:
             return 0.0, 0.0
         high = max(0.0, float(torch.linalg.eigvalsh(Q)[-1]))
@@ -168,13 +168,13 @@ class SpectralContrastive:
         return max(0.0, min(low, high)), high
 
     def active_regs(self) -> Tensor:
-        """Leading ``h`` eigenvalues of ``Q``, descending: about where components become zero."""
+        """Leading ``h`` eigenvalues of ``Q``, descending: approximate ``reg`` at which components become zero."""
         k = min(self.n_components, self.factor.shape[1])
-        return top_eigenpairs(self.alike(), k)[0] if k else self.factor.new_zeros(0)
+        return top_eigenpairs(self.positive_moment(), k)[0] if k else self.factor.new_zeros(0)
 
     def start(self) -> Tensor:
-        """Leading eigenvectors of ``Q`` at the best common scale, shape (r, h)."""
-        Q = self.alike()
+        """Leading eigenvectors of ``Q``, scaled to the least loss along them; shape (r, h)."""
+        Q = self.positive_moment()
         h, r = self.n_components, Q.shape[0]
         E = Q.new_zeros(r, h)
         k = min(h, r)

@@ -16,13 +16,13 @@ _UNLIKE = 1e-3  # p-value below which lists of candidates are made otherwise
 
 
 def check_places_of(places: Any, lengths: list[int]) -> np.ndarray:
-    """The place of the true candidate in each list, from 0."""
+    """Index of the true candidate in each list, checked."""
     found = np.asarray(places)
     fits = found.shape == (len(lengths),) and found.dtype.kind in "iu"
     if not fits or ((found < 0) | (found >= np.array(lengths))).any():
         raise InputError(
-            f"places of held_out must be {len(lengths)} whole numbers, from 0: where the true candidate of each item "
-            f"stands in its list; got {quote(places)}"
+            f"held_out must give the index (from 0) of the true candidate in the list of each of {len(lengths)} items; "
+            f"got {quote(places)}"
         )
     return found
 

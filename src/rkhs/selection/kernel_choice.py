@@ -1,4 +1,4 @@
-"""One of several kernels by classes or numbers that are known of the items."""
+"""Choose a kernel by the leave-one-out error of a ridge regression on known classes or numbers."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from rkhs.kernels import Kernel, as_kernel
 from rkhs.selection.ridge import ridge_path
 from rkhs.spaces import training_gram
 
-_INTERCEPT = 100.0  # times the variance of the kernel
+_INTERCEPT_VARIANCE = 100.0  # in units of the mean diagonal of the centred Gram matrix
 _REGS = tuple(10.0**k for k in np.arange(-6.0, 0.5, 0.5))
 
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """The kernel of least leave-one-out error, and what the others had.
+    """The kernel of least leave-one-out error, and the errors of all.
 
     Parameters
     ----------
     kernel : Kernel
-        Not resolved.
+        The chosen one, as it was given: not resolved.
     kernels : tuple of Kernel
         All that were compared.
     errors : tuple of float
-        Leave-one-out error of each, as a share of the variance of the targets. One: no better than their mean.
+        Leave-one-out error of each, as a share of the variance of the targets; 1.0: no better than their mean.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
     y : array of shape (n,) or (n, q)
         Classes (integers, texts or booleans) or numbers (floats).
     kernels : sequence of Kernel or str
-        That read the items, such as those of :func:`rkhs.kernels.kernels_for`.
+        Kernels that read the items, such as those of :func:`rkhs.kernels.kernels_for`.
 
     Returns
     -------
@@ -73,11 +73,11 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
     Raises
     ------
     InputError
-        For no kernels, targets that are all alike or do not fit, and items that a kernel does not read.
+        For an empty list of kernels, constant targets or too few of them, and items that a kernel does not read.
 
     Notes
     -----
-    A Gram matrix and an eigendecomposition a kernel, O(n^3). Indefinite kernels lose their negative eigenvalues.
+    One Gram matrix and one eigendecomposition per kernel, O(n^3). Indefinite kernels lose their negative eigenvalues.
 
     References
     ----------
@@ -95,7 +95,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
     T = _targets(y)
     variance = float((T**2).sum(1).mean())
     if not variance > 0.0:
-        raise InputError("y must hold two classes or numbers that differ; all are the same")
+        raise InputError("y must have at least two different classes or numbers; all are the same")
     errors = []
     for kernel in compared:
         with naming("items"):
@@ -104,12 +104,12 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
         if len(read) != len(T):
             raise InputError(f"y must have one row per item, {len(read)}; got {len(T)}")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit will say it
+            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit warns
             K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"})
         C = center_gram(K)
         scale = float(C.diagonal().mean())
         # The added constant is a nearly free intercept: without it the mean would count as known of each item left out.
-        path = ridge_path((C / scale if scale > 0.0 else C) + _INTERCEPT, T, _REGS)
+        path = ridge_path((C / scale if scale > 0.0 else C) + _INTERCEPT_VARIANCE, T, _REGS)
         errors.append(float(path.leave_one_out.min()) / variance)
     return KernelChoice(compared[int(np.argmin(errors))], compared, tuple(errors))
 
@@ -121,9 +121,11 @@ def _targets(y: Any) -> torch.Tensor:
     except ValueError as error:  # numpy's, of rows of different lengths
         if isinstance(error, InputError):
             raise
-        raise InputError("y must hold one class, or one row of numbers, an item; got rows of other lengths") from error
+        raise InputError(
+            "y must have one class or one row of numbers per item; got rows of different lengths"
+        ) from error
     if array.ndim not in (1, 2) or len(array) < 2:
-        raise InputError(f"y must hold one class, or one row of numbers, an item; got shape {array.shape}")
+        raise InputError(f"y must have one class or one row of numbers per item; got shape {array.shape}")
     if array.dtype.kind != "f":
         if array.ndim == 2 or array.dtype.kind not in "biuUSO":
             raise InputError(f"y must be classes of shape (n,) or floats; got shape {array.shape}, {array.dtype}")

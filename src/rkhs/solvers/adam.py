@@ -27,10 +27,10 @@ class Adam(Solver):
     learning_rate : float, default=1e-2
         Step length.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 500 alone.
+        Largest number of iterations. None: that of the estimator, or 500 in direct use.
     tol : float or None, default=None
         Stop when the gradient norm is at most ``tol * max(1, |value|)``, or when ``patience`` iterations in a row
-        lowered the best objective by at most ``tol`` relatively. None: that of the estimator; 1e-6 alone.
+        lowered the best objective by at most ``tol`` relatively. None: that of the estimator, or 1e-6 in direct use.
     patience : int, default=20
         See ``tol``.
 
@@ -87,10 +87,10 @@ class CayleyAdam(OnASet):
     learning_rate : float, default=5e-5
         Largest step, the paper's value; ``1 / ||W||`` caps it.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 20000 alone.
+        Largest number of iterations. None: that of the estimator, or 20000 in direct use.
     tol : float or None, default=None
         Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
-        estimator; 1e-8 alone.
+        estimator, or 1e-8 in direct use.
 
     Raises
     ------

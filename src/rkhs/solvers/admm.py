@@ -31,9 +31,9 @@ class ADMM(GapSolver):
     Parameters
     ----------
     tol : float or None, default=None
-        Relative duality gap. None: that of the estimator; 1e-6 alone.
+        Relative duality gap. None: that of the estimator, or 1e-6 in direct use.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 10000 alone.
+        Largest number of iterations. None: that of the estimator, or 10000 in direct use.
     check_every : int, default=4
         Iterations between two computations of the gaps; each costs half an iteration.
 
@@ -147,8 +147,8 @@ class _Splitting(Iterates):
             self.V = self.Z + kept * (self.V - self.Z)
         self._divisor()
 
-    def keep(self, columns: Tensor) -> None:
-        super().keep(columns)
+    def select(self, columns: Tensor) -> None:
+        super().select(columns)
         self._divisor()
 
 

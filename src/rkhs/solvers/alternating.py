@@ -28,11 +28,11 @@ class Alternating(Solver):
     encoder_steps : int, default=1
         Gradient steps a round.
     max_iter : int or None, default=None
-        Largest number of rounds. None: that of the estimator; 500 alone.
+        Largest number of rounds. None: that of the estimator, or 500 in direct use.
     tol : float or None, default=None
         Stop when the gradient norm right after an update of the last block is at most ``tol`` times the size of the
         objective. Also stop when each of three rounds in a row changes the objective by at most ``tol * 1e-2`` times
-        its size. None: that of the estimator; 1e-6 alone.
+        its size. None: that of the estimator, or 1e-6 in direct use.
     metric : {"auto", "plain"}, default="auto"
         Inner product of the gradient; see :class:`GradientDescent`.
 

@@ -89,7 +89,7 @@ class Solver(Configurable):
         start : Tensor
             First point; it is not changed.
         monitor : Monitor, optional
-            Receives one row an iteration.
+            Receives one row per iteration.
 
         Returns
         -------
@@ -152,14 +152,14 @@ class Solver(Configurable):
         for protocol in self.requires:
             if not isinstance(problem, protocol):
                 raise InputError(
-                    f"{type(self).__name__} needs a problem that meets {protocol.__name__}; "
-                    f"{type(problem).__name__} does not. Solvers that fit it: {fitting}"
+                    f"{type(self).__name__} needs a problem with the protocol {protocol.__name__}; "
+                    f"{type(problem).__name__} does not have it. Solvers for this problem: {fitting}"
                 )
         constraint = getattr(problem, "constraint", None)
         if constraint is not None and not self.keeps(constraint):
             raise InputError(
-                f"{type(self).__name__} does not keep {constraint!r}, which {type(problem).__name__} demands of its "
-                f"answer. Solvers that fit it: {fitting}; a solver of your own says what it keeps by its method keeps"
+                f"{type(self).__name__} does not satisfy {constraint!r}, which {type(problem).__name__} requires. "
+                f"Solvers that do: {fitting}; a custom solver declares what it satisfies by its method keeps"
             )
 
     @abstractmethod

@@ -17,54 +17,54 @@ _CHUNK = 1 << 18
 
 
 @dataclass
-class Ledger:
-    """Results of a batch while its problems finish one after the other."""
+class BatchResults:
+    """Results of a batch; each problem is recorded when it converges."""
 
     points: Tensor  # (B, n, q)
-    values: Tensor  # (B,): objectives, gaps, and gaps at which a problem is solved
-    gaps: Tensor  # (B,)
-    limits: Tensor  # (B,)
+    values: Tensor  # (B,): objectives
+    gaps: Tensor  # (B,): duality gaps
+    limits: Tensor  # (B,): gaps at which the problems are solved
     n_iter: Tensor  # (B,)
-    columns: Tensor  # numbers of the problems that are worked on
+    active: Tensor  # indices of the problems that have not converged
     stopped: bool = False
 
     @classmethod
-    def open(cls, problem: Any, tol: float) -> Ledger:
-        """An empty ledger for all problems of a batch."""
+    def empty(cls, problem: Any, tol: float) -> BatchResults:
+        """Results of all problems of a batch before the first iteration."""
         n, q, B = problem.shape
         limits = tol * problem.null_value()
         infinite = torch.full_like(limits, torch.inf)
-        points, columns = problem.targets.new_zeros(B, n, q), torch.arange(B, device=limits.device)
-        return cls(points, infinite.clone(), infinite, limits, torch.ones_like(limits).long(), columns)
+        points, active = problem.targets.new_zeros(B, n, q), torch.arange(B, device=limits.device)
+        return cls(points, infinite.clone(), infinite, limits, torch.ones_like(limits).long(), active)
 
     def record(self, problem: Any, W: Tensor, iteration: int, monitor: Monitor) -> Tensor | None:
-        """Note gaps at feasible points; return which columns are still open, None if nothing changed."""
+        """Record the problems that converged; return a mask of the others, None if nothing changed."""
         values, gaps = problem.check(W)
-        limits = self.limits[self.columns]
-        lost = gaps.isnan() | limits.isinf()  # sums that overflowed: more iterations find no number
-        done = (gaps <= limits) | lost
+        limits = self.limits[self.active]
+        failed = gaps.isnan() | limits.isinf()  # the sums overflowed: further iterations give NaN too
+        done = (gaps <= limits) | failed
         worst = float((gaps / limits.clamp_min(torch.finfo(gaps.dtype).tiny)).max())
         if monitor.row(iteration, float(values.mean()), worst, open=int((~done).sum())):
             self.stopped, done = True, torch.ones_like(done)
-        # The last word on a problem is its first point within the limit, or its last point.
-        self._keep(done, W, values, gaps, iteration)
-        self.columns = self.columns[~done]
+        # The result of a problem is its first point within the limit, else its last point.
+        self._store(done, W, values, gaps, iteration)
+        self.active = self.active[~done]
         return ~done if bool(done.any()) else None
 
-    def close(self, problem: Any, W: Tensor, iteration: int) -> None:
-        """Keep the last points of the problems that ran out of iterations."""
-        if len(self.columns):
+    def finish(self, problem: Any, W: Tensor, iteration: int) -> None:
+        """Record the last points of the problems that did not converge."""
+        if len(self.active):
             values, gaps = problem.check(W)
-            self._keep(torch.ones_like(gaps, dtype=torch.bool), W, values, gaps, iteration)
+            self._store(torch.ones_like(gaps, dtype=torch.bool), W, values, gaps, iteration)
 
-    def _keep(self, which: Tensor, W: Tensor, values: Tensor, gaps: Tensor, iteration: int) -> None:
-        at = self.columns[which]
-        self.points[at] = W.permute(2, 0, 1)[which]
-        self.values[at], self.gaps[at], self.n_iter[at] = values[which], gaps[which], iteration
+    def _store(self, which: Tensor, W: Tensor, values: Tensor, gaps: Tensor, iteration: int) -> None:
+        index = self.active[which]
+        self.points[index] = W.permute(2, 0, 1)[which]
+        self.values[index], self.gaps[index], self.n_iter[index] = values[which], gaps[which], iteration
 
 
 class Iterates(ABC):
-    """Where a solver stands with the open problems of a batch; the last axis of every tensor is that of settings."""
+    """State of a solver on the problems that have not converged, which are the last axis of every tensor."""
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
@@ -77,8 +77,8 @@ class Iterates(ABC):
     def feasible(self) -> Tensor:
         """Points (n, q, B) that satisfy every constraint."""
 
-    def keep(self, columns: Tensor) -> None:
-        """Go on with these settings alone."""
+    def select(self, columns: Tensor) -> None:
+        """Restrict the state to these problems."""
         self.problem = self.problem.select(columns)
         for name, part in vars(self).items():
             if isinstance(part, Tensor):
@@ -91,9 +91,9 @@ class GapSolver(Solver):
     Parameters
     ----------
     tol : float or None, default=None
-        Relative duality gap. None: that of the estimator; 1e-6 alone.
+        Relative duality gap. None: that of the estimator, or 1e-6 in direct use.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 10000 alone.
+        Largest number of iterations. None: that of the estimator, or 10000 in direct use.
 
     References
     ----------
@@ -143,7 +143,7 @@ class GapSolver(Solver):
         start : Tensor of shape (B, n, q), optional
             Representer coefficients; default zero.
         monitor : Monitor, optional
-            Receives one row a check of the gaps.
+            Receives one row per evaluation of the gaps.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class GapSolver(Solver):
         Raises
         ------
         InputError
-            Before the first iteration, if the problem does not fit.
+            Before the first iteration, if the problem lacks a protocol in ``requires``.
         """
         if self.max_iter is None or self.tol is None:
             return self.within(*self.limits).solve_batch(problem, start, monitor)
@@ -160,39 +160,39 @@ class GapSolver(Solver):
         follow = Monitor(label=type(self).__name__.lower()) if monitor is None else monitor
         n, q, B = problem.shape
         W0 = None if start is None else problem.points(start.expand(B, n, q))
-        ledger = Ledger.open(problem, self.tol)
+        results = BatchResults.empty(problem, self.tol)
         if q == 0:  # all targets coincide with their mean: zero is exact
-            zero = torch.zeros_like(ledger.limits)
-            return BatchSolution(ledger.points, zero, zero, ledger.n_iter, zero == 0.0, Reason.CLOSED_FORM)
-        every, width = ledger.columns, max(8, _CHUNK // (n * q))
+            zero = torch.zeros_like(results.limits)
+            return BatchSolution(results.points, zero, zero, results.n_iter, zero == 0.0, Reason.CLOSED_FORM)
+        every, width = results.active, max(8, _CHUNK // (n * q))
         for left in range(0, B, width):
             columns = slice(left, min(left + width, B))
-            ledger.columns = every[columns]
-            self._run(problem.select(columns), None if W0 is None else W0[..., columns], ledger, follow)
-        converged = (ledger.gaps <= ledger.limits) & ledger.gaps.isfinite()
-        reason = Reason.GAP if bool(converged.all()) else Reason.TIME if ledger.stopped else Reason.MAX_ITER
+            results.active = every[columns]
+            self._run(problem.select(columns), None if W0 is None else W0[..., columns], results, follow)
+        converged = (results.gaps <= results.limits) & results.gaps.isfinite()
+        reason = Reason.GAP if bool(converged.all()) else Reason.TIME if results.stopped else Reason.MAX_ITER
         return BatchSolution(
-            ledger.points, ledger.values, ledger.gaps, ledger.n_iter, converged, reason, follow.finish()
+            results.points, results.values, results.gaps, results.n_iter, converged, reason, follow.finish()
         )
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         return self.solve(problem, start, monitor)
 
-    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
-        """Solve a piece of the batch, noting results in the ledger."""
+    def _run(self, problem: Any, start: Tensor | None, results: BatchResults, monitor: Monitor) -> None:
+        """Solve a piece of the batch, recording results."""
         state = self._begin(problem, start)
         for iteration in range(1, self.max_iter + 1):
             checking = iteration % self.check_every == 0 or iteration in (1, self.max_iter)
             state.step(measure=checking)
             if not checking:
                 continue
-            left = ledger.record(state.problem, state.feasible(), iteration, monitor)
-            if not len(ledger.columns):
+            left = results.record(state.problem, state.feasible(), iteration, monitor)
+            if not len(results.active):
                 return
             if left is not None:
-                state.keep(left.nonzero()[:, 0])
-        ledger.close(state.problem, state.feasible(), self.max_iter)
+                state.select(left.nonzero()[:, 0])
+        results.finish(state.problem, state.feasible(), self.max_iter)
 
     @abstractmethod
     def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
-        """Find where the iterations begin: at points (n, q, B), by default at zero."""
+        """Initial state: at points (n, q, B), by default at zero."""

@@ -1,4 +1,4 @@
-"""Pre-images within bounds, one problem a row, by L-BFGS-B from the best training points."""
+"""Pre-images within bounds, one problem per row, by L-BFGS-B from the best training points."""
 
 from __future__ import annotations
 

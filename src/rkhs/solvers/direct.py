@@ -10,7 +10,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.losses import Squared
 from rkhs.protocols import Monitor
-from rkhs.solvers.batched import GapSolver, Iterates, Ledger
+from rkhs.solvers.batched import BatchResults, GapSolver, Iterates
 
 
 class Direct(GapSolver):
@@ -20,9 +20,9 @@ class Direct(GapSolver):
     ----------
     tol : float or None, default=None
         Relative duality gap at which conjugate gradients stop; the closed form reaches rounding. None: that of the
-        estimator; 1e-6 alone.
+        estimator, or 1e-6 in direct use.
     max_iter : int or None, default=None
-        Largest number of conjugate gradient steps. None: that of the estimator; 2000 alone.
+        Largest number of conjugate gradient steps. None: that of the estimator, or 2000 in direct use.
 
     References
     ----------
@@ -49,17 +49,17 @@ class Direct(GapSolver):
                 f"Direct solves the squared loss only; use solver='admm' or 'fista', or loss={Squared()!r}"
             )
 
-    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
+    def _run(self, problem: Any, start: Tensor | None, results: BatchResults, monitor: Monitor) -> None:
         if not problem.separable:
-            return super()._run(problem, start, ledger, monitor)
+            return super()._run(problem, start, results, monitor)
         Q, spectrum = problem.eigenbasis()
         W = _in_basis(Q, problem.targets[..., None], 1.0 / (spectrum[..., None] + problem.rows.curvature))
         # The gap of a closed form is rounding, which an exacting tol may not allow for.
-        ledger.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
-        left = ledger.record(problem, W, 1, monitor)
+        results.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
+        left = results.record(problem, W, 1, monitor)
         if left is not None:
             problem, W = problem.select(left.nonzero()[:, 0]), W[..., left]
-        return ledger.close(problem, W, 1)
+        return results.finish(problem, W, 1)
 
     def _begin(self, problem: Any, start: Tensor | None) -> Iterates:
         return _ConjugateGradients(problem, start)

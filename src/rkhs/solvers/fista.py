@@ -16,9 +16,9 @@ class FISTA(GapSolver):
     Parameters
     ----------
     tol : float or None, default=None
-        Relative duality gap. None: that of the estimator; 1e-6 alone.
+        Relative duality gap. None: that of the estimator, or 1e-6 in direct use.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 10000 alone.
+        Largest number of iterations. None: that of the estimator, or 10000 in direct use.
     check_every : int, default=10
         Iterations between two computations of the gaps.
 
@@ -56,9 +56,9 @@ class ProximalGradient(FISTA):
     Parameters
     ----------
     tol : float or None, default=None
-        Relative duality gap. None: that of the estimator; 1e-6 alone.
+        Relative duality gap. None: that of the estimator, or 1e-6 in direct use.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 100000 alone.
+        Largest number of iterations. None: that of the estimator, or 100000 in direct use.
     check_every : int, default=20
         Iterations between two computations of the gaps.
 

@@ -75,11 +75,11 @@ class GradientDescent(Solver):
     learning_rate : float or None, default=None
         Constant step length; None: backtracking, each search beginning at twice the last accepted length.
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 500 alone.
+        Largest number of iterations. None: that of the estimator, or 500 in direct use.
     tol : float or None, default=None
         Stop when the gradient norm is at most ``tol`` times the size of the objective. Also stop when each of three
-        iterations in a row changes the objective by at most ``tol * 1e-2`` times its size. None: that of the estimator;
-        1e-6 alone.
+        iterations in a row changes the objective by at most ``tol * 1e-2`` times its size. None: that of the estimator,
+        or 1e-6 in direct use.
     metric : {"auto", "plain"}, default="auto"
         Inner product of the gradient: ``"plain"`` is that of the coefficients, as in the paper, ``"auto"`` that of the
         function space where the problem knows it, which is a good preconditioner.

@@ -34,7 +34,7 @@ class QuadraticPenalty(OnASet):
     max_outer : int, default=30
         Largest number of problems.
     max_iter : int or None, default=None
-        Largest number of iterations of each problem. None: that of the estimator; 500 alone.
+        Largest number of iterations of each problem. None: that of the estimator, or 500 in direct use.
     learning_rate : float, default=1e-3
         Of Adam.
     tol : float, default=1e-9

@@ -15,7 +15,7 @@ State = tuple["Tensor | None", ...]
 
 
 class PreimageDescent(Configurable):
-    """Monotone descent on one small problem a row: pre-images.
+    """Monotone descent on one small problem per row: pre-images.
 
     Where the problem offers a fixed-point step and the step, or a quarter or a sixteenth of it, lowers ``r``, it is
     taken; otherwise a gradient step with backtracking, so that ``r`` never rises and a vanishing denominator does no

@@ -26,10 +26,10 @@ class ProjectedGradient(OnASet):
     Parameters
     ----------
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 2000 alone.
+        Largest number of iterations. None: that of the estimator, or 2000 in direct use.
     tol : float or None, default=None
         Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
-        estimator; 1e-8 alone.
+        estimator, or 1e-8 in direct use.
     growth : float, default=1.5
         Factor of the step between iterations; one is the published rule.
 

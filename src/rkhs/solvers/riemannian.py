@@ -24,10 +24,10 @@ class RiemannianLBFGS(OnASet):
     Parameters
     ----------
     max_iter : int or None, default=None
-        Largest number of iterations. None: that of the estimator; 1000 alone.
+        Largest number of iterations. None: that of the estimator, or 1000 in direct use.
     tol : float or None, default=None
         Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
-        estimator; 1e-8 alone.
+        estimator, or 1e-8 in direct use.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Monotone descent on one small problem a row, such as refined codes, all rows in one batch.
+"""Monotone descent on one small problem per row, such as refined codes, all rows in one batch.
 
 The first step is that of Gauss and Newton. Its matrix costs as much as ``p`` gradients, so later steps update the
 inverse of this matrix by the differences of gradients (BFGS). A step that does not lower the value of its row is

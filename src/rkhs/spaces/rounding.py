@@ -39,12 +39,12 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
     if lost < (max(_FEW, 1e3 * eps) if squared else _NONE) or _all_same(kernel, K, items):
         return
     whose = "X (kernel='precomputed')" if kernel.domain == "gram" else f"the kernel {kernel!r}"
-    message = f"the values of {whose} on different items differ by a share of {ratio:.0e} only"
+    message = f"the values of {whose} on different items have relative differences of {ratio:.0e} only"
     wider = "" if K.dtype == torch.float64 else ", or use dtype='float64'"
     advice = f"{_ADVICE[kernel.domain]}{wider}"
     if lost >= _NONE:
         raise InputError(f"{message}, which rounding hides{' in moments of features' if squared else ''}. {advice}")
-    warn(f"{message}: moments of features keep some {-math.log10(lost):.0f} digits. {advice}", RoundingWarning)
+    warn(f"{message}: moments of features have about {-math.log10(lost):.0f} correct digits. {advice}", RoundingWarning)
 
 
 def warn_of_rounding(

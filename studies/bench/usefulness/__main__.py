@@ -30,7 +30,7 @@ from studies.harness.scripts import data_folder_if_any, run_script
 
 KEY = ("set", "level", "seed", "method")
 LEVELS = (10, 2)
-GUESS = {"network": 15.0}  # seconds a cell before any is measured; 3 for the others
+GUESS = {"network": 15.0}  # seconds per cell before any is measured; 3 for the others
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ FILES = ROOT / "docs" / "results" / "ablations"
 Options = dict[str, Any]
 Changes = Mapping[str, tuple[Options, Options]]
 Measured = Mapping[str, Sequence[float] | np.ndarray]
-"""Of each statistic one value a draw of data."""
+"""Of each statistic one value per draw of data."""
 Ablation = dict[str, Any]
 
 ABLATIONS: dict[str, Callable[[bool], list[Ablation]]] = {}
@@ -82,7 +82,7 @@ def ablate(
     changes : mapping of str to (dict, dict)
         Each condition in words, with its options in the paper and in our defaults.
     measure : callable
-        Takes the options of all conditions; answers each statistic, one value a draw of data.
+        Takes the options of all conditions; answers each statistic, one value per draw of data.
     words : mapping of str to str
         The statistics in words, after the part of the claim that each belongs to.
     overlap : float

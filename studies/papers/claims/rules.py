@@ -38,7 +38,7 @@ class Judged:
     rule, verdict, found : str
         Number of the rule, one of ``VERDICTS``, and the numbers in words.
     values : dict of str to tuple of float
-        The statistic, one number a repetition, by setting; the first setting decides.
+        The statistic, one number per repetition, by setting; the first setting decides.
     line : float
         What the values are compared with.
     mean, error : float or None
@@ -132,7 +132,7 @@ def direction(
     Parameters
     ----------
     settings : mapping of str to values, or values
-        Differences, one a draw of data; ``overlap`` is ``n_test / n_train`` for splits of one set.
+        Differences, one per draw of data; ``overlap`` is ``n_test / n_train`` for splits of one set.
     sign : {-1, 1}
         That is claimed.
     resolution : float

@@ -133,7 +133,7 @@ def _rows(answer: Answer) -> list[tuple[str, str, str, int, float]]:
 
 
 def _draw(claim: Claim, answer: Answer, path: Path) -> None:
-    """The statistic of each part, one dot a repetition, beside the line that it is compared with."""
+    """The statistic of each part, one dot per repetition, beside the line that it is compared with."""
     parts = {name: part for name, part in answer.items() if part.paper.values}
     figure, axes = new_figure(max(1, len(parts)), size=(3.6, 3.4))
     for ax, (name, part) in zip(axes[0], parts.items(), strict=False):

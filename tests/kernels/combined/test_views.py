@@ -80,7 +80,7 @@ def test_sample_weights_are_repeated_rows(rule: str) -> None:
         (lambda K: view_weights([K, K[:3, :3]]), "all of one size"),
         (lambda K: view_weights(K), "must be a sequence of Gram matrices"),
         (lambda K: view_weights([np.full((3, 3), np.nan)]), "must be finite"),
-        (lambda K: view_weights([K], "median"), "weights must be 'alignment', 'equal' or one number a view"),
+        (lambda K: view_weights([K], "median"), "weights must be 'alignment', 'equal' or one number per view"),
         (lambda K: view_weights([K], [1.0, 2.0]), "weights must be 1 numbers >= 0"),
         (lambda K: view_weights([K, K], [0.0, 0.0]), "must be positive for at least one view"),
     ],
@@ -201,7 +201,10 @@ def test_the_rule_is_an_argument_and_autoencoders_take_views_too() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda K: K[0], r"X must be 3 matrices of kernel values \(m, n\), one a view, as in fit; got no such list"),
+        (
+            lambda K: K[0],
+            r"X must be 3 matrices of kernel values \(m, n\), one per view, as in fit; got a single matrix",
+        ),
         (lambda K: K[:2], "X must be 3 matrices .* got 2"),
         (lambda K: [K[0], K[1][:4], K[2]], r"X\[1\] has shape \(4, 25\)"),
         (lambda K: [K[0], np.full((25, 25), np.nan), K[2]], r"X\[1\] must be finite"),

@@ -159,8 +159,8 @@ def test_isolated_nodes_and_graphs_without_edges_count() -> None:
         (([(0, 5)], 2), r"has 2 nodes, numbered from 0 to 1; got an edge to node 5"),
         (([(0, -1)], 2), "got an edge to node -1"),
         (([(0.5, 1.0)], 2), "whole numbers of nodes"),
-        (([(0, 1)], [0.5, 1.5]), "one label a node, whole numbers or texts; got labels such as 0.5"),
-        (([(0, 1)], ["a", 1]), "one label a node"),
+        (([(0, 1)], [0.5, 1.5]), "one label per node, whole numbers or texts; got labels such as 0.5"),
+        (([(0, 1)], ["a", 1]), "one label per node"),
     ],
 )
 @pytest.mark.parametrize("kernel", [WeisfeilerLehman(), ShortestPath()])

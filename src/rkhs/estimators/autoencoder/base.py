@@ -19,7 +19,7 @@ from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models import FINE, AutoencoderModel, CandidateSets, Targets, left_out_facts
+from rkhs.models import FINE, AutoencoderModel, CandidateSets, Targets, leave_one_out_facts
 from rkhs.outputs import RKHS, Euclidean
 
 if TYPE_CHECKING:
@@ -127,14 +127,14 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def _read_codes(self, codes: ArrayLike) -> Tensor:
         check_is_fitted(self)
-        return self.model_.read(super()._read_codes(codes))
+        return self.model_.from_user(super()._read_codes(codes))
 
     def inverse_transform(self, codes: ArrayLike) -> Any:
         """Decode codes."""
         check_is_fitted(self)
         found = self._of_codes(self._read_codes(codes), lambda Z: self.model_.rebuilt.decode(self.model_.decode(Z)))
         if self.model_.rebuilds_rows:
-            return give_back(self._to_output(self.model_.rows_of(found)), codes)
+            return give_back(self._to_output(self.model_.weighted_rows(found)), codes)
         return give_back(self._to_rows(found) if self.model_.rebuilt.vectors else self._to_output(found), codes)
 
     @property
@@ -269,7 +269,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
         """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""
         how: dict[str, Any] = {"plain": self.operators is None, "refine": self._refinement, "at_most": at_most}
-        return left_out_facts(self.model_, self._options, gram, **how)
+        return leave_one_out_facts(self.model_, self._options, gram, **how)
 
     def _target_items(self) -> Any:
         items = self.model_.rebuilt.items

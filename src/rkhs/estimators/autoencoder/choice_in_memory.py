@@ -38,7 +38,7 @@ from rkhs.estimators.choice_report import BOUNDED, MANY_ENOUGH, UNBOUNDED, compa
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
-from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Targets, left_out_facts
+from rkhs.models import FINE, ROUGH, AutoencoderModel, Compared, Targets, leave_one_out_facts
 from rkhs.selection.path import (
     FEW_COMPONENTS,
     MIN_ROWS,
@@ -225,7 +225,7 @@ def _places(groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
     """Squared errors of the training items, each left out in turn, in the units of the data."""
-    errors = left_out_facts(model, run.options, plain=True, refine=settings.refine)[1]
+    errors = leave_one_out_facts(model, run.options, plain=True, refine=settings.refine)[1]
     assert errors is not None
     return errors.cpu().numpy() * model.rebuilt.output.scale**2
 

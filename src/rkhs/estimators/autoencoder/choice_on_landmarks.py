@@ -342,5 +342,5 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
         return None
     if len(model.layers) > 1 or stages.settings.row_constraint != model.penalty.row_constraint:
         return None
-    Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
+    Z = model.from_user(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[: len(stages.rows.features)]]

@@ -285,7 +285,7 @@ class ItemStages(Stages):
 
         def left(rows: Tensor, Z: Tensor) -> float:
             """Share of the variance of some rows that these codes leave."""
-            errors = ((model.decode(model.read(Z)) - U[rows]) ** 2).sum(1)
+            errors = ((model.decode(model.from_user(Z)) - U[rows]) ** 2).sum(1)
             return float(w[rows] @ errors / (w[rows].sum() * total))
 
         codes = to_tensor(model.codes, U.dtype, U.device)
@@ -332,12 +332,12 @@ def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
 
 
 def _without(fit: Fit, codes: Tensor, inactive: Tensor) -> Fit:
-    """The fit with components that carry nothing at rest, and a warning of them."""
+    """Set components without variance inactive, and warn of them."""
     model = replace(fit.model, inactive=as_array(inactive))
     numbers = torch.nonzero(~torch.isnan(inactive))[:, 0].tolist()
     count = f"{len(numbers)} components of the codes ({some_rows(numbers)})"
-    message = f"{count} carry nothing and are zero for all items: n_components can be lower"
-    model = replace(model, codes=model.to_user(model.read(codes)).cpu().numpy())
+    message = f"{count} are inactive (zero for all items): n_components can be lower"
+    model = replace(model, codes=model.to_user(model.from_user(codes)).cpu().numpy())
     return replace(fit, model=model, warnings=(*fit.warnings, CollapseWarning(message)))
 
 

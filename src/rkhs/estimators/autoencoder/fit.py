@@ -70,7 +70,7 @@ def _with_depth(opened: PreparedData, settings: Settings, single: Choice, run: R
         opened = opened.reopened(settings, run)
     criterion: Any = _criterion(opened, settings, run)
     start, compared = single.start, single.compared
-    compared = compared.deepened(len(settings.widths) - 1)
+    compared = compared.with_identity_layers(len(settings.widths) - 1)
     found = criterion.compare_depths(candidates, start)
     if found.candidates:
         at, means = choose_over_first(found.errors, found.weights)

@@ -53,7 +53,7 @@ def _fit_simple(problem: SimpleContrastive) -> Contrast:
     best, h, strict = problem.solve(), problem.n_components, problem.strict
     holds = best.n_positive >= h
     if not holds:
-        what = "are taken all the same, as strict=True asks" if strict else "are zero columns"
+        what = "are kept, because strict=True" if strict else "are zero columns"
         warn(
             f"the simple loss has {best.n_positive} positive eigenvalues, fewer than n_components={h}; the other "
             f"components {what}. Lower n_components or change kernel or pairs",
@@ -69,7 +69,7 @@ def _closed(point: Tensor, value: float, route: str) -> Solution:
 
 
 def _fit_pooled(problem: PooledSpectral, given: float | None) -> Contrast:
-    bounds, regs = problem.lambda_bounds(), problem.active_regs()
+    bounds, regs = problem.reg_bounds(), problem.active_regs()
     positive = regs[regs > 1e-9 * max(bounds[1], 1e-300)]
     auto = _AUTO_POOL * float(positive[-1]) if len(positive) else 0.0
     reg = auto if given is None else given
@@ -80,7 +80,7 @@ def _fit_pooled(problem: PooledSpectral, given: float | None) -> Contrast:
 
 
 def _fit_given(problem: SpectralContrastive, given: float | None, solver: LBFGS, monitor: Monitor) -> Contrast:
-    low, high = problem.lambda_bounds()
+    low, high = problem.reg_bounds()
     active = problem.active_regs()
     last = float(active[-1]) if len(active) else 0.0
     reg = 0.5 * (low + (last if last > low else high)) if given is None else given

@@ -53,7 +53,8 @@ class PairBuilder:
         array = np.asarray(as_numpy(values, name))
         if len(array.shape) == 0 or len(array) != self.n:
             raise InputError(
-                f"{name} must have one entry a row of X, {self.n}; got {len(array) if array.ndim else 'a single value'}"
+                f"{name} must have one entry per row of X, {self.n}; got "
+                f"{len(array) if array.ndim else 'a single value'}"
             )
         if array.dtype.kind in "iu":
             return self._given_rows(array, name)
@@ -179,7 +180,7 @@ def _read_labels(y: Any, n: int) -> np.ndarray:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n,):
-        raise InputError(f"y must have one label a row of X, shape ({n},); got shape {labels.shape}")
+        raise InputError(f"y must have one label per row of X, shape ({n},); got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError("y must be finite; use -1 for rows without a label")
     unlabelled = labels == -1 if labels.dtype.kind in "iuf" else np.zeros(n, dtype=bool)

@@ -44,7 +44,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked parameters; of ``widths``, ``eta`` and ``kernels`` one entry a layer."""
+    """Checked parameters; of ``widths``, ``eta`` and ``kernels`` one entry per layer."""
 
     widths: tuple[int, ...]
     eta: tuple[float, ...]

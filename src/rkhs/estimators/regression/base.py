@@ -150,7 +150,7 @@ class KernelMachine(KernelEstimator):
 
         labels = read_values(groups, "groups")
         if labels.shape != (len(training),):
-            raise InputError(f"groups must have shape {(len(training),)}, one label a row of X; got {labels.shape}")
+            raise InputError(f"groups must have shape {(len(training),)}, one label per row of X; got {labels.shape}")
         numbers = pd.factorize(labels, use_na_sentinel=False)[0]
         count = len(np.unique(numbers if training.weights is None else numbers[training.weights.cpu().numpy() > 0.0]))
         if count < 2:
@@ -344,7 +344,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         given = self._read_targets(y, len(predicted))[0].cpu().numpy()
         if predicted.size != given.size:
             outputs = predicted.size // len(predicted)
-            raise InputError(f"y must have {outputs} columns, one an output of the model; got {given.shape[1]}")
+            raise InputError(f"y must have {outputs} columns, one per output of the model; got {given.shape[1]}")
         return mean_r2(given, predicted.reshape(given.shape), sample_weight)
 
 

@@ -26,7 +26,7 @@ class MachineGrid:
     """The settings of one kernel that are compared."""
 
     kernel: OperatorKernel  # resolved
-    grams: list[Tensor]  # (n, n): one a term
+    grams: list[Tensor]  # (n, n): one per term
     targets: Tensor  # (n, q): targets; NaN at a gap
     weights: Tensor  # (n,): of mean one
     losses: list[Loss]

@@ -13,7 +13,7 @@ from torch import Tensor
 from rkhs._core.checks import check_count, check_number, check_operator
 from rkhs._core.errors import InputError, quote
 from rkhs._core.ownership import private_copy
-from rkhs.estimators.given_matrices import on_rows_of
+from rkhs.estimators.given_matrices import adapted_to
 from rkhs.kernels import OperatorKernel, OperatorSum, Separable, as_kernel
 from rkhs.losses import Loss
 from rkhs.outputs import Euclidean, OutputSpace
@@ -45,7 +45,7 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
                 f"operator must be None (the identity), 'covariance' or a positive semi-definite matrix; "
                 f"got {term.operator!r}"
             )
-    return on_rows_of(X, read)
+    return adapted_to(X, read)
 
 
 def _sum_of_pairs(pairs: Sequence[Any]) -> OperatorSum:

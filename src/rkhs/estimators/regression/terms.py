@@ -64,7 +64,7 @@ class Regression:
 
     @property
     def operators(self) -> list[Tensor | None]:
-        """List one a term; None is the identity."""
+        """List one per term; None is the identity."""
         terms = self.kernel.pairs
         return [None if term.operator is None else tensor_like(term.operator, self.targets) for term in terms]
 

@@ -91,7 +91,7 @@ class Precomputed(Kernel):
         if self.train_diag is not None:
             if np.shape(self.train_diag) != (n,):
                 raise InputError(
-                    f"Precomputed.train_diag must have shape ({n},), one value a training item; "
+                    f"Precomputed.train_diag must have shape ({n},), one value per training item; "
                     f"got {np.shape(self.train_diag)}. Leave it out: resolve writes it down"
                 )
             return self

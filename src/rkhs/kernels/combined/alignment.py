@@ -68,12 +68,12 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     scaled = np.where(varied, 1.0 / np.where(varied, traces, 1.0), 0.0)
     if isinstance(weights, str):
         if weights not in ("alignment", "equal"):
-            raise InputError(f"weights must be 'alignment', 'equal' or one number a view; got {weights!r}")
+            raise InputError(f"weights must be 'alignment', 'equal' or one number per view; got {weights!r}")
         shares = np.ones(len(matrices)) if weights == "equal" else _agreement(centred, w) * traces
     else:
         shares = real_array(weights, "weights").astype(float)
         if shares.shape != (len(matrices),) or not np.isfinite(shares).all() or (shares < 0.0).any():
-            raise InputError(f"weights must be {len(matrices)} numbers >= 0, one a view; got {weights!r}")
+            raise InputError(f"weights must be {len(matrices)} numbers >= 0, one per view; got {weights!r}")
     shares = shares * varied
     if not shares.sum() > 0.0:
         raise InputError("weights must be positive for at least one view that is not constant")

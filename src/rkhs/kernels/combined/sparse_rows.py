@@ -42,7 +42,7 @@ class SparseRows(Kernel):
     -----
     Inner products of the rows are products of sparse matrices, in strips; squared distances are
     ``||x||^2 + ||y||^2 - 2 x.y``, and come from differences where digits would cancel. L1 distances are those of
-    scikit-learn. Computed in double precision, in O(n m z) for ``z`` entries a row that others share.
+    scikit-learn. Computed in double precision, in O(n m z) for ``z`` entries per row that others share.
 
     Examples
     --------

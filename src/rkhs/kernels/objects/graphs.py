@@ -18,7 +18,7 @@ from rkhs._core.errors import InputError, warn
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, PartsKernel, count_parts, in_unary, mix, stack
 
 _FORMS = (
-    "a networkx graph, or a pair (edges, labels): pairs of node numbers, and one label a node or the number of nodes"
+    "a networkx graph, or a pair (edges, labels): pairs of node numbers, and one label per node or the number of nodes"
 )
 _PAIRS = 2**19  # pairs of nodes whose distances are in memory at once
 _SALT = np.uint64(0x632BE59BD9B4E019)  # keeps numbers of another kind apart from labels
@@ -91,7 +91,7 @@ def _labels(labels: Any, where: str) -> np.ndarray:
         known = {text: _hash(str(text)) for text in set(values)}
         return np.array([known[text] for text in values], dtype=np.int64)
     raise InputError(
-        f"{where} must have one label a node, whole numbers or texts; got labels such as {values[0]!r:.40}. "
+        f"{where} must have one label per node, whole numbers or texts; got labels such as {values[0]!r:.40}. "
         "Turn other attributes into such labels, for example by rounding"
     )
 

@@ -45,7 +45,7 @@ class ProbabilityProduct(Kernel):
     Notes
     -----
     Items are pairs ``(mz, intensity)`` of sequences, sorted or not. Peaks are sorted once and only pairs within
-    12.6 widths are summed; what is left out is below ``exp(-40)`` a pair. Cost: one exponential a pair of near peaks.
+    12.6 widths are summed; what is left out is below ``exp(-40)`` a pair. Cost: one exponential per pair of near peaks.
 
     References
     ----------

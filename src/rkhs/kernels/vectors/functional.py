@@ -59,7 +59,7 @@ def quadrature_weights(times: Any, n_points: int, rule: str = "trapezoid") -> np
     t = np.linspace(0.0, 1.0, n_points) if times is None else real_array(as_numpy(times, "times"), "times")
     if t.shape != (n_points,) or not np.isfinite(t).all() or not (np.diff(t) > 0).all():
         raise InputError(
-            f"times must be {n_points} finite, strictly increasing numbers, one a column of the curves; "
+            f"times must be {n_points} finite, strictly increasing numbers, one per column of the curves; "
             f"got shape {t.shape}"
         )
     steps = np.diff(t)

@@ -167,7 +167,7 @@ class ArcCosine(_Angular):
 
     Notes
     -----
-    One matrix product and one arc cosine a pair and layer: O(n m (d + depth)), in row blocks.
+    One matrix product and one arc cosine per pair and layer: O(n m (d + depth)), in row blocks.
 
     References
     ----------

@@ -292,9 +292,9 @@ class ConcatenatedMap(FeatureMap):
     def check_stored(self) -> None:
         """There must be a factor a map."""
         if not all(isinstance(each, FeatureMap) for each in self.maps) or len(self.maps) != len(self.factors):
-            raise InputError("feature maps side by side must have a factor each")
+            raise InputError("concatenated feature maps must have one factor each")
         if len({each.reads for each in self.maps}) != 1:
-            raise InputError("feature maps side by side must read vectors of one width")
+            raise InputError("concatenated feature maps must read vectors of one width")
         check_shape("factors", np.array(self.factors), len(self.maps))
 
     @property
@@ -458,7 +458,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
         with np.errstate(over="ignore"):  # refused just below
             found = torch.cat(tiles).numpy().astype(self._input_dtype, copy=False)
         if not np.isfinite(found).all():
-            raise InputError(f"X lies too far out: its features do not fit into {found.dtype}; rescale the data")
+            raise InputError(f"X has too large values: its features do not fit into {found.dtype}; rescale the data")
         return give_back(found, X)
 
     def _read_objects(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:

@@ -291,7 +291,7 @@ class ArcCosineMap(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Count one feature a unit."""
+        """Count one feature per unit."""
         return len(self.layer)
 
     def raw(self, items: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Data sets, one file a family: a module with ``sets(folder) -> list of DataSet``; every module here is found."""
+"""Data sets, one file per family: a module with ``sets(folder) -> list of DataSet``; every module here is found."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ def sensitivity(fast: bool) -> Answer:
 
 @run_of("drkm-abstract")
 def ranks(fast: bool) -> Answer:
-    """Mean rank over scores, sets and pairs of parameters, one value a draw of images."""
+    """Mean rank over scores, sets and pairs of parameters, one value per draw of images."""
 
     def judge(model: str) -> Judged:
         cells = _cells(fast)

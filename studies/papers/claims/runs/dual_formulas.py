@@ -60,7 +60,7 @@ def _least_primal(G: np.ndarray, Y: np.ndarray, loss: Loss, reg: float) -> float
 
 
 def _least_with_kinks(G: np.ndarray, Y: np.ndarray, reg: float) -> float:
-    """For ``max(||r|| - epsilon, 0)``: one slack variable a sample, which makes a smooth problem with constraints."""
+    """For ``max(||r|| - epsilon, 0)``: one slack variable per sample, which makes a smooth problem with constraints."""
     n, _, p = G.shape
 
     def room(z: np.ndarray) -> np.ndarray:
@@ -361,7 +361,7 @@ def functional(fast: bool) -> Answer:
 
 
 def _closed_form(K: np.ndarray, space: Any, Y: np.ndarray, reg: float) -> np.ndarray:
-    """Ridge regression on the functions of a basis: one linear system a function."""
+    """Ridge regression on the functions of a basis: one linear system per function."""
     n, products = len(K), (Y * space.weights) @ space.functions.T
     columns = [
         K @ np.linalg.solve(np.eye(n) + value / (reg * n) * K, column) * value / (reg * n)

@@ -165,7 +165,7 @@ def yeast_hamming(fast: bool) -> Answer:
 
 @run_of("dual-fig8")
 def lip_figure(fast: bool) -> Answer:
-    """Differences from ridge, one a left-out curve; kappa is chosen on the 35 others, and on all, as a figure does."""
+    """Differences from ridge, one per left-out curve; kappa is chosen on the 35 others, and on all, as in a figure."""
     sizes = lip_curves.SIZES[: 1 if fast else None]
     script = lip_curves.figure(ADMM(tol=1e-8), "reference", sizes=sizes)
     text = lip_curves.figure(ADMM(tol=1e-8), "orthonormal", gamma=1.0, printed=True, sizes=sizes)
