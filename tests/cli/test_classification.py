@@ -95,7 +95,7 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     ("words", "said"),
     [
         (["--loss", "huber"], "--loss does not go with --predict of a class"),
-        (["--codes", "z.csv"], "--codes does not go with --predict of a class"),
+        (["--codes", "z.csv"], "--codes does not go with --predict; leave"),
         (["--columns", "a,churn"], "--columns must not contain the column of --predict; got churn in both"),
     ],
 )

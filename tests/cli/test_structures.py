@@ -137,7 +137,7 @@ def test_one_list_is_for_all(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles\nCCO\nCCN\n")
     (tmp_path / "a.smi").write_text("CCO\nCCN one\n")
     for name in ("a.csv", "a.smi"):
-        assert candidates_of(tmp_path / name, "smiles", ["x", "y"]) == [["CCO", "CCN"]] * 2
+        assert candidates_of(tmp_path / name, "smiles", [["x", "y"]]) == [["CCO", "CCN"]] * 2
 
 
 def test_a_structure_needs_smiles(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

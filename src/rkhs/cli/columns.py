@@ -149,7 +149,8 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     from rkhs.data.molecule_files import molecule_remarks
 
     if data.smiles is not None:
-        notes = [*molecule_remarks(data.smiles, data.skipped), row_copies(data.X, TWINS, least=0.0)]
+        same = row_copies(data.items, least=0.0) if data.as_smiles else row_copies(data.X, TWINS, least=0.0)
+        notes = [*molecule_remarks(data.smiles, data.skipped), same]
         return [f"note: {text}" for text in notes if text]
     if note := _matrix_note(data):
         return [note]

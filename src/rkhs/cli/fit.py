@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
-    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, data)
+    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, fitted.fitted(data))
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}

@@ -194,7 +194,7 @@ def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
 
 
 def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
-    # Columns by name that no word of the command names.
+    """Columns out of order, by name, that no word of the command names."""
     columns = zip(data.column_names or (), data.X.T, strict=False)
     return {name: cells for name, cells in columns if not _in_order(cells.tolist()) and name not in words}
 

@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
-from rkhs.data.formats import SDF, SPECTRA, TABLES as READ
+from rkhs.data.formats import FASTA, SDF, SPECTRA, TABLES as READ
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -28,7 +28,7 @@ SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
 _OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
-_DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
+_DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, *FASTA, ".ts", ".onnx", *PICTURES)
 
 
 class Outputs:
@@ -155,19 +155,25 @@ def after_writing(*notes: str) -> Iterator[None]:
         raise InputError("; ".join([str(error), *notes])) from error
 
 
-def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
-    """The model that ``--predict`` writes, and nothing else; flags that do not go with it are refused."""
-    flag = "--targets" if args.predict is None else "--predict"
-    refuse_flags(
-        args,
-        (*_OF_CODES, *flags, *(["labels"] if args.targets else [])),
-        f"does not go with {flag}{what}; leave one out",
-    )
+def check_predictor(args: argparse.Namespace) -> Outputs:
+    """The model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
+    flag = _predict_flag(args)
+    refuse_flags(args, (*_OF_CODES, *(["labels"] if args.targets else [])), f"does not go with {flag}; leave one out")
     if args.output is None:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
     outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))
     outputs.add_model("-o", args.output)
     return outputs
+
+
+def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
+    """The same of one kind of prediction, which does not go with some flags more."""
+    refuse_flags(args, flags, f"does not go with {_predict_flag(args)}{what}; leave one out")
+    return check_predictor(args)
+
+
+def _predict_flag(args: argparse.Namespace) -> str:
+    return "--targets" if args.predict is None else "--predict"
 
 
 def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
 from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.models import read_model_file
@@ -15,6 +16,7 @@ from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import peeked
 from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import column_as_texts
+from rkhs.data.columns import many
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +87,7 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             "it out, or fit again without --loss, --gram"
         )
     for data in parts:
+        _say_known(args, data, file)
         values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)
         names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
         if sets:
@@ -92,6 +95,18 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             yield _with_sets(model, data, values, names, coverage)
         else:
             yield Answer(data, names, names, values, {"predictions": values})
+
+
+def _say_known(args: argparse.Namespace, data: Dataset, file: ModelFile) -> None:
+    """Say which molecules the fit has seen, so that their predictions are none of new ones."""
+    known = {*(file.notes.get("input", {}).get("smiles") or ())}
+    seen = [smiles for smiles in data.smiles or () if smiles in known]
+    if seen:
+        sys.stderr.write(
+            f"rkhs: note: {args.input}: {many(len(seen), 'molecule is', 'molecules are')} in the fit, such as "
+            f"{quote(seen[0])}: their predictions have seen their values, and ends, _sd and novelty_p are those of new "
+            "molecules\n"
+        )
 
 
 def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rkhs.cli.classification import fit_classifier, names_classes
-from rkhs.cli.outputs import Outputs
+from rkhs.cli.outputs import check_predictor
 from rkhs.cli.regression import fit_regressor
 from rkhs.cli.structures import fit_structures, names_structures
 from rkhs.cli.targets import with_groups
@@ -13,7 +13,7 @@ from rkhs.cli.targets import with_groups
 
 def fit_predictor(args: argparse.Namespace) -> int:
     """Fit structures if ``--predict`` names a column of SMILES, classes if it names one of texts, else numbers."""
-    Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into
+    check_predictor(args)  # what no file can change is said before one is read
     args = with_groups(args)
     if names_structures(args):
         return fit_structures(args)

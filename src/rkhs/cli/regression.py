@@ -92,12 +92,12 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
     from sklearn.base import clone
 
     machine = model.model_
-    alike = model._copies(data.items)
-    different = len(np.unique(alike))
-    if machine.leaves_out and data.kind != "gram" and different > 2:
-        return _far(_norms(machine.in_units(machine.calibrated().residuals)))
     residuals = np.zeros(len(Y))
-    if different < 3:  # the others would be of one kind
+    if machine.leaves_out and data.kind != "gram":
+        left = machine.calibrated()
+        return _far(_norms(machine.in_units(left.residuals)) if len(left.representatives) > 2 else residuals)
+    alike = model._copies(data.items)
+    if len(np.unique(alike)) < 3:  # the others would be of one kind
         return _far(residuals)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
@@ -181,9 +181,18 @@ def _facts(
         "ends": [*ends, *_of_deviations(model)],
         "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
-        "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, data)},
+        "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, _fitted_rows(data, found))},
         "model": args.output,
     }
+
+
+def _fitted_rows(data: Dataset, found: _Suspicious) -> Dataset:
+    """The rows that a fit in rounds did not leave out."""
+    import numpy as np
+
+    from rkhs.data.dataset import LEFT_OUT, keep_rows
+
+    return keep_rows(data, np.isin(np.arange(data.n_samples), found.fitted), LEFT_OUT)
 
 
 def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:

@@ -161,7 +161,8 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     return replace(data, X=cut[known], kind="vectors", row_names=rows, column_names=titles, **none)
 
 
-def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:  # rows in the places that they have in the file
+def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
+    """Put rows in the places that they have in the file, with gaps between them."""
     import numpy as np
 
     counted = data.n_samples + len(data.skipped)

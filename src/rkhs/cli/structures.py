@@ -126,12 +126,14 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
     from rkhs.data.known_columns import candidates_of
 
     data = read_for_model(args, path, file.estimator, file.notes)
-    lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], label_columns(data)[0])
+    namings = data.namings or [label_columns(data)[0]]
+    lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], namings)
     listed = np.array([bool(one) for one in lists])
     if not listed.any():
         raise InputError(
-            f"--candidates {args.candidates} must hold names of {flag} {path}, such as {label_columns(data)[0][0]}, in "
-            "a column; got none of them; write them next to the structures"
+            f"--candidates {args.candidates} must hold names of {flag} {path}, such as "
+            f"{' or '.join(dict.fromkeys(names[0] for names in namings))}, in a column; got none of them; write them "
+            "next to the structures"
         )
     return keep_rows(data, listed, LEFT_OUT), [one for one in lists if one]
 

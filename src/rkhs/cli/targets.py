@@ -186,15 +186,14 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     from rkhs.data.known_columns import labels_of
 
     data = read_input(changed(args, leave_out=None), args.input)
-    names = data.row_names or data.smiles
-    if names is None:
+    if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
     try:
-        values = labels_of(args.labels, name, names)
+        values = labels_of(args.labels, name, data.namings)
     except InputError as error:
         message = str(error).replace("`labels`", flag)
         with suppress(InputError):
-            labels_of(args.labels, name, data.column_names or ("",))
+            labels_of(args.labels, name, [data.column_names or ("",)])
             message = f"{args.labels} names the columns of {args.input}, not its rows: add --transpose"
         raise InputError(message) from error
     places = np.array(data.row_numbers) - 1

@@ -28,6 +28,7 @@ _STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (
 _ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
 _WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
 _COUNT = 1000.0  # the largest of counts of reads exceeds it; that of ratings and pixels does not
+_SATURATED = 0.05  # share of columns with the largest value of all, as pixels have that are white in some image
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
@@ -37,6 +38,7 @@ _ID_NAME = re.compile(
 _CLASS_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
 )
+_PIXEL = re.compile(r"(?i)(?:(?:column|pixel|px|x|v)?[\s_.-]?\d+(?:x\d+)?)?")  # the name of a pixel, or of a place
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] =
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
-    remarks += [*_classes(columns), *_far_out(columns, X), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *_far_out(columns, X, names), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
         remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
@@ -217,7 +219,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
     remarks = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
     remarks += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
-    remarks += _counts(X)
+    remarks += _counts(X, names)
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
@@ -239,20 +241,22 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
     return f"{many(copies, *wording)}: copies on both sides of a split make errors look too small."
 
 
-def _counts(X: np.ndarray) -> list[Remark]:
-    """What is said of a wide table of counts, as of reads of genes; nothing of others."""
+def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
+    """What is said of a wide table of counts, as of reads of genes; nothing of others, such as pixels."""
     n, d = X.shape
-    if d < _WIDE and d <= max(n, _GENES):
+    if (d < _WIDE and d <= max(n, _GENES)) or 2 * sum(_PIXEL.fullmatch(name) is not None for name in names) > d:
         return []
     known = X[np.isfinite(X)]
-    counted = (known >= 0.0).all() and known.max(initial=0.0) > _COUNT and (known == np.round(known)).all()
-    text = "the numbers are counts: divide each row by its sum and take log2(1 + x) first (docs: expression data)"
+    largest = known.max(initial=0.0)
+    saturated = (X == largest).any(0).mean() > _SATURATED
+    counted = (known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all()
+    text = 'the numbers are counts: divide each row by its sum and take log2(1 + x) first (tutorial "Expression data")'
     return [Remark(text)] if counted else []
 
 
-def _far_out(columns: list[Column], X: np.ndarray) -> list[Remark]:
+def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """What is said of counts, or else of numbers far from all others."""
-    return _counts(X) or list(_stand_ins(columns))
+    return _counts(X, names) or list(_stand_ins(columns))
 
 
 def _stand_ins(columns: list[Column]) -> Iterator[Remark]:

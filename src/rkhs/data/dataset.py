@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
-from rkhs.data.formats import check_form
+from rkhs.data.formats import check_form, open_bytes
 from rkhs.data.text import number_in
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
@@ -128,6 +129,8 @@ class Dataset:
         Rows of the file before the first one, where it is read in parts.
     blank : tuple of int, default=()
         Places, from 0, of the rows without a known cell in a text table that is read whole; no number counts them.
+    aliases : tuple of tuple of str, default=()
+        Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
 
     Examples
     --------
@@ -159,6 +162,12 @@ class Dataset:
     as_smiles: bool = False
     start: int = 0
     blank: tuple[int, ...] = ()
+    aliases: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def namings(self) -> list[tuple[str, ...]]:
+        """All names of the rows by which another file may know them: `row_names`, `smiles`, `aliases`."""
+        return [names for names in (self.row_names, self.smiles, *self.aliases) if names is not None]
 
     @property
     def items(self) -> Any:
@@ -188,12 +197,13 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
         raise InputError(f"{data.source}: expected a value in some cell; all cells are empty; check the file")
     X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
     skipped = [*data.skipped, *(SkippedRow(numbers[i], "", reason) for i in (~kept).nonzero()[0])]
-    names, smiles = (
-        None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles)
+    names, smiles, *aliases = (
+        None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles, *data.aliases)
     )
     classes = None if data.classes is None else data.classes[kept]
     columns = names if gram and data.column_names is not None else data.column_names
     parts: dict[str, Any] = {"row_names": names, "column_names": columns, "smiles": smiles, "classes": classes}
+    parts["aliases"] = tuple(aliases)
     return replace(data, X=X, skipped=tuple(sorted(skipped, key=lambda bad: bad.row)), **parts)
 
 
@@ -214,7 +224,8 @@ def existing_path(path: object) -> Path:
 def read_text(file: Path, encoding: str = "utf-8") -> str:
     """A whole text file; what is wrong with it becomes an error that says so."""
     try:
-        text = file.read_text(encoding=text_encoding(encoding))
+        with open_bytes(file) as handle, TextIOWrapper(handle, encoding=text_encoding(encoding)) as lines:
+            text = lines.read()
     except (OSError, UnicodeError) as error:
         raise InputError(
             f"{file}: expected text in {encoding}; it cannot be read ({error}); check that this is a text file of that "

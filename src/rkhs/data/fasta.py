@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rkhs.data.dataset import Dataset, Kind, read_text
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
-    """Sequences in capital letters; headers name them by their first words if these differ."""
+    """Sequences in capital letters; headers name them by their first words, parts between bars too, if these differ."""
     names, texts = _records(file)
     capitals = list(map(str.upper, texts))  # masked letters are the same letters
     words = ["".join(name.split()[:1]) for name in names]
@@ -22,7 +23,10 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     if changed:
         guessed = (f"small letters are read as capital ones, in {changed} sequences", *guessed)
     row_names = tuple(words) if len({*words} - {""}) == len(words) else None
-    return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), guessed=guessed)
+    parts = [word.split("|") for word in words]  # >sp|P12345|NAME_HUMAN
+    aliases = tuple(zip(*parts, strict=True)) if len(set(map(len, parts))) == 1 < len(parts[0]) else ()
+    facts: dict[str, Any] = {"guessed": guessed, "aliases": aliases}
+    return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), **facts)
 
 
 def _letters(texts: list[str]) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
+from zipfile import ZipFile
 
-from rkhs._core.errors import InputError, optional, quote
+from rkhs._core.errors import InputError, optional, quote, warn
 from rkhs.data.text import WEAK, number_in
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
@@ -24,6 +25,8 @@ TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
 SPECTRA = (".mgf", ".msp")
 SDF = (".sdf", ".sdf.gz", ".mol")
+_SEQUENCES = (".fasta", ".fa", ".faa", ".fna")
+FASTA = (*_SEQUENCES, *(f"{end}.gz" for end in _SEQUENCES))
 FINGERPRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"
 _PEAKS = (
@@ -54,6 +57,7 @@ _FORMS = {
 _OWN = {".gz": b"\x1f\x8b", ".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".npz": b"PK\x03\x04", ".npy": b"\x93NUMPY"}
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FIRST_LINES = 200  # lines of a text that say whether it is a table
+_NO_VALUE = re.compile(rb"</f>(?:<v ?/>|<v></v>)?</c>")  # a formula in a sheet of a workbook
 _BETWEEN = re.compile(r'[\s,;|"]+')
 _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
 
@@ -61,7 +65,7 @@ _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*
 def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
-    return next((end for end in (*TABLES, *SDF) if name.endswith(end)), Path(name).suffix)
+    return next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -170,12 +174,23 @@ def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, lis
         raise InputError(
             f"{path}: expected a complete .xlsx file; got one that cannot be read ({error}); save it again"
         ) from error
+    _warn_of_formulas(path)
     if sheet not in (None, chosen.title):
         names = ", ".join(map(quote, known))
         raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {names}")
     text, width = io.StringIO(), max(map(len, rows), default=0)
     csv.writer(text, lineterminator="\n").writerows(row + [""] * (width - len(row)) for row in rows)
     return text.getvalue(), chosen.title, [name for name in known if name != chosen.title]
+
+
+def _warn_of_formulas(path: Path) -> None:
+    """Warn of formulas whose values no spreadsheet has stored."""
+    with ZipFile(path) as book:
+        if any(_NO_VALUE.search(book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/")):
+            warn(
+                f"{path}: formulas without stored values, as programs write them, are read as gaps; open the file in a "
+                "spreadsheet and save it"
+            )
 
 
 def _cell(value: Any) -> str:

@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import Dataset, existing_path
-from rkhs.data.formats import KINDS, SPECTRA, advice, extension_of, is_table
+from rkhs.data.formats import FASTA, KINDS, SPECTRA, advice, extension_of, is_table
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
@@ -43,7 +43,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       type or kind, or the only one whose texts or whole numbers repeat, for it. An item is a pair ``(edges, labels)``
       of arrays, zeros without labels; two edges are a list of pairs, so that no edge_index is meant. Of lists of edges
       it has the number of nodes in place of labels. GraphML gives networkx graphs.
-    * Sequences and texts: ``.fasta`` and ``.fa``, whose blank lines and lines after ``;`` are left out; a text per line
+    * Sequences and texts: ``.fasta``, ``.fa``, ``.faa`` and ``.fna``, packed or not, whose blank lines and lines after ``;`` are left out; a text per line
       of a ``.txt`` file; a column of a table.
     * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
       channels between colons; ``.csv``, a series per row; a ``.csv`` or ``.tsv`` table with names of columns, in which
@@ -59,7 +59,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     ----------
     path : str or path
     kind : {"graphs", "sequences", "texts", "series", "curves", "spectra", "vectors"}, default=None
-        What the items are. None: graphs for the files and folders above; sequences for ``.fasta`` and ``.fa``; series
+        What the items are. None: graphs for the files and folders above; sequences for ``.fasta`` and its like; series
         for ``.ts``; spectra for ``.mgf`` and ``.msp``; for ``.txt`` vectors if most cells are numbers, else sequences,
         or texts where a line has several words; else what :func:`read_table` reads.
     **options
@@ -121,8 +121,8 @@ def _kind_of(file: Path) -> str | None:
         return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
     if extension == ".txt" and is_table(file):
         return None
-    known = {".txt": "sequences", ".fasta": "sequences", ".fa": "sequences", ".ts": "series"}
-    known |= dict.fromkeys(SPECTRA, "spectra")
+    known = {".txt": "sequences", ".ts": "series"}
+    known |= dict.fromkeys(FASTA, "sequences") | dict.fromkeys(SPECTRA, "spectra")
     if extension not in EXTENSIONS and extension not in known:
         named = ", ".join(dict.fromkeys((*EXTENSIONS, *known, *GRAPH_EXTENSIONS)))
         raise InputError(f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; {advice(file)}")

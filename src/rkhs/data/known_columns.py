@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -65,24 +66,26 @@ def _refuse_few_words(found: Columns, position: int, texts: list[str]) -> None:
         )
 
 
-def labels_of(path: str | os.PathLike[str], column: str | int, names: Sequence[str]) -> np.ndarray:
-    """A column of a table for items of these names, which stand in the column that holds most of them; else gaps."""
+def labels_of(path: str | os.PathLike[str], column: str | int, namings: Sequence[Sequence[str]]) -> np.ndarray:
+    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps."""
     file, _ = check_path(path)
     titles = column_titles(file)
     position = locate(column, titles, len(titles), "labels")
     others = [j for j in range(len(titles)) if j != position]
     found = next(open_columns(file, Options(), *((j, "labels") for j in others)))
     found.drop_units([position])
-    values = _by_name(found, position, names)
+    names, values = _by_name(found, position, namings)
     labels = np.array([values.get(name) for name in names], dtype=object)
     return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
 
 
-def _by_name(found: Columns, position: int, names: Sequence[str]) -> dict[str, object]:
-    """Cells of a column by the names of their rows; items without a row are reported."""
-    wanted = set(names)
+def _by_name(
+    found: Columns, position: int, namings: Sequence[Sequence[str]]
+) -> tuple[Sequence[str], dict[str, object]]:
+    """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
     keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
-    best = max(keys, key=lambda texts: len(wanted.intersection(texts)))
+    names, best = _most_alike(namings, keys)
+    wanted = set(names)
     values = dict(zip(best, column_values(found, position).tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
@@ -91,22 +94,27 @@ def _by_name(found: Columns, position: int, names: Sequence[str]) -> dict[str, o
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
-    return values
+    return names, values
 
 
-def candidates_of(path: str | os.PathLike[str], column: str, names: Sequence[str]) -> list[list[str]]:
-    """Texts of a column for each name, which stand in the column that holds most of them; all of a table without."""
+def _most_alike(namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[str]]:
+    """The names of the items and the column of keys that have most in common."""
+    return max(product(namings, keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
+
+
+def candidates_of(path: str | os.PathLike[str], column: str, namings: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Texts of a column for each item, found by those names of which some column holds most; all of a table without."""
     file, extension = check_path(path)
     if extension == ".smi":
-        return [next(smi_chunks(file, "utf-8", None))[0]] * len(names)
+        return [next(smi_chunks(file, "utf-8", None))[0]] * len(namings[0])
     titles = column_titles(file)
     position = 0 if len(titles) < 2 else locate(column, titles, len(titles), "candidates")
     order = sorted(range(len(titles)), key=lambda j: j != position)
     found = next(open_columns(file, Options(), *zip(order, titles, strict=False)))
     texts, *keys = map(found.texts, order)
     if not keys:
-        return [texts] * len(names)
-    best = max(keys, key=lambda cells: len({*names} & {*cells}))
+        return [texts] * len(namings[0])
+    names, best = _most_alike(namings, keys)
     lists = defaultdict(list)
     for name, text in zip(best, texts, strict=True):
         lists[name].append(text)

@@ -111,7 +111,7 @@ def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> li
     if parts:
         notes.append(
             f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
-            f"as {listed(parts[:1])}. The fingerprint holds all parts."
+            f"as {listed(parts[:1])}. The model reads all parts."
         )
     unread = [bad for bad in skipped if bad.reason != LEFT_OUT]
     if unread:

@@ -20,7 +20,7 @@ def read_spectra(file: Path) -> Dataset:
     """Read spectra as pairs ``(mz, intensity)``; records without a peak are left out."""
     records = _records(file)
     items = np.fromiter(((one.peaks.mz, one.peaks.intensities) for one in records), object)
-    data = Dataset(items, "spectra", _names(records), None, str(file))
+    data = Dataset(items, "spectra", _names(records), None, str(file), aliases=_aliases(records))
     return keep_rows(data, np.array([intensities.any() for _, intensities in items]), "no peaks")
 
 
@@ -51,10 +51,12 @@ def _records(file: Path) -> list[Any]:
     return records
 
 
+def _aliases(records: list[Any]) -> tuple[tuple[str, ...], ...]:
+    """What may name records in other files: each key of names, empty where a record lacks it."""
+    found = (tuple(str(one.get(key, "")).strip() for one in records) for key in _NAMES)
+    return tuple(names for names in found if any(names))
+
+
 def _names(records: list[Any]) -> tuple[str, ...] | None:
     """Names of the records: what differs in all of them."""
-    for key in _NAMES:
-        found = [str(one.get(key, "")).strip() for one in records]
-        if all(found) and len(set(found)) == len(found):
-            return tuple(found)
-    return None
+    return next((found for found in _aliases(records) if all(found) and len(set(found)) == len(found)), None)

@@ -11,7 +11,7 @@ import numpy as np
 from rkhs._core.errors import InputError
 from rkhs.data.dataset import Dataset, RowNames, listed, read_text
 from rkhs.data.fasta import read_fasta
-from rkhs.data.formats import TABLES, extension_of, is_table, refuse_sparse_lines
+from rkhs.data.formats import FASTA, TABLES, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.table_reader import Options, column_list, open_columns, text_column
 from rkhs.data.text import number_in
 
@@ -19,7 +19,7 @@ from rkhs.data.text import number_in
 def read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None, **options: Any) -> Dataset:
     """Sequences or texts: the lines of a text file, a column of a table, or a FASTA file; see `read_items`."""
     column = _column(file, kind, columns)
-    if file.suffix.lower() in (".fasta", ".fa"):
+    if extension_of(file) in FASTA:
         return read_fasta(file, kind)
     names = None
     if column is None:
@@ -59,7 +59,7 @@ def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNam
 def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:
     if file.suffix.lower() != ".txt":
         raise InputError(
-            f"`path` must be a .txt, .fasta, .fa, {', '.join(TABLES)} file for strings; got {file.name!r}; rename it"
+            f"`path` must be a .txt, {', '.join((*FASTA, *TABLES))} file for strings; got {file.name!r}; rename it"
         )
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
     if not texts:

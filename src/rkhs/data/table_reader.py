@@ -16,6 +16,7 @@ from rkhs.data.dataset import Dataset, RowNames, as_gram, existing_path, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import (
+    FASTA,
     FINGERPRINTS,
     SDF,
     SPECTRA,
@@ -46,8 +47,7 @@ _ALLOWED: dict[str, frozenset[str]] = {
     ".smi": frozenset({"encoding"}) | _FINGERPRINT_OPTIONS,
     **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns"}),
     **dict.fromkeys(SPECTRA, frozenset({"columns"})),
-    ".fasta": frozenset(),
-    ".fa": frozenset(),
+    **dict.fromkeys(FASTA, frozenset()),
 }
 EXTENSIONS = tuple(_ALLOWED)
 _MOLECULES = (".smi", *SDF)
@@ -95,7 +95,7 @@ def read_table(
     ----------
     path : str or path
         A ``.csv``, ``.tsv`` or ``.txt`` file, also packed as ``.csv.gz`` or ``.tsv.gz``; ``.xlsx``, ``.parquet``,
-        ``.feather``, ``.npy``, ``.npz``, ``.smi``, ``.sdf``, ``.sdf.gz``, ``.mol`` or ``.fasta`` (``.fa``).
+        ``.feather``, ``.npy``, ``.npz``, ``.smi``, ``.sdf``, ``.sdf.gz``, ``.mol`` or ``.fasta`` (``.fa``, ``.faa``, ``.fna``; ``.gz``).
     columns : sequence of str or int, default=None
         Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all. Of an
         ``.sdf`` file these are tags, and None makes fingerprints.
@@ -178,7 +178,7 @@ def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tupl
 def read_parts(file: Path, extension: str, options: Options, rows: int | None = None) -> Iterator[Dataset]:
     """Read a text file in chunks of ``rows`` rows, any other file at once."""
     source = str(file)
-    if extension in (".fasta", ".fa"):
+    if extension in FASTA:
         yield read_fasta(file)
     elif options.smiles_column is not None or (extension in _MOLECULES and options.columns is None):
         yield from molecules(_smiles(file, extension, options, rows), source, options.fingerprint_options)

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -128,7 +129,8 @@ class Columns:
     def warn_of_bounds(self) -> None:
         """Warn of a column of relations, as databases of measurements write them, that says ``>`` of some values."""
         for name, cells in zip(self.names or (), self.cells, strict=False):
-            bounds = sum(cell in _BOUNDS for cell in cells.tolist()) if _RELATION.search(name) else 0
+            named = _RELATION.search(name) is not None
+            bounds = sum(str(cell).strip("'") in _BOUNDS for cell in cells.tolist()) if named else 0  # ChEMBL quotes them
             if bounds:
                 label = column_label([name], 0)
                 warn(f"{self.source}: {label} says > or < in {bounds} of {len(cells)} rows: bounds, read as values")
@@ -284,7 +286,7 @@ class Columns:
         nearly = [j for j in positions if self.mostly_numbers(j)]
         others = [j for j in positions if j not in nearly]
         named = [self._described(j, few=j in nearly) for j in [*nearly, *others]]
-        units = _UNITS if any(" with the unit " in text for text in named) else ""
+        units = _UNITS if any(" with the unit " in text for text in named) else self._thousands(others)
         advice = f"{self._of_odd_cells(nearly)}, {MIXED}" if nearly else MIXED
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
@@ -307,6 +309,13 @@ class Columns:
         cells = self.cells[position]
         found = self.with_unit([cells[i] for i in rows]) if len(rows) > 1 else None
         return "" if found is None else f" of {len(cells)} with the unit {found[1]!r}"
+
+    def _thousands(self, positions: Sequence[int]) -> str:
+        """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
+        for j, mark in product(positions, ",.'"):
+            if with_unit(self.cells[j].tolist(), self._spelling[0], mark) is not None:
+                return f"; pass thousands={mark!r} to read numbers such as {quote(self.cells[j][0])}"
+        return ""
 
     def _of_odd_cells(self, positions: Sequence[int]) -> str:
         """What to do with the few cells of columns of numbers that are none."""

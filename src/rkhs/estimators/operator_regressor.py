@@ -221,7 +221,10 @@ class OperatorKernelRegressor(DualRegressor):
     def _regression(self, kernel: OperatorKernel, training: Training, one_output: bool) -> Regression:
         Y, weights = training.targets, training.weights
         resolved = kernel.resolve(training.items, weights, Y.shape[1])
+        known, grams = vars(self).pop("_known_grams", (None, ()))
+        resolved = known if known == resolved else resolved  # which remembers features
         rotate = as_loss(self.loss).isotropic
         output, U = Euclidean.fit(Y, weights, center=self.center, scale=False, rotate=rotate)
         fitted = in_coordinates(resolved, output, U, weights)
-        return Regression.of(self._run, fitted, training, output, U, one_output)
+        pairs = [(term.kernel, K) for term, K in zip(resolved.pairs, grams, strict=False)] if known is resolved else []
+        return Regression.of(self._run, fitted, training, output, U, one_output, pairs)

@@ -197,7 +197,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self.best_score_ = -float(mean[g, r, j])
         self.at_edge_ = self._edges(mean, g, r, j)
         warn_of_edges(self)
-        self._take(self._chosen(self.losses_[j]), X, y, sample_weight)
+        final = self._chosen(self.losses_[j])
+        final._known_grams = grids[g].kernel, grids[g].grams
+        self._take(final, X, y, sample_weight)
         alone = closed and together is None and len(np.unique(training.groups)) == len(training)
         kernels_compared = [grid.kernel for grid in grids] if len(grids) > 1 else [None]
         self._compared = list(zip(kernels_compared, self.regs_, strict=True)) if alone else []

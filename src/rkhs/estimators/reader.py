@@ -13,6 +13,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import (
     check_items,
+    column_names,
     cut_rows,
     in_order_of,
     is_curves,
@@ -154,6 +155,8 @@ class Reader(Stored):
             items = private_copy(kernel.read(check_items(X, at_least=at_least)))
             if is_frame(X):
                 _check_feature_names(estimator, X, reset=True)
+            elif (names := column_names(X)) is not None and isinstance(items[0], tuple):  # dicts that are rows
+                estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._announce_dense((len(items), 0), storage, items_bytes(kernel, items))
         return cls(dtype=dtype, grid=times_of(X)), items
 

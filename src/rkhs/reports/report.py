@@ -180,7 +180,7 @@ def make_report(
         model=model,
         items=items,
         total=n,
-        audit=tuple(audit(everything, scaled=columns == "scaled")),
+        audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
         columns=column_rows(everything, columns, asked),
         codes=codes,
         neighbours=neighbours,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +24,7 @@ from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
+    from rkhs.kernels import Kernel
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
@@ -52,9 +54,10 @@ class Regression:
         output: OutputSpace,
         targets: Tensor,
         one_output: bool = False,
+        known: Sequence[tuple[Kernel, Tensor]] = (),
     ) -> Self:
-        """Build it with the Gram matrices of the kernel."""
-        return cls(kernel, training, term_grams(run, kernel, training.items), output, targets, one_output)
+        """Build it with the Gram matrices of the kernel, some of which may be known."""
+        return cls(kernel, training, term_grams(run, kernel, training.items, known), output, targets, one_output)
 
     @property
     def map(self) -> WholeMap:
@@ -156,14 +159,15 @@ class Regression:
         return MachineModel(self.kernel, self.map, empty, self.output, nothing, None, self.one_output)
 
 
-def term_grams(run: Run, kernel: OperatorKernel, items: Any) -> list[Tensor]:
-    """The Gram matrix of every term of a resolved kernel; equal ones share one."""
-    grams: list[Tensor] = []
-    for index, term in enumerate(kernel.pairs):
-        same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
-        K = grams[same] if same is not None else training_gram(term.kernel, items, run.options)
-        grams.append(K)
-    return grams
+def term_grams(
+    run: Run, kernel: OperatorKernel, items: Any, known: Sequence[tuple[Kernel, Tensor]] = ()
+) -> list[Tensor]:
+    """The Gram matrix of every term of a resolved kernel; equal kernels, and ``known`` ones of these items, share one."""
+    found = list(known)
+    for term in kernel.pairs:
+        same = next((K for other, K in found if other == term.kernel), None)
+        found.append((term.kernel, training_gram(term.kernel, items, run.options) if same is None else same))
+    return [K for _, K in found[len(known) :]]
 
 
 def certificates_of(problem: DualProblem, solution: Solution, largest: float, U: Tensor) -> Certificates:
