@@ -45,7 +45,7 @@ REFUSED = [
     (lambda: {1.0, 2.0}, "rows in memory; got a set. Pass a frame, or a list of rows"),
     (
         lambda: Foreign(None),
-        r"must convert to an array; its Foreign does not \(it lies on another device\)",
+        r"convertible to an array; its Foreign is not \(it lies on another device\)",
     ),
 ]
 

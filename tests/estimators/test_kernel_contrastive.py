@@ -161,7 +161,7 @@ def test_too_many_components_are_zero_columns_and_reported() -> None:
 
 
 def test_strict_takes_components_as_printed() -> None:
-    with pytest.warns(CollapseWarning, match="as strict=True asks"):
+    with pytest.warns(CollapseWarning, match="because strict=True"):
         model = KernelContrastive(3, kernel=Linear(), strict=True).fit(X, positives=np.arange(150)[::-1])
     assert model.n_components_ == 3
     assert model.objective_ == pytest.approx(-model.eigenvalues_.sum())

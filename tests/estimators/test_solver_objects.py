@@ -116,7 +116,7 @@ def test_a_solver_of_ones_own_serves_the_autoencoder(tmp_path: Path) -> None:
         (lambda: fit(solver=Adam(), loss="huber"), r"loss='huber' needs solver='lbfgs'; got Adam\(\)"),
         (
             lambda: fit(solver=ADMM()),
-            "ADMM needs a problem that .*; Autoencoder does not have it. Solvers for this problem: lbfgs",
+            "ADMM needs a problem with .*; Autoencoder does not have it. Solvers for this problem: lbfgs",
         ),
         (
             lambda: fit(solver=Adam),

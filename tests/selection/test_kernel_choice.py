@@ -20,7 +20,7 @@ from rkhs.kernels import (
     kernels_for,
 )
 from rkhs.selection import choose_kernel
-from rkhs.selection.kernel_choice import _INTERCEPT, _REGS
+from rkhs.selection.kernel_choice import _INTERCEPT_VARIANCE, _REGS
 
 RNG = np.random.default_rng(0)
 
@@ -32,7 +32,7 @@ def test_errors_are_those_of_fits_without_each_item(kind: str) -> None:
     n, K = len(X), Gaussian(0.5)(X)
     H = np.eye(n) - 1.0 / n
     C = H @ K @ H
-    C = C / (np.trace(C) / n) + _INTERCEPT
+    C = C / (np.trace(C) / n) + _INTERCEPT_VARIANCE
     T = (y[:, None] == np.array(["a", "b"])).astype(float) if kind == "classes" else np.asarray(y)
     T = T - T.mean(0)
     errors = []

@@ -86,7 +86,7 @@ def _converted(X: Any, name: str) -> np.ndarray:
         return np.asarray(X)
     except Exception as error:  # of foreign code
         raise InputError(
-            f"{name} must convert to an array; its {type(X).__name__} does not ({error}). Pass an array"
+            f"{name} must be convertible to an array; its {type(X).__name__} is not ({error}). Pass an array"
         ) from error
 
 

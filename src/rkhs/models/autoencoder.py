@@ -45,9 +45,7 @@ class AutoencoderModel(AutoencoderLayers):
         if self.linear is not None:
             codes += self.linear.of(self.linear_inputs(items, raw))
         codes = codes if self.penalty.row_constraint is None else self.penalty.row_constraint.project(codes)
-        codes = (
-            codes if self.inactive is None else self.from_user(self.to_user(codes))
-        )  # there is one hidden layer then
+        codes = codes if self.inactive is None else self.from_user(self.to_user(codes))  # with one hidden layer
         if refine is not None and self.refinable:
             codes = refined_codes(self, items, raw, codes, refine, rough=rough)
         found = [codes]

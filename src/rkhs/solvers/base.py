@@ -159,7 +159,7 @@ class Solver(Configurable):
         if constraint is not None and not self.keeps(constraint):
             raise InputError(
                 f"{type(self).__name__} does not satisfy {constraint!r}, which {type(problem).__name__} requires. "
-                f"Solvers that do: {fitting}; a custom solver declares what it satisfies by its method keeps"
+                f"Solvers for this problem: {fitting}; a custom solver declares what it satisfies by its method keeps"
             )
 
     @abstractmethod
