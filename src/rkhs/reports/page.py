@@ -240,7 +240,7 @@ def _item_button(items: Items, i: int) -> str:
 def _map(content: Content) -> str:
     far = [content.items.names[i] for i in within_view(content.layout.coordinates)[1]]
     outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
-    above = summary(content)
+    above = [] if content.whole else summary(content)
     sentences = [text for text in map_sentences(content.layout) if text not in above]
     notes = "".join(map(_paragraph, [*sentences, *outside]))
     return (
