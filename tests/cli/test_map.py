@@ -127,4 +127,6 @@ def test_the_page_of_a_map_says_each_thing_once(folder: Path, capsys: pytest.Cap
 def test_help_has_the_neighbours_of_the_map(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["map", "--help"])
-    assert f"of {rkhs.KernelMap().n_neighbors} neighbours" in " ".join(capsys.readouterr().out.split())
+    assert f"looks at the {rkhs.KernelMap().n_neighbors} neighbours of each" in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -312,9 +312,8 @@ def _copies(content: Content) -> str:
 
 def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
     counted = "" if items.named else " (counted from 1)"
-    return _paragraph(
-        f"{before}{many(len(chosen), 'item', 'items')}: {listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)}{counted}."
-    )
+    names = listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)
+    return _paragraph(f"{before}{many(len(chosen), 'item', 'items')}: {names}{counted}.")
 
 
 def _row_format(items: Items, found: Rebuilt) -> str:
