@@ -355,3 +355,22 @@ def test_a_category_that_looks_like_a_number_is_one(tmp_path: Path, monkeypatch,
     Path("cars.csv").write_text(cars(colour={i: str(i) if i < 13 else "unknown" for i in range(30)}))
     assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 2
     assert "--drop-columns colour" in capsys.readouterr().err
+
+
+def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Equal fingerprints where the kernel reads these, equal SMILES elsewhere; and which molecules a fit has seen."""
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    chains = [f"{'C' * i}O" for i in range(8, 20)]  # of one fingerprint
+    rows = "".join(f"{smiles},{i}.5,'{'>' if i == 3 else '='}'\n" for i, smiles in enumerate([*SMILES, *chains, "CCO"]))
+    Path("m.csv").write_text(f"smiles,y,Standard Relation\n{rows}")
+    assert main(["fit", "m.csv", "--smiles", "smiles", "--predict", "y", "-o", "m.rkhs"]) == 0
+    out = capsys.readouterr()
+    assert "1 row is a copy of an earlier one" in out.out
+    assert "fingerprint" not in out.out
+    assert "'Standard Relation' says > or < in 1 of" in out.err
+    assert main(["fit", "m.csv", "--smiles", "smiles", "--codes", "z.csv"]) == 0
+    assert "have the fingerprint of an earlier one" in capsys.readouterr().out
+    Path("new.smi").write_text("CCO\nCCCCCCCN\n")
+    assert main(["predict", "m.rkhs", "new.smi"]) == 0
+    assert "1 molecule is in the fit, such as 'CCO'" in capsys.readouterr().err

@@ -117,3 +117,16 @@ def test_a_row_far_outside_is_named(tmp_path: Path, monkeypatch, capsys: pytest.
         assert main(["map", "t.csv", "-o", output, "--method", "autoencoder", "--kernel", "linear"]) == 0
         assert "far outside the others, drawn at the edge: s5" in capsys.readouterr().out
     assert "Far outside the others, drawn at the edge: s5." in Path("m.html").read_text()
+
+
+def test_the_page_of_a_map_says_each_thing_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["map", "in.csv", "-o", "m.html"]) == 0
+    assert Path("m.html").read_text().count("nearest neighbours the map keeps") == 1
+
+
+def test_help_has_the_neighbours_of_the_map(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["map", "--help"])
+    assert f"looks at the {rkhs.KernelMap().n_neighbors} neighbours of each" in " ".join(
+        capsys.readouterr().out.split()
+    )

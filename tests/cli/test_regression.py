@@ -365,6 +365,18 @@ def test_wrong_use_is_one_line(
     assert not Path("m.rkhs").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["-o", "m.rkhs", "--choose-kernel"], "--choose-kernel does not go with"), ([], "name it with -o MODEL")],
+)
+def test_wrong_flags_are_said_before_a_file_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    Path("broken.csv").write_text("")
+    assert main(["fit", "broken.csv", "--predict", "price", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_only_regressors_predict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rkhs.save(rkhs.KernelPCA(1).fit(X), "pca.rkhs")
     assert main(["predict", "pca.rkhs", "new.csv"]) == 2

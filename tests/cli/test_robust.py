@@ -248,3 +248,19 @@ def test_errors_keep_the_title_of_the_names(folder: Path) -> None:
     assert main(["fit", "named.csv", "--n-components", "2", "-o", "m.rkhs", "--quiet"]) == 0
     assert main(["compare", "named.csv", "--model", "m.rkhs", "--errors", "e.csv"]) == 0
     assert Path("e.csv").read_text().splitlines()[0] == "recording,error0"
+
+
+@pytest.mark.parametrize("target", [(), ("--predict", "c")])
+def test_notes_on_columns_are_of_the_rows_that_are_fitted(
+    target: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 30.0, 1.0]
+    rows[:, 2] = rows[:, 0] + rows[:, 1] / 30.0
+    rows[7] = [1.0, 9e4, 40.0]
+    Path("t.csv").write_text("a,b,c\n" + "".join(f"{','.join(map(repr, row))}\n" for row in rows.tolist()))
+    assert main(["fit", "t.csv", "--robust", "-o", "m.rkhs", *target]) == 0
+    said = capsys.readouterr().out
+    assert "row 8" in said
+    spread = float(said.split("The spread of b is ")[1].split(",")[0])
+    assert 20.0 < spread < 40.0  # 11,500 with the row that was left out

@@ -13,7 +13,7 @@ import rkhs
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
 from rkhs.data import read_items
-from rkhs.data.known_columns import candidates_of, read_column
+from rkhs.data.known_columns import candidates_of, labels_of, read_column
 
 pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
 pytest.importorskip("rdkit", reason="structures need RDKit (extra `chem`)")
@@ -155,3 +155,15 @@ def test_spectra_of_one_structure_are_left_out_together(folder: Path) -> None:
     copy = clone(model).fit(read_items(spectra).items, smiles, groups=smiles)
     assert model.leave_one_out_error_ == pytest.approx(copy.leave_one_out_error_)
     assert model.leave_one_out_error_ > clone(model).fit(read_items(spectra).items, smiles).leave_one_out_error_
+
+
+def test_lists_are_found_by_any_id_of_a_spectrum(tmp_path: Path) -> None:
+    one = "BEGIN IONS\nTITLE={}\nSCANS={}\nPEPMASS=1.5\n10.5 2\nEND IONS\n\n"
+    (tmp_path / "a.mgf").write_text("".join(one.format(name, 40 + i) for i, name in enumerate("abc")))
+    (tmp_path / "lists.csv").write_text("scan,smiles,mass\n41,CCO,1\n40,CCN,2\n41,CCC,3\n")
+    (tmp_path / "labels.csv").write_text("scan,y\n42,2.5\n40,0.5\n41,1.5\n")
+    data = read_items(tmp_path / "a.mgf")
+    assert data.row_names == ("a", "b", "c")
+    with pytest.warns(UserWarning, match="1 item has no candidates there: 42"):
+        assert candidates_of(tmp_path / "lists.csv", "smiles", data.namings) == [["CCN"], ["CCO", "CCC"], []]
+    assert labels_of(tmp_path / "labels.csv", "y", data.namings).tolist() == [0.5, 1.5, 2.5]

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from rkhs._core.errors import InputError, MissingExtraError
-from rkhs.data import read_items, read_table
+from rkhs.data import read_items, read_mixed, read_table
 from rkhs.data.formats import advice
 
 X = np.array([[1.5, -2.0, 3e-7], [0.1, 1e300, 4.0]])
@@ -412,8 +412,6 @@ def test_a_workbook_that_says_too_small_a_size_is_read_whole(tmp_path):
 
 
 def test_rows_of_a_workbook_that_end_early_have_empty_cells(tmp_path):
-    from rkhs.data import read_mixed
-
     path = _workbook(tmp_path / "t.xlsx", Sheet=[["a", "b", "c"], [1.5, 2, 3], [4], [5, 6]])
     assert read_mixed(path).X.tolist() == [[1.5, 2.0, 3.0], [4.0, None, None], [5.0, 6.0, None]]
 
@@ -459,3 +457,11 @@ def test_other_formats_are_refused_with_a_line_of_python(tmp_path, name):
     line = advice(tmp_path / name).removeprefix("convert it with Python: ").split(" (needs")[0]
     assert repr(str(tmp_path / name)) in line
     compile(line, name, "exec")
+
+
+def test_formulas_without_values_are_named(tmp_path):
+    rows = [["a", "b", "c"], *([i + 0.5, i % 3, f"=A{i + 2}"] for i in range(6))]
+    data = read_mixed(_workbook(tmp_path / "t.xlsx", Sheet=rows))
+    said = "formulas without a value are read as gaps; a spreadsheet stores values when it saves the file"
+    assert data.guessed == (said,)
+    assert read_mixed(_workbook(tmp_path / "u.xlsx", Sheet=[row[:2] for row in rows])).guessed == ()

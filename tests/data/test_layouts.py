@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import rkhs.data
 from rkhs._core.errors import InputError
 from rkhs.data import read_chunks, read_mixed, read_table
-from rkhs.data.known_columns import read_column
+from rkhs.data.known_columns import read_column, read_numbers
 
 
 def file_of(folder: Path, text: str | bytes, name: str = "a.csv") -> Path:
@@ -290,6 +290,9 @@ def test_thousands_and_a_unit_go_together(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="'EUR', the unit of all its cells"):
         found = read_column(file, "price", argument="target", thousands=",")
     assert found.tolist() == [8119.0, 950.0, 1234567.0]
+    for read in (read_table, read_numbers):
+        with pytest.raises(InputError, match="pass thousands=',' to read numbers such as '8,119 EUR'"):
+            read(file, columns=["price"])
     with pytest.warns(UserWarning, match="'EUR', the unit of all its cells"):
         assert read_mixed(file, thousands=",").X[:, 1].tolist() == [8119.0, 950.0, 1234567.0]
     commas = file_of(tmp_path, "size;price\n1,5;8.119,25 EUR\n2,5;950,50 EUR\n", "commas.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 from rkhs._core.errors import InputError
 from rkhs.data import read_items
+from rkhs.data.dataset import keep_rows
+from rkhs.data.known_columns import labels_of
 
 FILES = {
     "A": "1, 2\n2, 1\n4, 5\n5, 4\n5, 3\n3, 5\n",
@@ -165,3 +168,17 @@ def test_columns_of_texts_are_a_list(columns: object, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("one two\nthree\n", encoding="utf-8")
     with pytest.raises(InputError, match="`columns` must be a list of column names or positions"):
         read_items(tmp_path / "texts.txt", kind="texts", columns=columns)
+
+
+@pytest.mark.parametrize("end", [".fa", ".faa", ".fna", ".faa.gz", ".fasta.gz"])
+def test_fasta_files_by_other_names(end: str, tmp_path: Path) -> None:
+    text = b">sp|P12345|ONE_HUMAN Some protein OS=Homo sapiens\nMKV\n>tr|Q00001|TWO_HUMAN Another\nMKVV\n"
+    file = tmp_path / f"x{end}"
+    file.write_bytes(gzip.compress(text) if end.endswith(".gz") else text)
+    data = read_items(file)
+    assert (data.kind, data.items.tolist()) == ("sequences", ["MKV", "MKVV"])
+    assert data.row_names == ("sp|P12345|ONE_HUMAN", "tr|Q00001|TWO_HUMAN")
+    for names in (("P12345", "Q00001"), ("ONE_HUMAN", "TWO_HUMAN"), data.row_names):
+        (tmp_path / "labels.csv").write_text(f"entry,y\n{names[1]},2.5\n{names[0]},1.5\n")
+        assert labels_of(tmp_path / "labels.csv", "y", data.namings).tolist() == [1.5, 2.5]
+    assert keep_rows(data, np.array([False, True]), "for a test").namings[1:] == [("tr",), ("Q00001",), ("TWO_HUMAN",)]

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs._core.errors import EdgeWarning, InputError
-from rkhs.kernels import Gaussian, Linear, Separable
+from rkhs.kernels import Gaussian, Linear, Separable, Spectrum
 from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Power, Squared, SquaredEpsilonInsensitive
 from rkhs.solvers import FISTA
 
@@ -362,3 +362,20 @@ def test_the_number_of_a_loss_is_kept():
     assert model.loss_ == Huber(0.3)
     with pytest.raises(InputError, match=r"kappas must be None with loss=Huber\(kappa=0.3\), which has a number"):
         OperatorKernelRegressorCV(loss=Huber(0.3), kappas=[0.1]).fit(X, Y)
+
+
+def test_the_chosen_machine_takes_the_gram_matrix_of_the_choice(monkeypatch) -> None:
+    calls = []
+    for name in ("_features", "_from_features"):
+        original = getattr(Spectrum, name)
+        monkeypatch.setattr(
+            Spectrum, name, lambda *parts, name=name, original=original: (calls.append(name), original(*parts))[1]
+        )
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("ACGT"), size=12)) for _ in range(20)]
+    y = [text.count("A") for text in X]
+    chosen = OperatorKernelRegressorCV(Spectrum(2)).fit(X, y)
+    assert calls == ["_features", "_from_features"]
+    np.testing.assert_array_equal(
+        chosen.predict(X), OperatorKernelRegressor(Spectrum(2), reg=chosen.reg_).fit(X, y).predict(X)
+    )

@@ -30,8 +30,9 @@ examples:
   rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
   rkhs map table.csv -o map.html --index-column name
 
-Rows that are near each other are near each other in the map, and what that loses is printed: how many of its ten
-nearest rows a new row keeps near it in the map (of 30 neighbours that the map looks at: --set n_neighbors=15), and what share of the variance of new rows cannot be rebuilt from it. The column of --color is not used.
+Rows that are near each other are near each other in the map, which looks at the 30 neighbours of each (--set
+n_neighbors=15). What that loses is printed: how many of its ten nearest rows a new row keeps, and what share of the
+variance of new rows cannot be rebuilt from the map. The column of --color is not used.
 A picture writes the names of classes, and of rows that lie far from each other. A page of .html zooms, searches, and
 shows what is under the mouse.
 """

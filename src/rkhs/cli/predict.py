@@ -104,8 +104,7 @@ def _say_known(args: argparse.Namespace, data: Dataset, file: ModelFile) -> None
     if seen:
         sys.stderr.write(
             f"rkhs: note: {args.input}: {many(len(seen), 'molecule is', 'molecules are')} in the fit, such as "
-            f"{quote(seen[0])}: their predictions have seen their values, and ends, _sd and novelty_p are those of new "
-            "molecules\n"
+            f"{quote(seen[0])}: their predictions and ends have seen their values, and say nothing of new molecules\n"
         )
 
 

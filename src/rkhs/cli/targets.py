@@ -33,7 +33,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     known = _read_columns(args, named_columns(args.predict) or None)
     Y = np.asarray(known.X, dtype=float)
     wanted = named_columns(args.predict) or list(range(Y.shape[1]))
-    _refuse_empty_columns(wanted, np.isnan(Y).all(axis=0))
+    _refuse_empty_columns(wanted, np.isnan(Y).all(axis=0), known.guessed)
     names = list(known.column_names or map("column{}".format, wanted))
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
     if args.targets is None and args.columns is not None:
@@ -56,13 +56,13 @@ def _refuse_in_both(args: argparse.Namespace, names: set[str | int], data: Datas
         )
 
 
-def _refuse_empty_columns(names: Sequence[str | int], empty: np.ndarray) -> None:
-    """Refuse columns without any number."""
+def _refuse_empty_columns(names: Sequence[str | int], empty: np.ndarray, guessed: Sequence[str]) -> None:
+    """Refuse columns without any number, and say why a workbook may have none."""
     lacking = [str(name) for name, gaps in zip(names, empty, strict=True) if gaps]
     if lacking:
-        raise InputError(
-            f"--predict {', '.join(lacking)}: expected a number in some cell; all cells are empty; name other columns"
-        )
+        why = "".join(f" ({text})" for text in guessed if "formulas" in text)
+        named = f"--predict {', '.join(lacking)}"
+        raise InputError(f"{named}: expected a number in some cell; all cells are empty{why}; name other columns")
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:

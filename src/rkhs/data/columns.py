@@ -248,7 +248,7 @@ def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
         return []
     known = X[np.isfinite(X)]
     largest = known.max(initial=0.0)
-    saturated = (X == largest).any(0).mean() > _SATURATED
+    saturated = (largest == X).any(0).mean() > _SATURATED
     counted = (known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all()
     text = 'the numbers are counts: divide each row by its sum and take log2(1 + x) first (tutorial "Expression data")'
     return [Remark(text)] if counted else []

@@ -198,7 +198,8 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
     skipped = [*data.skipped, *(SkippedRow(numbers[i], "", reason) for i in (~kept).nonzero()[0])]
     names, smiles, *aliases = (
-        None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles, *data.aliases)
+        None if known is None else tuple(known[i] for i in rows)
+        for known in (data.row_names, data.smiles, *data.aliases)
     )
     classes = None if data.classes is None else data.classes[kept]
     columns = names if gram and data.column_names is not None else data.column_names

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from zipfile import ZipFile
 
-from rkhs._core.errors import InputError, optional, quote, warn
+from rkhs._core.errors import InputError, optional, quote
 from rkhs.data.text import WEAK, number_in
 
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
@@ -174,7 +174,6 @@ def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, lis
         raise InputError(
             f"{path}: expected a complete .xlsx file; got one that cannot be read ({error}); save it again"
         ) from error
-    _warn_of_formulas(path)
     if sheet not in (None, chosen.title):
         names = ", ".join(map(quote, known))
         raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {names}")
@@ -183,14 +182,10 @@ def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, lis
     return text.getvalue(), chosen.title, [name for name in known if name != chosen.title]
 
 
-def _warn_of_formulas(path: Path) -> None:
-    """Warn of formulas whose values no spreadsheet has stored."""
+def lacks_values(path: Path) -> bool:
+    """Whether a workbook holds formulas whose values no spreadsheet has stored."""
     with ZipFile(path) as book:
-        if any(_NO_VALUE.search(book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/")):
-            warn(
-                f"{path}: formulas without stored values, as programs write them, are read as gaps; open the file in a "
-                "spreadsheet and save it"
-            )
+        return any(_NO_VALUE.search(book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/"))
 
 
 def _cell(value: Any) -> str:

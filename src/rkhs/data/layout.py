@@ -214,6 +214,10 @@ def _delimiter_of(layout: Layout, given: str | None, head: list[str], guessed: l
         _, name, others = formats.sheet_of(layout.path, layout.path.stat().st_mtime_ns, layout.sheet)
         if others and layout.sheet is None:
             guessed.append(f"the first sheet, {quote(name)}, is read; `key` names another: {listed(others)}")
+        if formats.lacks_values(layout.path):
+            guessed.append(
+                "formulas without a value are read as gaps; a spreadsheet stores values when it saves the file"
+            )
         return layout.delimiter
     mark = given or _delimiter(layout, head)
     if not given and mark != layout.delimiter:

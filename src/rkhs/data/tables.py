@@ -130,7 +130,9 @@ class Columns:
         """Warn of a column of relations, as databases of measurements write them, that says ``>`` of some values."""
         for name, cells in zip(self.names or (), self.cells, strict=False):
             named = _RELATION.search(name) is not None
-            bounds = sum(str(cell).strip("'") in _BOUNDS for cell in cells.tolist()) if named else 0  # ChEMBL quotes them
+            bounds = (
+                sum(str(cell).strip("'") in _BOUNDS for cell in cells.tolist()) if named else 0
+            )  # ChEMBL quotes them
             if bounds:
                 label = column_label([name], 0)
                 warn(f"{self.source}: {label} says > or < in {bounds} of {len(cells)} rows: bounds, read as values")

@@ -198,7 +198,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self.at_edge_ = self._edges(mean, g, r, j)
         warn_of_edges(self)
         final = self._chosen(self.losses_[j])
-        final._known_grams = grids[g].kernel, grids[g].grams
+        vars(final)["_known_grams"] = grids[g].kernel, grids[g].grams
         self._take(final, X, y, sample_weight)
         alone = closed and together is None and len(np.unique(training.groups)) == len(training)
         kernels_compared = [grid.kernel for grid in grids] if len(grids) > 1 else [None]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rkhs._core.files import shell_word
+from rkhs.data.columns import many
 from rkhs.data.dataset import listed
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
@@ -239,7 +240,9 @@ def _item_button(items: Items, i: int) -> str:
 def _map(content: Content) -> str:
     far = [content.items.names[i] for i in within_view(content.layout.coordinates)[1]]
     outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
-    notes = "".join(map(_paragraph, [*map_sentences(content.layout), *outside]))
+    above = [] if content.whole else summary(content)
+    sentences = [text for text in map_sentences(content.layout) if text not in above]
+    notes = "".join(map(_paragraph, [*sentences, *outside]))
     return (
         f"{notes}<noscript><p>The map needs JavaScript, which is off.</p></noscript>"
         '<div id="controls" class="controls" hidden></div>'
@@ -309,9 +312,8 @@ def _copies(content: Content) -> str:
 
 def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
     counted = "" if items.named else " (counted from 1)"
-    return _paragraph(
-        f"{before}{len(chosen)} items: {listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)}{counted}."
-    )
+    names = listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)
+    return _paragraph(f"{before}{many(len(chosen), 'item', 'items')}: {names}{counted}.")
 
 
 def _row_format(items: Items, found: Rebuilt) -> str:

@@ -132,5 +132,7 @@ def test_rows_given_as_dicts_are_read_by_their_keys() -> None:
 def test_a_mixed_kernel_reads_dicts_by_the_names_of_the_frame() -> None:
     X = pd.DataFrame({"a": np.arange(12.0), "s": list("xyz") * 4})
     model = rkhs.KernelPCA(2, kernel="mixed_table").fit(X)
-    turned = X[["s", "a"]].to_dict("records")
+    turned, whole = X[["s", "a"]].to_dict("records"), X.to_dict("records")
     np.testing.assert_array_equal(model.transform(turned), model.transform(X))
+    model = rkhs.KernelPCA(2, kernel="mixed_table").fit(whole)
+    np.testing.assert_array_equal(model.transform(turned), model.transform(whole))

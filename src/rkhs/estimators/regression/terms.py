@@ -24,10 +24,10 @@ from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
-    from rkhs.kernels import Kernel
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
+    from rkhs.kernels import Kernel
 
 
 REGS = np.logspace(0.0, -8.0, 17)
@@ -162,7 +162,7 @@ class Regression:
 def term_grams(
     run: Run, kernel: OperatorKernel, items: Any, known: Sequence[tuple[Kernel, Tensor]] = ()
 ) -> list[Tensor]:
-    """The Gram matrix of every term of a resolved kernel; equal kernels, and ``known`` ones of these items, share one."""
+    """The Gram matrix of every term of a resolved kernel; terms share those of equal kernels, and ``known`` ones."""
     found = list(known)
     for term in kernel.pairs:
         same = next((K for other, K in found if other == term.kernel), None)
