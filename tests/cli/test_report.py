@@ -138,7 +138,7 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
         (["m.rkhs"], "a report on a model needs items too"),
         (["m.rkhs", "plain.csv", "--kernel", "linear"], "--kernel is for a fit"),
         (["m.rkhs", "plain.csv", "--robust"], "--robust is for a fit"),
-        (["plain.csv", "--trim", "2"], "--trim goes with --robust"),
+        (["plain.csv", "--trim", "2"], "--trim needs --robust"),
         (["plain.csv", "-o", "page.txt"], "-o must end in .html, .htm"),
         (["plain.csv", "-o", "no/page.html"], "whose folder does not exist"),
         (["plain.csv", "--target", "q"], "--target must name a column of the file; got 'q'"),

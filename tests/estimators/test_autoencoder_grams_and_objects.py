@@ -64,7 +64,7 @@ def test_an_unknown_diagonal_is_asked_for(small: np.ndarray) -> None:
     X, new = small[:22], small[22:]
     model = fit(KernelAutoencoder(2, kernel="precomputed"), X @ X.T)
     for ask in (model.reconstruction_error, model.score, lambda K: model.decode(model.codes_, K, by="features")):
-        with pytest.raises(InputError, match="diag must be given: .* of 8 items"):
+        with pytest.raises(InputError, match="diag must be given: .* of the 8 items"):
             ask(new @ X.T)
     assert (model.reconstruction_error(new @ X.T, diag=(new**2).sum(1)) > 0.0).all()
 

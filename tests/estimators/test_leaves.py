@@ -82,7 +82,7 @@ def test_halves_take_equal_codes_apart_and_have_no_zone_of_width_zero() -> None:
 
 def test_shares_of_the_leaves_sum_to_one_and_most_codes_have_one(fitted: tuple) -> None:
     model, new = fitted
-    shares = model.model_.last.shares(model.model_.read(torch.as_tensor(model.transform(new))))
+    shares = model.model_.last.shares(model.model_.from_user(torch.as_tensor(model.transform(new))))
     assert shares.shape == (100, 4)
     assert torch.allclose(shares.sum(1), torch.ones(100, dtype=torch.float64))
     assert float(((shares > 0.0).sum(1) == 1).double().mean()) > 0.7
