@@ -373,4 +373,4 @@ def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, cap
     assert "have the fingerprint of an earlier one" in capsys.readouterr().out
     Path("new.smi").write_text("CCO\nCCCCCCCN\n")
     assert main(["predict", "m.rkhs", "new.smi"]) == 0
-    assert "1 molecule is in the fit, such as 'CCO'" in capsys.readouterr().err
+    assert "molecules in the fit: 1, such as 'CCO'" in capsys.readouterr().err

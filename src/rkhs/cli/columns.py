@@ -145,11 +145,11 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
-    from rkhs.data.columns import TWINS, column_remarks, curve_remarks, row_copies, share_a_unit
+    from rkhs.data.columns import COPIES, TWINS, column_remarks, curve_remarks, row_copies, share_a_unit
     from rkhs.data.molecule_files import molecule_remarks
 
     if data.smiles is not None:
-        same = row_copies(data.items, least=0.0) if data.as_smiles else row_copies(data.X, TWINS, least=0.0)
+        same = row_copies(data.items, (TWINS, COPIES)[data.as_smiles], least=0.0)
         notes = [*molecule_remarks(data.smiles, data.skipped), same]
         return [f"note: {text}" for text in notes if text]
     if note := _matrix_note(data):

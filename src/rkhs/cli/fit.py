@@ -17,7 +17,7 @@ from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, LABELS, MIXED, R
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.predictors import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
-from rkhs.cli.rows import write_numbers
+from rkhs.cli.rows import some_rows, write_numbers
 from rkhs.cli.summaries import print_result
 
 if TYPE_CHECKING:
@@ -109,7 +109,10 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
-    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, fitted.fitted(data))
+    sentences, of_columns = (
+        fitted.sentences(data),
+        column_sentences(fitted.model, data if fitted.found is None else some_rows(data, fitted.found.inliers)),
+    )
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}

@@ -16,7 +16,6 @@ from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import peeked
 from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import column_as_texts
-from rkhs.data.columns import many
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +86,7 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             "it out, or fit again without --loss, --gram"
         )
     for data in parts:
-        _say_known(args, data, file)
+        _warn_of_fitted(args, data, file)
         values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)
         names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
         if sets:
@@ -97,14 +96,13 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             yield Answer(data, names, names, values, {"predictions": values})
 
 
-def _say_known(args: argparse.Namespace, data: Dataset, file: ModelFile) -> None:
-    """Say which molecules the fit has seen, so that their predictions are none of new ones."""
+def _warn_of_fitted(args: argparse.Namespace, data: Dataset, file: ModelFile) -> None:
+    """Warn of molecules that are in the fit, so that their predictions are none of new ones."""
     known = {*(file.notes.get("input", {}).get("smiles") or ())}
-    seen = [smiles for smiles in data.smiles or () if smiles in known]
-    if seen:
+    if seen := [smiles for smiles in data.smiles or () if smiles in known]:
         sys.stderr.write(
-            f"rkhs: note: {args.input}: {many(len(seen), 'molecule is', 'molecules are')} in the fit, such as "
-            f"{quote(seen[0])}: their predictions and ends have seen their values, and say nothing of new molecules\n"
+            f"rkhs: note: {args.input}: molecules in the fit: {len(seen)}, such as {quote(seen[0])}. Their predictions "
+            "and ends have seen their values, and say nothing of new molecules\n"
         )
 
 

@@ -15,7 +15,7 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
-from rkhs.cli.rows import APART, named_rows, row_labels
+from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
@@ -181,18 +181,12 @@ def _facts(
         "ends": [*ends, *_of_deviations(model)],
         "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
-        "columns": {"scaled": model.columns == "scaled", "notes": column_sentences(model, _fitted_rows(data, found))},
+        "columns": {
+            "scaled": model.columns == "scaled",
+            "notes": column_sentences(model, some_rows(data, found.fitted)),
+        },
         "model": args.output,
     }
-
-
-def _fitted_rows(data: Dataset, found: _Suspicious) -> Dataset:
-    """The rows that a fit in rounds did not leave out."""
-    import numpy as np
-
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-
-    return keep_rows(data, np.isin(np.arange(data.n_samples), found.fitted), LEFT_OUT)
 
 
 def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:

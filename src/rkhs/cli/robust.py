@@ -76,12 +76,6 @@ class Fitted(NamedTuple):
             sentences.append(f"a new row stands apart if its error by rkhs compare --errors is above {error:.6g}")
         return [f"robust: {sentence}" for sentence in sentences]
 
-    def fitted(self, data: Dataset) -> Dataset:
-        """The rows that the fit did not leave out."""
-        from rkhs.data.dataset import LEFT_OUT, keep_rows
-
-        return data if self.found is None else keep_rows(data, self.found.inliers, LEFT_OUT)
-
     def facts(self, data: Dataset) -> dict[str, Any]:
         """Return names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads them."""
         if self.found is None:

@@ -199,11 +199,20 @@ def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None
         raise InputError(f"--window cuts tables of numbers and dates; got texts in {found}; {more}")
 
 
-def without_rows(data: Dataset, text: str) -> Dataset:
-    """A file without some of its rows, which are skipped as rows that cannot be read are."""
+def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
+    """The rows at these positions, or where a mask is true."""
     import numpy as np
 
     from rkhs.data.dataset import LEFT_OUT, keep_rows
+
+    kept = np.zeros(data.n_samples, dtype=bool)
+    kept[rows] = True
+    return keep_rows(data, kept, LEFT_OUT)
+
+
+def without_rows(data: Dataset, text: str) -> Dataset:
+    """A file without some of its rows, which are skipped as rows that cannot be read are."""
+    import numpy as np
 
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
@@ -213,9 +222,8 @@ def without_rows(data: Dataset, text: str) -> Dataset:
             known = "names of rows" if data.row_names else f"row numbers from 1 to {numbers[-1]}"
             more = f", or {APART} with --robust" if part == APART else ""
             raise InputError(f"--leave-out must be {known}, separated by commas{more}; got {quote(part)}")
-    kept = np.ones(data.n_samples, dtype=bool)
-    kept[[places[part] for part in wanted]] = False
-    if kept.sum() < 2:
-        out = data.n_samples - kept.sum()
+    kept = np.setdiff1d(np.arange(data.n_samples), [places[part] for part in wanted])
+    if len(kept) < 2:
+        out = data.n_samples - len(kept)
         raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
-    return keep_rows(data, kept, LEFT_OUT)
+    return some_rows(data, kept)

@@ -153,10 +153,7 @@ class Reader(Stored):
             dtype, items = rows.dtype, kernel.read(rows)
         else:
             items = private_copy(kernel.read(check_items(X, at_least=at_least)))
-            if is_frame(X):
-                _check_feature_names(estimator, X, reset=True)
-            elif (names := column_names(X)) is not None and isinstance(items[0], tuple):  # dicts that are rows
-                estimator.feature_names_in_ = np.array(names, dtype=object)
+            _name_features(estimator, X, items)
         estimator._announce_dense((len(items), 0), storage, items_bytes(kernel, items))
         return cls(dtype=dtype, grid=times_of(X)), items
 
@@ -299,6 +296,14 @@ def read_checked(estimator: BaseEstimator, X: Any, *, fitting: bool = False, at_
 def _checked(estimator: BaseEstimator, rows: Any, fitting: bool = False) -> Any:
     check_squares(rows, "X", estimator.dtype)
     return check_spread(rows, "X", estimator.dtype) if fitting else rows
+
+
+def _name_features(estimator: BaseEstimator, X: Any, items: Any) -> None:
+    """Remember the names of the columns of a frame, or the keys of rows given as dicts."""
+    if is_frame(X):
+        _check_feature_names(estimator, X, reset=True)
+    elif (names := column_names(X)) is not None and isinstance(items[0], tuple):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _refuse_columns(asked: str, domain: str) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rkhs._core.files import shell_word
-from rkhs.data.columns import many
 from rkhs.data.dataset import listed
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
@@ -313,7 +312,7 @@ def _copies(content: Content) -> str:
 def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
     counted = "" if items.named else " (counted from 1)"
     names = listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)
-    return _paragraph(f"{before}{many(len(chosen), 'item', 'items')}: {names}{counted}.")
+    return _paragraph(f"{before}{'1 item' if len(chosen) == 1 else f'{len(chosen)} items'}: {names}{counted}.")
 
 
 def _row_format(items: Items, found: Rebuilt) -> str:
