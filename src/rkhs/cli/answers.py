@@ -6,21 +6,18 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.models import of_class
 from rkhs.cli.outputs import SHEETS
 from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
 from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-    from rkhs.evaluation import SmoothClassifier
+from rkhs.data import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +35,13 @@ class Answer:
         return list(self.table.tolist())
 
 
-def check_asked(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
+def check_asked(
+    args: argparse.Namespace, model: estimators.KernelEstimator, head: evaluation.SmoothClassifier | None
+) -> None:
     """Refuse models that predict nothing, and flags that do not go with what they predict."""
-    from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
-
-    if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
+    if head is None and not isinstance(
+        model, (estimators.OperatorKernelRegressor, estimators.FunctionalKernelRegressor)
+    ):
         raise InputError(
             f"{args.model}: {of_class(model)} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
         )
@@ -105,8 +104,6 @@ def _write_table(path: str, first: Answer, answers: Iterator[Answer]) -> int:
 
 def _joined(parts: list[Any]) -> Any:
     """What was found of all parts: of each row, or of each class and row."""
-    import numpy as np
-
     if isinstance(parts[0], dict):
         return {key: _joined([part[key] for part in parts]) for key in parts[0]}
     return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)

@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+import numpy as np
+
+from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import as_command, changed, column, without_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
+from rkhs.data import Dataset, read_chunks, read_items, read_table
+from rkhs.data.arrays import array_names
+from rkhs.data.dataset import NOTHING_KNOWN, listed
 from rkhs.data.formats import is_table, is_text_table
+from rkhs.data.mixed import OF_MIXED, read_mixed
+from rkhs.data.table_reader import column_titles
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-
 
 T = TypeVar("T")
 
@@ -72,7 +75,7 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     return given | reading_options(args) | print_options(args)
 
 
-def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, float]:
+def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) -> dict[str, float]:
     """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it."""
     if args.diag is None:
         return {}
@@ -88,10 +91,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
             f"{path}: a model; expected a file of items, as rkhs fit reads them; rkhs info says what it is"
         )
     data = _read_all(args, path, getattr(args, "gram", False))
-    if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
-        from rkhs.cli.expressions import parse_kernel
-
-        data = as_kernel_reads(data, parse_kernel(args.kernel))
+    data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
@@ -104,7 +104,7 @@ def read_known(args: argparse.Namespace) -> Dataset:
     return read_input(_of_two(args, args.input), args.input)
 
 
-def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Iterator[Dataset]:
+def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.KernelEstimator) -> Iterator[Dataset]:
     """The second of two files, read as the first, in parts where it is large; the first where it is alone."""
     if args.new is None:
         yield known
@@ -113,8 +113,6 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) 
     try:
         yield from parts_for_model(options, args.new, model, input_notes(known, args))
     except LackingColumns as error:
-        from rkhs.data.dataset import listed
-
         left = [name for name in known.column_names or () if name not in error.names]
         if not left or known.kind == "gram":
             raise
@@ -133,8 +131,6 @@ def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
 
 
 def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
-    from rkhs.data import read_table
-
     options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
         raise InputError(f"--kind {args.kind} does not go with {'--gram' if gram else '--mixed'}; leave one out")
@@ -151,9 +147,6 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
 
 def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
     """Items of any kind, or else a table of texts and gaps whose cells are in order."""
-    from rkhs.data import read_items
-    from rkhs.data.mixed import OF_MIXED, read_mixed
-
     try:
         return _report_skipped(read_items(path, kind=args.kind, **options))
     except MixedCells as error:
@@ -179,8 +172,6 @@ def _without_lists(args: argparse.Namespace, lists: Sequence[str]) -> str:
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:
     """The command that reads a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
-    from rkhs.data.mixed import read_mixed
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when the command is run
         data = read_mixed(path, stray="gap", **options)
@@ -213,11 +204,6 @@ def _in_order(cells: list[Any]) -> bool:
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
-    import numpy as np
-
-    from rkhs.data import read_table
-    from rkhs.data.arrays import array_names
-
     names = sorted(array_names(Path(path)))
     if len(names) < 2:
         return None
@@ -233,8 +219,6 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
 
 def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
     """A table of numbers and texts; new files have the columns of the training file."""
-    from rkhs.data import read_mixed
-
     options = _given_options(args)
     if getattr(args, "gram", False):
         raise InputError("a mixed table takes no --gram; leave it out")
@@ -247,8 +231,6 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 
 
 def _report_skipped(data: Dataset) -> Dataset:
-    from rkhs.data.dataset import NOTHING_KNOWN, listed
-
     if data.filled:
         sys.stderr.write(
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
@@ -280,7 +262,9 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     return {"input": notes | kind_notes(data, args)}
 
 
-def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]) -> Dataset:
+def read_for_model(
+    args: argparse.Namespace, path: str, model: estimators.KernelEstimator, notes: dict[str, Any]
+) -> Dataset:
     """Read a file the way the training file of a model was read."""
     known = notes.get("input", {})
     args = _as_known(args, path, known)
@@ -294,7 +278,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
 
 
 def _prepared(
-    args: argparse.Namespace, path: str, data: Dataset, model: KernelEstimator, notes: dict[str, Any]
+    args: argparse.Namespace, path: str, data: Dataset, model: estimators.KernelEstimator, notes: dict[str, Any]
 ) -> Dataset:
     """Rows of a file as those of the fit of a model, as its kernel reads them."""
     for text in data.guessed:
@@ -307,7 +291,7 @@ def _prepared(
     return _fitting(path, data, model)
 
 
-def _fitting(path: str, data: Dataset, model: KernelEstimator) -> Dataset:
+def _fitting(path: str, data: Dataset, model: estimators.KernelEstimator) -> Dataset:
     """Items as the kernel reads them, as wide as those of the fit."""
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
     if data.X.shape[-1] != expected:
@@ -345,8 +329,6 @@ def _in_training_order(
 
 def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
     """Refuse curves at other times than those of the fit, where both files say them."""
-    import numpy as np
-
     if times is None or data.times is None or len(times) != len(data.times):
         return  # another number of times is refused as another number of columns
     if not np.allclose(times, data.times, rtol=1e-9, atol=1e-12 * np.ptp(data.times)):
@@ -358,8 +340,6 @@ def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
 
 def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places: list[int]) -> Dataset:
     """A file as wide as the table of a fit of ``--predict`` without the columns that the model does not read."""
-    import numpy as np
-
     as_wide = data.kind == "vectors" and data.X.shape[-1] == expected + len(places)
     if not places or not as_wide or data.column_names is not None or args.columns is not None:
         return data
@@ -367,7 +347,7 @@ def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places
 
 
 def parts_for_model(
-    args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]
+    args: argparse.Namespace, path: str, model: estimators.KernelEstimator, notes: dict[str, Any]
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does; a large one some rows at a time, with a line of progress."""
     if os.path.getsize(path) <= _LARGE:
@@ -383,17 +363,15 @@ def parts_for_model(
     yield from with_progress(chunks_for_model(args, path, model, notes, _rows_at_a_time(model)), counted)
 
 
-def _rows_at_a_time(model: KernelEstimator) -> int:
+def _rows_at_a_time(model: estimators.KernelEstimator) -> int:
     """Rows of a part of a file, 32 MiB at most where they are numbers; whole lots of 64, as those of tiles."""
     return max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)
 
 
 def chunks_for_model(
-    args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
+    args: argparse.Namespace, path: str, model: estimators.KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does, some rows at a time."""
-    from rkhs.data import read_chunks
-
     known, others = notes.get("input", {}), ("leave_out", *_SHAPES)
     left_out = any(known.get(name) or getattr(args, name, None) for name in others)
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
@@ -415,8 +393,6 @@ def _columns_of(
     args: argparse.Namespace, path: str, names: list[str] | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """The columns of the fit by their names, if a file that is read in chunks has names."""
-    from rkhs.data import read_chunks
-
     if names is None or args.columns is not None or not is_table(path):
         return {}
     first = _by_names(args, path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
@@ -444,8 +420,6 @@ def _refuse_lacking(
     path: str, names: Sequence[str], found: Sequence[str], what: str = "the columns of the training file"
 ) -> None:
     """Say which columns of the training file a file does not have."""
-    from rkhs.data.dataset import listed
-
     lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
     if lacking:
         instead = f"; it has {listed([*map(quote, others)])}, which the fit had not" if others else ""
@@ -490,8 +464,6 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
-    from rkhs.data.table_reader import column_titles
-
     options = reading_options(args)
     return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})
 

@@ -7,8 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import kernels
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
 from rkhs.cli.inputs import new_parts, read_known, user_errors
@@ -16,13 +20,7 @@ from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import give_rows, label_columns, peeked
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.kernels import Kernel
-
+from rkhs.data import Dataset
 
 EXAMPLES = """\
 examples:
@@ -49,8 +47,6 @@ def run(args: argparse.Namespace) -> int:
     args = changed(args, input=args.known)
     outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
     outputs.add("-o", args.output, SHEETS)
-    from rkhs._core.checks import check_count
-
     top = check_count(args.top, "--top")
     known = read_known(args)
     if args.new is None and known.n_samples == 1:
@@ -71,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
 
         give_rows(args.output, rows())
     message = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
-    from rkhs.kernels import Linear
-
     how = "the distance that belongs to the kernel" if measure == "distance" else "the similarity"
-    message += f"{sum(counts)}, by {'the Euclidean distance' if isinstance(kernel, Linear) else f'{how} {kernel!r}'}"
+    message += (
+        f"{sum(counts)}, by {'the Euclidean distance' if isinstance(kernel, kernels.Linear) else f'{how} {kernel!r}'}"
+    )
     if args.output is None:
         print(f"rkhs: note: {message}", file=sys.stderr)
     else:
@@ -82,13 +78,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _compared(args: argparse.Namespace, known: Dataset) -> tuple[Kernel, Callable[[Dataset], Any]]:
+def _compared(args: argparse.Namespace, known: Dataset) -> tuple[kernels.Kernel, Callable[[Dataset], Any]]:
     """The kernel with its parameters, and what it reads of a file."""
     from rkhs.cli.expressions import parse_kernel
-    from rkhs.kernels import as_kernel
 
     asked = (default_kernel(known) or "linear") if args.kernel is None else parse_kernel(args.kernel)
-    kernel, change = as_kernel(asked), column_change(args, known, asked)
+    kernel, change = kernels.as_kernel(asked), column_change(args, known, asked)
 
     def numbers(data: Dataset) -> Any:
         return kernel.read(data.items if data.as_smiles else change(data.X))
@@ -96,10 +91,8 @@ def _compared(args: argparse.Namespace, known: Dataset) -> tuple[Kernel, Callabl
     return kernel.resolve(numbers(known)), numbers
 
 
-def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(kernel: kernels.Kernel, known: Any, items: Any, top: int, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:
     """Numbers (m, k) of the nearest known items, and how near they are; an item is not near itself."""
-    import numpy as np
-
     n = len(known)
     similar, self_similarity = type(kernel).__name__ in _SIMILARITIES, kernel._diag(known).cpu().numpy()
     step, found = max(1, _BLOCK // n), []

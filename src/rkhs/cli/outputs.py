@@ -10,18 +10,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import rkhs
+from rkhs import estimators
+from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
+from rkhs._core.memory import readable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
+from rkhs.data import Dataset
 from rkhs.data.formats import SDF, SPECTRA, TABLES as READ
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-
 
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
@@ -47,8 +49,6 @@ class Outputs:
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
-        from rkhs._core.checks import naming
-
         if path is None:
             return
         if extensions and not path.lower().endswith(extensions):
@@ -75,8 +75,6 @@ class Outputs:
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
-        from rkhs._core.checks import naming
-
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
         self._refuse_clashes(flag, path)
@@ -89,8 +87,6 @@ class Outputs:
 
     def need(self, flag: str, n_bytes: int) -> None:
         """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused."""
-        from rkhs._core.memory import readable
-
         if flag not in self._planned:
             return
         self._bytes[flag] = n_bytes
@@ -170,12 +166,10 @@ def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) ->
     return outputs
 
 
-def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:
+def write_model(
+    path: str, estimator: estimators.KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any
+) -> None:
     """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
-    import numpy as np
-
-    import rkhs
-
     names, notes = data.column_names, input_notes(data, args) | notes
     estimator, reader = copy.copy(estimator), estimator.reader_
     if data.kind in ("vectors", "curves", "table") and names is not None and len(names) == data.X.shape[1]:

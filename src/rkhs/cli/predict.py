@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
@@ -17,8 +20,6 @@ from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import known_column
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
     from rkhs.estimators.regression.base import VectorRegressor
     from rkhs.evaluation import SmoothClassifier
@@ -52,8 +53,6 @@ structures (rkhs fit spectra.mgf --predict smiles):
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict, write or print."""
-    from rkhs._core.checks import check_number
-
     inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
     outputs = Outputs(("MODEL", args.model), *inputs)
     outputs.add("-o", args.output, TABLES)
@@ -96,8 +95,6 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
 
 def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> Answer:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
-    import numpy as np
-
     from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
 
     machine = LeftOutMachine(model, model.model_, data.items)
@@ -116,8 +113,6 @@ def _classes(
     args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset], head: SmoothClassifier
 ) -> Iterator[Answer]:
     """Classes and their probabilities, and what the file says where it has a column of that name."""
-    import numpy as np
-
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
     column = known_column(args, name)
     for data in parts:

@@ -9,6 +9,10 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import reports
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
@@ -21,8 +25,6 @@ from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column, without_columns
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
 
 
@@ -53,18 +55,14 @@ def run(args: argparse.Namespace) -> int:
     """Fit or load, and write the page."""
     outputs = Outputs(("FILE", args.file), ("DATA", args.data))
     args = changed(args, model=args.file, input=args.data)
-    from rkhs._core.checks import check_count
-
     check_count(args.at_most, "--at-most", at_least=2)
     plan_robust(args)
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
     model, data, target = _fitted(args) if args.input is None else _loaded(args)
-    from rkhs.reports import make_report  # a wrong file is refused before this
-
     notes = () if args.save_model is None else (f"the model is written: {args.save_model}",)
     with user_errors(), after_writing(*notes):
-        report = make_report(
+        report = reports.make_report(
             model,
             data,
             target=target,

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.options import as_command, without_flag
+from rkhs.data.columns import as_numbers
+from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
+from rkhs.data.series_files import AXES
 from rkhs.data.text import csv_line
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-
 
 T = TypeVar("T")
 
@@ -115,10 +115,6 @@ def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
 def transposed(data: Dataset) -> Dataset:
     """A table of numbers whose columns are the items, or arrays of series whose last axis is time."""
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
-        import numpy as np
-
-        from rkhs.data.series_files import AXES
-
         turned = [np.ascontiguousarray(one.T) for one in data.items]
         note = AXES.replace("that of channels", "time").format(*turned[0].shape)
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
@@ -133,11 +129,6 @@ def transposed(data: Dataset) -> Dataset:
 
 def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
-    import numpy as np
-
-    from rkhs._core.checks import check_count
-    from rkhs.data.dataset import listed
-
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data, words)
@@ -160,8 +151,6 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
 
 
 def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:  # rows in the places that they have in the file
-    import numpy as np
-
     counted = data.n_samples + len(data.skipped)
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
     full = np.full((places[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
@@ -171,8 +160,6 @@ def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:  # rows in the place
 
 def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
-    from rkhs.data.columns import as_numbers
-
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, range(data.X.shape[1])))
@@ -185,8 +172,6 @@ def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.nda
 
 
 def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
-    from rkhs.data.dataset import listed
-
     texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
     numeric = [name for name in names if name not in texts]
     command = as_command([*without_flag(words, "--columns"), "--columns", ",".join(numeric)])
@@ -198,10 +183,6 @@ def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None
 
 def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
-    import numpy as np
-
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
     wanted = [part.strip() for part in text.split(",")]

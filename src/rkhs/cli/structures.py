@@ -8,18 +8,21 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import estimators, kernels, metrics, models
 from rkhs._core.errors import InputError, brief
+from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import named_columns, read_for_model, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
 from rkhs.cli.rows import give_rows, label_columns
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column
+from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows
+from rkhs.data.known_columns import candidates_of, read_column
+from rkhs.data.molecule_files import flat_smiles
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.models import CandidateSets
     from rkhs.persistence import ModelFile
 
 
@@ -36,11 +39,6 @@ def names_structures(args: argparse.Namespace) -> bool:
 
 def fit_structures(args: argparse.Namespace) -> int:
     """Fit a model of structure features to the items with a known structure, and write it."""
-    from rkhs import InputOutputKernelRegressor, kernels
-    from rkhs.cli.build import build_estimator
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-    from rkhs.data.molecule_files import flat_smiles
-
     flags = ("estimator", "n_components", "drop_rare", "robust", "trim")
     outputs = plan_predictor(args, flags, ", which fits an InputOutputKernelRegressor")
     name = str(named_columns(args.predict)[0])
@@ -55,7 +53,7 @@ def fit_structures(args: argparse.Namespace) -> int:
     with user_errors():
         defaults = {"output_kernel": kernels.GaussianOf(kernels.MoleculeTanimoto(), gamma=_BANDWIDTH)}
         defaults |= {} if args.loss is None else {"loss": args.loss}
-        model = build_estimator(args, data, InputOutputKernelRegressor, defaults)
+        model = build_estimator(args, data, estimators.InputOutputKernelRegressor, defaults)
         model.fit(data.items, smiles[known].tolist(), groups=groups)
     facts = {
         "class": type(model).__name__,
@@ -104,7 +102,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
     data, lists = _read_lists(args, args.input, file, "INPUT")
     with user_errors():
         held_out, facts = _known(args, file)
-        sets: CandidateSets = file.estimator.predict_set(
+        sets: models.CandidateSets = file.estimator.predict_set(
             data.items, lists, coverage=coverage, held_out=held_out, per_sample=True
         )
         scores = file.estimator.scores(data.items, lists, per_sample=True)
@@ -120,11 +118,6 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
 
 def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:
     """The items of a file that have candidates, and their lists of candidates."""
-    import numpy as np
-
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-    from rkhs.data.known_columns import candidates_of
-
     data = read_for_model(args, path, file.estimator, file.notes)
     lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], label_columns(data)[0])
     listed = np.array([bool(one) for one in lists])
@@ -138,12 +131,6 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
 
 def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, Any] | None, dict[str, Any]]:
     """Items of ``--known`` with the indices of their true candidates, and the top-k accuracy."""
-    import numpy as np
-
-    from rkhs.data.known_columns import read_column
-    from rkhs.data.molecule_files import flat_smiles
-    from rkhs.metrics import top_k_accuracy, truth_ranks
-
     if args.known is None:
         return None, {}
     data, lists = _read_lists(args, args.known, file, "--known")
@@ -157,8 +144,8 @@ def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, A
             f"got {len(kept)} of {data.n_samples}; add items, or leave --known out"
         )
     held_out = data.items[kept], np.array([hits[i].argmax() for i in kept]), [lists[i] for i in kept]
-    ranks = truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
-    top = {k: (top_k_accuracy(ranks, k), _by_guessing(held_out[2], k)) for k in _TOP}
+    ranks = metrics.truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
+    top = {k: (metrics.top_k_accuracy(ranks, k), _by_guessing(held_out[2], k)) for k in _TOP}
     return held_out, {"known items": len(kept), "not in their list": data.n_samples - len(kept), "top": top}
 
 
@@ -185,7 +172,9 @@ def _notes(facts: dict[str, Any]) -> Iterator[str]:
     yield f"of {facts['known items']} known items{out} the true structure is first for {shares[0]}, {later}"
 
 
-def _rows(data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: CandidateSets) -> Iterator[list[Any]]:
+def _rows(
+    data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: models.CandidateSets
+) -> Iterator[list[Any]]:
     """One row per item and candidate, best first."""
     labels, likely = label_columns(data)[0], sets.probabilities
     yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set"]
