@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
-from rkhs.estimators import KernelAutoencoder, KernelPCA
+from rkhs.estimators import KernelAutoencoder, KernelEstimator, KernelPCA
 from rkhs.outputs import Euclidean
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from rkhs._core.arrays import read_values
 from rkhs._core.checks import check_count, check_list, check_methods
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
+from rkhs.estimators import KernelEstimator
 from rkhs.metrics import top_k_accuracy
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
 
 
 class DecodingQuality(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -21,10 +21,8 @@ from rkhs._core.config import BaseEstimator, ClassifierMixin, MultiOutputMixin, 
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.threads import LimitedThreads
+from rkhs.estimators import KernelEstimator
 from rkhs.persistence import read_model
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
