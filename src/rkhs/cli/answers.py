@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.models import of_class
 from rkhs.cli.outputs import SHEETS
-from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
+from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few
 from rkhs.data import Dataset
@@ -29,10 +28,6 @@ class Answer:
     titles: list[str]
     table: np.ndarray
     found: dict[str, Any]
-
-    def rows(self) -> list[list[Any]]:
-        """The table as Python's numbers and texts."""
-        return list(self.table.tolist())
 
 
 def check_asked(
@@ -55,15 +50,15 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:
     """Write or print what was predicted, part by part; ``--json`` holds it all."""
     first, answers = peeked(answers)
     facts = {"model": args.model, "input": args.input, "rows": 0, "predicts": first.names}
-    if args.output is None:
-        if args.json:
-            print_json(facts | _facts_of(list(answers)))
-        else:
-            give_rows(None, _rows(answers))
+    if args.output is None and args.json:
+        print_json(facts | _facts_of(list(answers)))
         return
-    count = _write_table(args.output, first, answers)
-    lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
-    print_result(args, facts | {"rows": count, "output": args.output}, lines)
+    alone = args.output is not None and args.output.lower().endswith(".npy")
+    tables = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
+    count, _ = write_number_parts(args.output, tables, None if alone else first.titles, numbered=True)
+    if args.output is not None:
+        lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
+        print_result(args, facts | {"rows": count, "output": args.output}, lines)
 
 
 def _facts_of(answers: list[Answer]) -> dict[str, Any]:
@@ -74,32 +69,6 @@ def _facts_of(answers: list[Answer]) -> dict[str, Any]:
         "row names": None if names[0] is None else [name for some in names for name in some or ()],
         **{key: _joined([one.found[key] for one in answers]) for key in answers[0].found},
     }
-
-
-def _rows(answers: Iterator[Answer]) -> Iterator[Sequence[Any]]:
-    """Rows of all parts as texts and numbers, below one row of titles."""
-    for part, one in enumerate(answers):
-        table = table_rows(one.titles, one.rows(), one.data, numbered=True)
-        yield from islice(table, 1, None) if part else table
-
-
-def _write_table(path: str, first: Answer, answers: Iterator[Answer]) -> int:
-    """Write all parts to a file; how many rows they have."""
-    if path.lower().endswith(SHEETS):
-        count = 0
-
-        def counted() -> Iterator[Answer]:
-            nonlocal count
-            for one in answers:
-                yield one
-                count += one.data.n_samples
-
-        give_rows(path, _rows(counted()))
-        return count
-    alone = path.lower().endswith(".npy")
-    numbers = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
-    count, _ = write_number_parts(path, numbers, None if alone else first.titles, numbered=True)
-    return count
 
 
 def _joined(parts: list[Any]) -> Any:

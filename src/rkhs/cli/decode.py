@@ -17,10 +17,11 @@ from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, use
 from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs
-from rkhs.cli.rows import give_rows, table_rows, write_numbers
+from rkhs.cli.rows import write_numbers
 from rkhs.data import Dataset, formats, read_table
 from rkhs.data.layout import find_layout
 from rkhs.data.table_reader import Options, column_titles
+from rkhs.data.writers import write_rows
 
 _OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     columns = {title: c for title, c in (("name", names), (text, texts)) if c is not None}
     places = _places(ranking.indices.ravel().tolist(), lost)
     cells = _cells(args, known, places.values())
-    give_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
+    write_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
@@ -70,15 +71,11 @@ def _write_vectors(args: argparse.Namespace, model: estimators.KernelEstimator, 
     with user_errors():
         vectors = model.inverse_transform(codes.X)
     titles = known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
-    if vectors.dtype != object:
-        write_numbers(args.output, vectors, codes, titles)
-    elif args.output.lower().endswith(SHEETS):
-        cells = ([("" if cell is None else cell) for cell in row] for row in vectors.tolist())
-        give_rows(args.output, table_rows(titles, cells, codes))
-    else:
+    if vectors.dtype == object and not args.output.lower().endswith(SHEETS):
         raise InputError(
             f"rows with texts or gaps are written as .csv or .xlsx; got {args.output!r}; change the file name"
         )
+    write_numbers(args.output, vectors, codes, titles)
     print(f"{len(vectors)} {'rows' if vectors.dtype == object else 'vectors'}: {args.output}")
 
 

@@ -19,8 +19,9 @@ from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import give_rows, label_columns, peeked
+from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
+from rkhs.data.writers import write_rows
 
 EXAMPLES = """\
 examples:
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
                 yield from islice(_rows(data, known, measure, *found), 1 if counts else 0, None)
                 counts.append(data.n_samples)
 
-        give_rows(args.output, rows())
+        write_rows(args.output, rows())
     message = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
     how = "the distance that belongs to the kernel" if measure == "distance" else "the similarity"
     message += (

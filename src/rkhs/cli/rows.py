@@ -14,10 +14,10 @@ import numpy as np
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.options import as_command, without_flag
+from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 from rkhs.data.series_files import AXES
-from rkhs.data.text import csv_line
 
 T = TypeVar("T")
 
@@ -50,23 +50,21 @@ def write_numbers(
 
 
 def write_number_parts(
-    path: str,
+    path: str | None,
     parts: Iterable[tuple[np.ndarray, Dataset]],
     titles: Sequence[str] | None = None,
     *,
     numbered: bool = False,
 ) -> tuple[int, int]:
-    """Return the same of rows that come some at a time; return how many they are, and their columns."""
-    from rkhs.data.writers import write_parts
-
+    """The same for rows that come some at a time, printed where no file is named; how many they are, and columns."""
     first, parts = peeked(parts)
-    if path.lower().endswith(".npy"):
-        return write_parts(path, ((X, None) for X, _ in parts))
+    if path is not None and path.lower().endswith(".npy"):
+        return writers.write_parts(path, ((X, None) for X, _ in parts))
 
     def names(data: Dataset) -> tuple[tuple[str, ...] | None, str | None]:
         return label_columns(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
 
-    return write_parts(path, ((X, names(data)[0]) for X, data in parts), titles, names(first[1])[1])
+    return writers.write_parts(path, ((X, names(data)[0]) for X, data in parts), titles, names(first[1])[1])
 
 
 def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
@@ -89,27 +87,6 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
             show(f"{count}{of} rows", time.perf_counter() - started, 0.0 if n is None else count / n)
     if quote:
         hide()
-
-
-def table_rows(
-    titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset, *, numbered: bool = False
-) -> Iterator[Sequence[Any]]:
-    """Rows of a table to write, titles first, with the names of the rows in front, or with what numbers them."""
-    names, title = label_columns(data) if numbered else (data.row_names, data.row_title)
-    yield titles if names is None else [title or "", *titles]
-    for i, row in enumerate(rows):
-        yield row if names is None else [names[i], *row]
-
-
-def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table, or print it as csv where no file is named."""
-    from rkhs.data.writers import write_rows
-
-    if path is None:
-        for line in map(csv_line, rows):
-            print(line, end="")
-    else:
-        write_rows(path, rows)
 
 
 def transposed(data: Dataset) -> Dataset:

@@ -15,12 +15,13 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import named_columns, read_for_model, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
-from rkhs.cli.rows import give_rows, label_columns
+from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows
 from rkhs.data.known_columns import candidates_of, read_column
 from rkhs.data.molecule_files import flat_smiles
+from rkhs.data.writers import write_rows
 
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
@@ -108,7 +109,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
         scores = file.estimator.scores(data.items, lists, per_sample=True)
     facts |= {"items": data.n_samples, "coverage": coverage, "guarantee": sets.guarantee, "output": args.output}
     facts["mean size of sets"] = float(sets.sizes.mean())
-    give_rows(args.output, _rows(data, lists, scores, sets))
+    write_rows(args.output, _rows(data, lists, scores, sets))
     if args.output is None:
         sys.stderr.writelines(f"rkhs: note: {line}\n" for line in _notes(facts))
     else:
