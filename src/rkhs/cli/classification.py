@@ -144,8 +144,11 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
                         evaluation.SmoothClassifier().fit(codes[train], y[train]).predict(codes[test]) == y[test]
                     )
     accuracy = float(np.concatenate(hits).mean())
-    error = counting_error(accuracy, len(np.unique(groups)))
-    return {"accuracy": accuracy, "standard error": error, "folds": folds}
+    return {
+        "accuracy": accuracy,
+        "standard error": counting_error(accuracy, len(np.unique(groups))),
+        "folds": folds,
+    }
 
 
 def _summary(facts: dict[str, Any]) -> list[str]:

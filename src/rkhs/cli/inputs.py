@@ -288,12 +288,6 @@ def _prepared(
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
     if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
         raise InputError(f"{path}: the model reads rows of {expected} columns; got {data.kind}; give it a table")
-    return _fitting(path, data, model)
-
-
-def _fitting(path: str, data: Dataset, model: estimators.KernelEstimator) -> Dataset:
-    """Items as the kernel reads them, as wide as those of the fit."""
-    expected = getattr(model, "n_features_in_", data.X.shape[-1])
     if data.X.shape[-1] != expected:
         meaning = "kernel values with the training rows" if model.kernel_.domain == "gram" else "columns"
         raise InputError(
@@ -323,8 +317,7 @@ def _in_training_order(
             "columns out, with kernel values in the order of the training file"
         )
     _refuse_lacking(path, names, found, what)
-    places = list(map(found.index, names))
-    return replace(data, X=data.X[..., places], column_names=tuple(names))
+    return replace(data, X=data.X[..., list(map(found.index, names))], column_names=tuple(names))
 
 
 def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
@@ -353,14 +346,8 @@ def parts_for_model(
     if os.path.getsize(path) <= _LARGE:
         yield read_for_model(args, path, model, notes)
         return
-    done = 0
-
-    def counted(data: Dataset) -> int:
-        nonlocal done
-        done += data.n_samples
-        return done
-
-    yield from with_progress(chunks_for_model(args, path, model, notes, _rows_at_a_time(model)), counted)
+    parts = chunks_for_model(args, path, model, notes, _rows_at_a_time(model))
+    yield from with_progress(parts, lambda data: data.row_numbers[-1])
 
 
 def _rows_at_a_time(model: estimators.KernelEstimator) -> int:

@@ -46,8 +46,7 @@ _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 def run(args: argparse.Namespace) -> int:
     """Read, compare, write or print."""
     args = changed(args, input=args.known)
-    outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
-    outputs.add("-o", args.output, SHEETS)
+    Outputs(("KNOWN", args.input), ("NEW", args.new)).add("-o", args.output, SHEETS)
     top = check_count(args.top, "--top")
     known = read_known(args)
     if args.new is None and known.n_samples == 1:

@@ -45,8 +45,7 @@ _FAR = 0.9  # of the largest score
 def run(args: argparse.Namespace) -> int:
     """Read, compare, write and say."""
     args = changed(args, input=args.file)
-    outputs = Outputs(("FILE", args.input), ("NEW", args.new))
-    outputs.add("-o", args.output, TABLES)
+    Outputs(("FILE", args.input), ("NEW", args.new)).add("-o", args.output, TABLES)
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
     known = as_predictors_read(args, known)

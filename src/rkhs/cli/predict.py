@@ -125,5 +125,6 @@ def _classes(
         table = np.column_stack([np.array(part, dtype=object) for part in (found, *in_file, *shares.T)])
         probabilities = dict(zip(labels, shares.T, strict=True))
         titles = [name, *(["in_file"] if in_file else []), *(f"p({label})" for label in labels)]
-        facts = {"predictions": found, "in file": known, "probabilities": probabilities}
-        yield Answer(data, [name], titles, table, facts)
+        yield Answer(
+            data, [name], titles, table, {"predictions": found, "in file": known, "probabilities": probabilities}
+        )

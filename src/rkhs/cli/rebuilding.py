@@ -29,8 +29,7 @@ how well models rebuild the rows (--model):
 
 def compare_models(args: argparse.Namespace) -> int:
     """Measure and print a table."""
-    outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.model))
-    outputs.add("--errors", args.errors, TABLES)
+    Outputs(("INPUT", args.input), *(("--model", path) for path in args.model)).add("--errors", args.errors, TABLES)
     read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
     data, notes = read[-1], list(filter(None, outlier_note))
     if args.errors is not None:

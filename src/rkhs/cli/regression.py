@@ -80,10 +80,7 @@ def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimator
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
     alike = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
-    model: estimators.OperatorKernelRegressorCV = build_estimator(
-        args, data, estimators.OperatorKernelRegressorCV, {"loss": loss, **alike}
-    )
-    return model
+    return build_estimator(args, data, estimators.OperatorKernelRegressorCV, {"loss": loss, **alike})
 
 
 def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
@@ -138,8 +135,7 @@ def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
     """Some items; of a Gram matrix their kernel values with the known ones."""
     if data.as_smiles:
         return data.items[rows]
-    X = data.X[rows][:, known] if data.kind == "gram" else data.X[rows]
-    return replace(data, X=X).items
+    return replace(data, X=data.X[rows][:, known] if data.kind == "gram" else data.X[rows]).items
 
 
 def _facts(

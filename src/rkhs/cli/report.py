@@ -104,8 +104,9 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     for sentence in [] if args.json else fitted.sentences(data):
         print(sentence)
     if args.save_model is not None:
-        robust = {"robust": fitted.facts(data)} if args.robust else {}
-        write_model(args.save_model, fitted.model, data, reading, **robust)
+        write_model(
+            args.save_model, fitted.model, data, reading, **({"robust": fitted.facts(data)} if args.robust else {})
+        )
     return fitted.model, data, target
 
 

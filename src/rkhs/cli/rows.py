@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -100,8 +100,15 @@ def transposed(data: Dataset) -> Dataset:
             f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}; leave it out"
         )
     names = data.row_names
-    none: dict[str, Any] = {"skipped": (), "blank": (), "row_title": None}
-    return replace(data, X=data.X.T.copy(), row_names=data.column_names, column_names=names, **none)
+    return replace(
+        data,
+        X=data.X.T.copy(),
+        row_names=data.column_names,
+        column_names=names,
+        skipped=(),
+        blank=(),
+        row_title=None,
+    )
 
 
 def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:
@@ -123,13 +130,22 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
-    none: dict[str, Any] = {"skipped": (), "blank": (), "dates": (), "row_title": None}
-    return replace(data, X=cut[known], kind="vectors", row_names=rows, column_names=titles, **none)
+    return replace(
+        data,
+        X=cut[known],
+        kind="vectors",
+        row_names=rows,
+        column_names=titles,
+        skipped=(),
+        blank=(),
+        dates=(),
+        row_title=None,
+    )
 
 
 def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:  # rows in the places that they have in the file
-    counted = data.n_samples + len(data.skipped)
-    places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
+    lines = data.n_samples + len(data.skipped) + len(data.blank)
+    places = np.delete(np.arange(lines), data.blank)  # of the rows that numbers count
     full = np.full((places[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
     full[places[np.array(data.row_numbers) - 1]] = X
     return full

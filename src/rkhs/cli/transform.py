@@ -51,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     outputs.need("-o", 8 * first.n_samples)
     options = {} if args.layer is None else {"layer": args.layer}
     with user_errors():
-        codes = ((model.transform(data.items, **options), data) for data in parts)
-        n, width = write_number_parts(args.output, codes)
+        n, width = write_number_parts(args.output, ((model.transform(data.items, **options), data) for data in parts))
     print(f"{n} codes of {width} components: {args.output}")
     return 0
 

@@ -193,8 +193,15 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     )
     classes = None if data.classes is None else data.classes[kept]
     columns = names if gram and data.column_names is not None else data.column_names
-    parts: dict[str, Any] = {"row_names": names, "column_names": columns, "smiles": smiles, "classes": classes}
-    return replace(data, X=X, skipped=tuple(sorted(skipped, key=lambda bad: bad.row)), **parts)
+    return replace(
+        data,
+        X=X,
+        skipped=tuple(sorted(skipped, key=lambda bad: bad.row)),
+        row_names=names,
+        column_names=columns,
+        smiles=smiles,
+        classes=classes,
+    )
 
 
 def existing_path(path: object) -> Path:

@@ -141,7 +141,7 @@ def escape_formula(text: str) -> str:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted where needed; None: empty."""
+    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted if needed; None is empty."""
     texts = ["" if c is None else escape_formula(c) if isinstance(c, str) else repr(c) for c in cells]
     quoted = ['"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text for text in texts]
     return ",".join(quoted) + "\n"

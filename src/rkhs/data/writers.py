@@ -73,13 +73,11 @@ def write_codes(
            [0.3, 0.4]]), ('a', 'b'))
     """
     target = as_path(path)
-    extension = target.suffix.lower()
-    if extension not in WRITTEN:
+    if target.suffix.lower() not in WRITTEN:
         raise InputError(f"`path` must end in {', '.join(WRITTEN)}; got {target.name!r}; change the file name")
     values = _check_codes(codes)
-    rows = _names(row_names, values.shape[0], "row_names")
-    columns = _names(column_names, values.shape[1], "column_names")
-    write_parts(target, [(values, rows)], columns, row_title)
+    parts = [(values, _names(row_names, values.shape[0], "row_names"))]
+    write_parts(target, parts, _names(column_names, values.shape[1], "column_names"), row_title)
 
 
 def write_parts(

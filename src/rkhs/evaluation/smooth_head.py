@@ -75,8 +75,8 @@ class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
     def _predict_ridge(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False, dtype=np.float64)
-        found = [self._predict_tile(rows[tile]) for tile in tiles(len(rows), tile_rows(len(self._rows)))]
-        return np.concatenate(found)
+        parts = tiles(len(rows), tile_rows(len(self._rows)))
+        return np.concatenate([self._predict_tile(rows[tile]) for tile in parts])
 
     def _predict_tile(self, rows: np.ndarray) -> np.ndarray:
         return self._mean + np.exp(-self.gamma_ * (cdist(rows, self._rows) / self._unit)) @ self.coef_
@@ -253,8 +253,7 @@ def _both(indicators: np.ndarray) -> np.ndarray:
 
 def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
     """The factor of values that makes the classes most likely, as if each class had one row more of the others."""
-    counts = indicators.sum(0)
-    others = 1.0 / (counts + 2.0)  # what is not given to the class of a row, Platt's targets
+    others = 1.0 / (indicators.sum(0) + 2.0)  # what is not given to the class of a row, Platt's targets
     share = (indicators @ others)[:, None] / max(indicators.shape[1] - 1, 1)
     target_shares = np.where(indicators > 0.5, 1.0 - (indicators @ others)[:, None], share)
 

@@ -267,8 +267,7 @@ def _rebuilt(content: Content) -> str:
     drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
     look, scale = _row_format(items, found), None
     if look == "curve":
-        values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
-        scale = colour_ends(values)[:2]
+        scale = colour_ends(np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)]))[:2]
         sentences += _paragraph(
             f"All curves are drawn on one scale, from {readable(scale[0])} to {readable(scale[1])}; values outside are "
             "clipped."
