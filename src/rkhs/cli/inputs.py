@@ -17,7 +17,7 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
-from rkhs.cli.options import as_command, changed, column, without_flag
+from rkhs.cli.options import as_command, changed, column, with_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset, read_chunks, read_items, read_table
 from rkhs.data.arrays import array_names
@@ -116,11 +116,9 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         left = [name for name in known.column_names or () if name not in error.names]
         if not left or known.kind == "gram":
             raise
-        dropped = ",".join(map(str, [*named_columns(args.drop_columns), *error.names]))
-        words = [*without_flag(args.words, "--drop-columns"), "--drop-columns", dropped]
         raise InputError(
             f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}; this command compares the other "
-            f"columns:{as_command(words)}"
+            f"columns:{_with_dropped(args, error.names)}"
         ) from error
 
 
@@ -155,7 +153,8 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
         try:
             data = read_mixed(path, **options)
         except ListedNumbers as several:
-            raise InputError(f"{several}{_without_lists(args, several.columns)}") from several
+            command = f"; this command leaves them out:{_with_dropped(args, several.columns)}"
+            raise InputError(f"{several}{command if several.columns else ''}") from several
         except InputError:
             data = None
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
@@ -163,11 +162,9 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
     return _report_skipped(data)
 
 
-def _without_lists(args: argparse.Namespace, lists: Sequence[str]) -> str:
-    """The command that leaves columns of lists out, with those that are left out already."""
-    dropped = [*map(str, named_columns(getattr(args, "drop_columns", None))), *lists]
-    words = [*without_flag(args.words, "--drop-columns"), "--drop-columns", ",".join(dropped)]
-    return f"; this command leaves them out:{as_command(words)}" if lists else ""
+def _with_dropped(args: argparse.Namespace, names: Sequence[str]) -> str:
+    """The command that leaves columns out, with those that are left out already."""
+    return with_flag(args.words, "--drop-columns", [*named_columns(getattr(args, "drop_columns", None)), *names])
 
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:

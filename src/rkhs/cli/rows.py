@@ -13,7 +13,7 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote
-from rkhs.cli.options import as_command, without_flag
+from rkhs.cli.options import with_flag
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
@@ -167,7 +167,7 @@ def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.nda
 def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
     texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
     numeric = [name for name in names if name not in texts]
-    command = as_command([*without_flag(words, "--columns"), "--columns", ",".join(numeric)])
+    command = with_flag(words, "--columns", numeric)
     more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
     if texts:
         found = listed([*map(quote, texts)])
