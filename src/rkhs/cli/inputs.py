@@ -19,12 +19,12 @@ from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
 from rkhs.cli.options import as_command, changed, column, with_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
-from rkhs.data import Dataset, read_chunks, read_items, read_table
+from rkhs.data import Dataset, read_items
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed
 from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.mixed import OF_MIXED, read_mixed
-from rkhs.data.table_reader import column_titles
+from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
 
 T = TypeVar("T")
