@@ -11,8 +11,7 @@ import numpy as np
 
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.models import of_class
-from rkhs.cli.outputs import SHEETS
+from rkhs.cli.outputs import SHEETS, of_class
 from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few

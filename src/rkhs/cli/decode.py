@@ -14,9 +14,8 @@ from rkhs import estimators, outputs
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, INPUT, MODEL
-from rkhs.cli.outputs import SHEETS, TABLES, Outputs
+from rkhs.cli.outputs import SHEETS, TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import write_numbers
 from rkhs.data import Dataset, formats, read_table
 from rkhs.data.layout import find_layout

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from rkhs.cli.models import read_model_file
 from rkhs.cli.options import FILE, MODEL
-from rkhs.cli.outputs import Outputs
+from rkhs.cli.outputs import Outputs, read_model_file
 
 OPTIONS = f"""{FILE}
 -o, --output FILE  (required) file to write, such as model.onnx

@@ -9,8 +9,8 @@ from typing import Any
 from rkhs import estimators
 from rkhs._core.errors import ModelFileError, shortened
 from rkhs._core.model_container import FORMAT, Container, file_sha256, read_container
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, JSON, MODEL
+from rkhs.cli.outputs import of_class, read_model_file
 from rkhs.cli.summaries import print_json
 from rkhs.cli.wording import few
 

@@ -1,4 +1,4 @@
-"""What a command will write, looked at before its work begins: no work is done that could not be kept."""
+"""What a command will write, looked at before its work begins, and model files, read and written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
 from rkhs.data import Dataset
 from rkhs.data.formats import SDF, SPECTRA, TABLES as READ
+
+if TYPE_CHECKING:
+    from rkhs.persistence import ModelFile
+
 
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
@@ -179,3 +183,28 @@ def write_model(
                 named.feature_names_in_ = np.array(names, dtype=object)
     estimator.reader_ = replace(reader, fingerprint=reader.fingerprint or notes["input"].get("fingerprint"))
     rkhs.save(estimator, path, notes=notes)
+
+
+def read_model_file(args: argparse.Namespace) -> ModelFile:
+    """Read the model that the arguments name."""
+    from rkhs.persistence import read_model
+
+    file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
+    _note_columns(file)
+    vars(file.estimator).pop("feature_names_in_", None)  # columns are found by the names in the notes
+    return file
+
+
+def _note_columns(file: ModelFile) -> None:
+    """Note the columns of the data frame to which Python fitted a model, as a command notes those of its file."""
+    model = file.estimator
+    names, domain = getattr(model, "feature_names_in_", None), getattr(getattr(model, "kernel_", None), "domain", None)
+    if names is not None and domain in ("gram", "vectors") and "input" not in file.notes:
+        kind = "gram" if domain == "gram" else "table" if model.reader_.filling is not None else "vectors"
+        file.notes["input"] = {"kind": kind, "column_names": list(names)}
+
+
+def of_class(model: object) -> str:
+    """The class of a model behind its article."""
+    name = type(model).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -12,9 +12,8 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
-from rkhs.cli.models import read_model_file
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
-from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.rows import peeked
 from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import known_column

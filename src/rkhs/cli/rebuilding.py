@@ -10,9 +10,8 @@ import numpy as np
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.inputs import diag_options, read_for_model, user_errors
-from rkhs.cli.models import read_model_file
 from rkhs.cli.options import changed
-from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import print_result, table_lines

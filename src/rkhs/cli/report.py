@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,12 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, ROBUST, changed, flags_in, refuse_flags
-from rkhs.cli.outputs import Outputs, after_writing, write_model
+from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column, without_columns
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-
+from rkhs.data import Dataset
 
 EXAMPLES = """\
 examples:

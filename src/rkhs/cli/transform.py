@@ -12,9 +12,8 @@ from rkhs import engines, estimators
 from rkhs._core.errors import InputError
 from rkhs.cli.engines import engine_settings, find_rows
 from rkhs.cli.inputs import parts_for_model, read_for_model, user_errors
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
-from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.outputs import TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import peeked, with_progress, write_number_parts
 from rkhs.data import Dataset
 

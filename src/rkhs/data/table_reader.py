@@ -17,7 +17,6 @@ from rkhs._core.files import UNREADABLE, as_path, check_readable, old_headers
 from rkhs.data.arrays import read_array
 from rkhs.data.dataset import Dataset, RowNames, as_gram, as_numbers, existing_path, locate
 from rkhs.data.fasta import read_fasta
-from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.formats import (
     FINGERPRINTS,
     SDF,
@@ -30,7 +29,7 @@ from rkhs.data.formats import (
     is_text_table,
 )
 from rkhs.data.layout import LAYOUT, find_layout
-from rkhs.data.molecule_files import SmilesRows, molecules, read_sdf, smi_chunks
+from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags
 from rkhs.data.tables import Columns, open_parquet, text_chunks
 
