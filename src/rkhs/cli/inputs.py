@@ -117,8 +117,8 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         if not left or known.kind == "gram":
             raise
         raise InputError(
-            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}; this command compares the other "
-            f"columns:{_with_dropped(args, error.names)}"
+            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
+            f"{_without(args, error.names, 'compares the other columns')}"
         ) from error
 
 
@@ -153,8 +153,7 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
         try:
             data = read_mixed(path, **options)
         except ListedNumbers as several:
-            command = f"; this command leaves them out:{_with_dropped(args, several.columns)}"
-            raise InputError(f"{several}{command if several.columns else ''}") from several
+            raise InputError(f"{several}{_without(args, several.columns, 'leaves them out')}") from several
         except InputError:
             data = None
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
@@ -162,9 +161,10 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
     return _report_skipped(data)
 
 
-def _with_dropped(args: argparse.Namespace, names: Sequence[str]) -> str:
-    """The command that leaves columns out, with those that are left out already."""
-    return with_flag(args.words, "--drop-columns", [*named_columns(getattr(args, "drop_columns", None)), *names])
+def _without(args: argparse.Namespace, names: Sequence[str], does: str) -> str:
+    """The command that leaves columns out, with those that are left out already, and what it does; none for no names."""
+    dropped = [*named_columns(getattr(args, "drop_columns", None)), *names]
+    return f"; this command {does}:{with_flag(args.words, '--drop-columns', dropped)}" if names else ""
 
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:

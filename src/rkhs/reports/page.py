@@ -16,12 +16,12 @@ from rkhs._core.files import shell_word
 from rkhs.data.dataset import listed
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
+from rkhs.reports.audit import HEAD
 from rkhs.reports.findings import Rebuilt, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import data_block
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import grey, png, scatter, sparkline, structure_svg
-from rkhs.reports.table import HEAD
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import percent, readable
 

@@ -15,12 +15,11 @@ from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelEstimator
-from rkhs.reports.audit import audit
+from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
 from rkhs.reports.page import Content, page, summary
-from rkhs.reports.table import column_rows
 from rkhs.reports.target import predict_target
 
 
