@@ -42,7 +42,7 @@ def names_classes(args: argparse.Namespace) -> bool:
         return read_column_of(args, named[0], "--predict").dtype == object
 
 
-def fit_classifier(args: argparse.Namespace) -> int:
+def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
     outputs = plan_predictor(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
@@ -81,7 +81,6 @@ def fit_classifier(args: argparse.Namespace) -> int:
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
     print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
-    return 0
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:

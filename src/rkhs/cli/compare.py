@@ -56,11 +56,12 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 _OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run the comparison, print its table and the conclusion."""
     if args.model:
         refuse_flags(args, _OF_TARGETS, "is for a target; a saved model has its settings; leave it out")
-        return compare_models(args)
+        compare_models(args)
+        return
     if args.target is None and args.targets is None:
         raise InputError(
             "rkhs compare predicts a column from the others: name it with --target COLUMN, or a file of values with "
@@ -97,7 +98,6 @@ def run(args: argparse.Namespace) -> int:
         )
     facts = _facts(args, found, len(X), components) | {"notes": notes}
     print_result(args, facts, [*remarks, *notes, _sizes(args, found.sizes), *_scores(found, args.splits)])
-    return 0
 
 
 def _facts(args: argparse.Namespace, found: evaluation.CodeComparison, n: int, components: int) -> dict[str, Any]:

@@ -39,7 +39,7 @@ CODES  a file that rkhs transform wrote
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, decode, write."""
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     outputs.add("-o", args.output, TABLES)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{args.model}: {of_class(model)} cannot decode codes")
     if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
         _write_vectors(args, model, known)
-        return 0
+        return
     if not args.output.lower().endswith(SHEETS):
         raise InputError(f"rankings are written as .csv or .xlsx; got {args.output!r}; change the file name")
     codes = _read_codes(args.codes, model)
@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
     cells = _cells(args, known, places.values())
     write_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
-    return 0
 
 
 def _write_vectors(args: argparse.Namespace, model: estimators.KernelEstimator, known: dict[str, Any]) -> None:

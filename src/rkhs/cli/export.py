@@ -14,7 +14,7 @@ OPTIONS = f"""{FILE}
 --plain  export the codes of the encoder alone, without refining{MODEL}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, translate, write."""
     outputs = Outputs(("MODEL", args.model))
     from rkhs.export import to_onnx
@@ -25,4 +25,3 @@ def run(args: argparse.Namespace) -> int:
         model.set_params(refine=False)
     columns = to_onnx(model, args.output, part=args.part, dtype=args.dtype)
     print(" -> ".join(f"{name} (rows, {width})" for name, (width,) in columns.items()) + f": {args.output}")
-    return 0

@@ -21,7 +21,7 @@ _NAMES = {"held_out_error": "held-out error", "gap": "duality gap"}
 _ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print what is known of a model."""
     container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
     try:
@@ -39,7 +39,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
     else:
         _print(facts)
-    return 0
 
 
 def _print(facts: dict[str, Any]) -> None:

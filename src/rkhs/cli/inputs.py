@@ -162,7 +162,7 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
 
 
 def _without(args: argparse.Namespace, names: Sequence[str], does: str) -> str:
-    """The command that leaves columns out, with those that are left out already, and what it does; none for no names."""
+    """The command that leaves columns out, with those left out already, and what it does; nothing for no names."""
     dropped = [*named_columns(getattr(args, "drop_columns", None)), *names]
     return f"; this command {does}:{with_flag(args.words, '--drop-columns', dropped)}" if names else ""
 

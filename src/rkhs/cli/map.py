@@ -46,7 +46,7 @@ INPUT  a file or folder, as rkhs fit reads them
 _MOST_CLASSES = 20
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Fit two components and draw them."""
     Outputs(("INPUT", args.input)).add("-o", args.output, (*PICTURES, ".html"))
     data, values = read_with_values(args, args.color, "--color")
@@ -62,7 +62,6 @@ def run(args: argparse.Namespace) -> int:
         _draw(args, model, data, colours)
     lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
     print("\n".join([*lines, *_outside(model, data), *_loss_sentence(model)]))
-    return 0
 
 
 def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dataset, colours: dict[str, Any]) -> None:

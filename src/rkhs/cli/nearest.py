@@ -43,7 +43,7 @@ _BLOCK = 2**21  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, compare, write or print."""
     args = changed(args, input=args.known)
     Outputs(("KNOWN", args.input), ("NEW", args.new)).add("-o", args.output, SHEETS)
@@ -75,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"rkhs: note: {message}", file=sys.stderr)
     else:
         print(f"{message}: {args.output}")
-    return 0
 
 
 def _compared(args: argparse.Namespace, known: Dataset) -> tuple[kernels.Kernel, Callable[[Dataset], Any]]:

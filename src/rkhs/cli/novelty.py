@@ -42,7 +42,7 @@ _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
 _FAR = 0.9  # of the largest score
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, compare, write and say."""
     args = changed(args, input=args.file)
     Outputs(("FILE", args.input), ("NEW", args.new)).add("-o", args.output, TABLES)
@@ -69,7 +69,6 @@ def run(args: argparse.Namespace) -> int:
     print_result(
         args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
     )
-    return 0
 
 
 class _Found:

@@ -50,7 +50,7 @@ structures (rkhs fit spectra.mgf --predict smiles):
     smaller sets, and how often the true structure comes first{MODEL}{INPUT}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, predict, write or print."""
     inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
     outputs = Outputs(("MODEL", args.model), *inputs)
@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     if args.coverage is not None:
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
     if "structures" in file.notes.get("predict", {}):
-        return rank_structures(args, file)
+        rank_structures(args, file)
+        return
     refuse_flags(args, ("candidates", "known"), "is for models of rkhs fit --predict smiles; leave it out")
     from rkhs.evaluation.smooth_head import classifier_of  # a wrong file is refused before this
 
@@ -70,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
         write_answers(args, answers)
-    return 0
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:

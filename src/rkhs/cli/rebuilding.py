@@ -26,7 +26,7 @@ how well models rebuild the rows (--model):
 --errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""
 
 
-def compare_models(args: argparse.Namespace) -> int:
+def compare_models(args: argparse.Namespace) -> None:
     """Measure and print a table."""
     Outputs(("INPUT", args.input), *(("--model", path) for path in args.model)).add("--errors", args.errors, TABLES)
     read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
@@ -39,7 +39,6 @@ def compare_models(args: argparse.Namespace) -> int:
     if len({row["space"] for row in rows}) > 1:
         lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
     print_result(args, facts | ({"stand apart": notes} if notes else {}), [*lines, *notes])
-    return 0
 
 
 def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:

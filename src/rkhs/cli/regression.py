@@ -46,7 +46,7 @@ class _Suspicious:
     robust: str | None = None  # what a fit in rounds says of them
 
 
-def fit_regressor(args: argparse.Namespace) -> int:
+def fit_regressor(args: argparse.Namespace) -> None:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
     flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
@@ -67,7 +67,6 @@ def fit_regressor(args: argparse.Namespace) -> int:
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
     print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
-    return 0
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:

@@ -47,7 +47,7 @@ _OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
 _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Fit or load, and write the page."""
     outputs = Outputs(("FILE", args.file), ("DATA", args.data))
     args = changed(args, model=args.file, input=args.data)
@@ -75,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
     print_result(args, facts, [*chain.from_iterable(sentences.values()), *written])
-    return 0
 
 
 def _print_progress(what: str) -> None:

@@ -38,7 +38,7 @@ def names_structures(args: argparse.Namespace) -> bool:
     return len(named) == 1 and "smiles" in str(named[0]).lower() and args.targets is None
 
 
-def fit_structures(args: argparse.Namespace) -> int:
+def fit_structures(args: argparse.Namespace) -> None:
     """Fit a model of structure features to the items with a known structure, and write it."""
     flags = ("estimator", "n_components", "drop_rare", "robust", "trim")
     outputs = plan_predictor(args, flags, ", which fits an InputOutputKernelRegressor")
@@ -70,7 +70,6 @@ def fit_structures(args: argparse.Namespace) -> int:
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
     print_result(args, facts, list(_summary(facts)))
-    return 0
 
 
 def _summary(facts: dict[str, Any]) -> Iterator[str]:
@@ -90,7 +89,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and structures"
 
 
-def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
+def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
     """Rank the candidates of each item; write one table."""
     if args.candidates is None:
         raise InputError(
@@ -114,7 +113,6 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
         sys.stderr.writelines(f"rkhs: note: {line}\n" for line in _notes(facts))
     else:
         print_result(args, facts, [f"candidates of {data.n_samples} items: {args.output}", *_notes(facts)])
-    return 0
 
 
 def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:

@@ -24,7 +24,7 @@ OPTIONS = f"""{FILE}{ROWS}
 --stream  read a .npy or parquet file block by block and write .npy the same way{ENGINE}{MODEL}{INPUT}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, encode, write."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     folder = args.output.endswith(("/", os.sep))
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         with user_errors():
             n = estimators.encode_to_parquet(model, find_rows(args, data), args.output, **options)
         print(f"{n} codes: {args.output}")
-        return 0
+        return
     first, parts = peeked(
         _streamed(args, model) if args.stream else parts_for_model(args, args.input, model, file.notes)
     )
@@ -52,7 +52,6 @@ def run(args: argparse.Namespace) -> int:
     with user_errors():
         n, width = write_number_parts(args.output, ((model.transform(data.items, **options), data) for data in parts))
     print(f"{n} codes of {width} components: {args.output}")
-    return 0
 
 
 def _streamed(args: argparse.Namespace, model: estimators.KernelEstimator) -> Iterator[Dataset]:
