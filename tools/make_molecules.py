@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rkhs.data.fingerprints import N_BITS, RADIUS, molecular_fingerprints
+from rkhs.data.molecule_files import N_BITS, RADIUS, molecular_fingerprints
 from studies.harness.scripts import data_folder, run_script
 
 N_MOLECULES = 500

@@ -90,8 +90,7 @@ class FittedModule(torch.nn.Module):
         if not hasattr(self, name):
             tensor = torch.as_tensor(np.array(value, dtype=np.float64))
             setattr(self, name, torch.nn.Parameter(tensor) if free and self.trainable else torch.nn.Buffer(tensor))
-        found: Tensor = getattr(self, name)
-        return found
+        return getattr(self, name)
 
     def times(self, x: Tensor, weights: Any) -> Tensor:
         """Rows times an array that may be trained."""
@@ -100,8 +99,7 @@ class FittedModule(torch.nn.Module):
     def gram(self, kernel: Kernel, x: Tensor, supports: Any) -> Tensor:
         """Kernel values (m, n) with the supports."""
         Y = self.constant(supports)
-        found: Tensor = _traced(kernel, x, Y) if torch.jit.is_tracing() else _Gram.apply(x, Y, kernel)
-        return found
+        return _traced(kernel, x, Y) if torch.jit.is_tracing() else _Gram.apply(x, Y, kernel)
 
     def refined(self, model: AutoencoderLayers, rows: Tensor, raw: Tensor, codes: Tensor) -> Tensor:
         """Refined codes; a derivative is that of the least objective."""

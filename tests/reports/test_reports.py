@@ -26,10 +26,9 @@ from rkhs import (
 from rkhs._core.errors import InputError
 from rkhs.data import Dataset, SkippedRow
 from rkhs.reports import findings
-from rkhs.reports.audit import audit
+from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
-from rkhs.reports.table import column_rows
 from rkhs.reports.target import predict_target
 from rkhs.reports.wording import percent, readable, with_error
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.models import of_class
-from rkhs.cli.outputs import SHEETS
-from rkhs.cli.rows import give_rows, peeked, table_rows, write_number_parts
+from rkhs.cli.outputs import SHEETS, of_class
+from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import print_json, print_result
 from rkhs.cli.wording import few
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-    from rkhs.evaluation import SmoothClassifier
+from rkhs.data import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +28,14 @@ class Answer:
     table: np.ndarray
     found: dict[str, Any]
 
-    def rows(self) -> list[list[Any]]:
-        """The table as Python's numbers and texts."""
-        return list(self.table.tolist())
 
-
-def check_asked(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
+def check_asked(
+    args: argparse.Namespace, model: estimators.KernelEstimator, head: evaluation.SmoothClassifier | None
+) -> None:
     """Refuse models that predict nothing, and flags that do not go with what they predict."""
-    from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
-
-    if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
+    if head is None and not isinstance(
+        model, (estimators.OperatorKernelRegressor, estimators.FunctionalKernelRegressor)
+    ):
         raise InputError(
             f"{args.model}: {of_class(model)} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
         )
@@ -56,15 +49,15 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:
     """Write or print what was predicted, part by part; ``--json`` holds it all."""
     first, answers = peeked(answers)
     facts = {"model": args.model, "input": args.input, "rows": 0, "predicts": first.names}
-    if args.output is None:
-        if args.json:
-            print_json(facts | _facts_of(list(answers)))
-        else:
-            give_rows(None, _rows(answers))
+    if args.output is None and args.json:
+        print_json(facts | _facts_of(list(answers)))
         return
-    count = _write_table(args.output, first, answers)
-    lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
-    print_result(args, facts | {"rows": count, "output": args.output}, lines)
+    alone = args.output is not None and args.output.lower().endswith(".npy")
+    tables = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
+    count, _ = write_number_parts(args.output, tables, None if alone else first.titles, numbered=True)
+    if args.output is not None:
+        lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
+        print_result(args, facts | {"rows": count, "output": args.output}, lines)
 
 
 def _facts_of(answers: list[Answer]) -> dict[str, Any]:
@@ -77,36 +70,8 @@ def _facts_of(answers: list[Answer]) -> dict[str, Any]:
     }
 
 
-def _rows(answers: Iterator[Answer]) -> Iterator[Sequence[Any]]:
-    """Rows of all parts as texts and numbers, below one row of titles."""
-    for part, one in enumerate(answers):
-        table = table_rows(one.titles, one.rows(), one.data, numbered=True)
-        yield from islice(table, 1, None) if part else table
-
-
-def _write_table(path: str, first: Answer, answers: Iterator[Answer]) -> int:
-    """Write all parts to a file; how many rows they have."""
-    if path.lower().endswith(SHEETS):
-        count = 0
-
-        def counted() -> Iterator[Answer]:
-            nonlocal count
-            for one in answers:
-                yield one
-                count += one.data.n_samples
-
-        give_rows(path, _rows(counted()))
-        return count
-    alone = path.lower().endswith(".npy")
-    numbers = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
-    count, _ = write_number_parts(path, numbers, None if alone else first.titles, numbered=True)
-    return count
-
-
 def _joined(parts: list[Any]) -> Any:
     """What was found of all parts: of each row, or of each class and row."""
-    import numpy as np
-
     if isinstance(parts[0], dict):
         return {key: _joined([part[key] for part in parts]) for key in parts[0]}
     return parts[0] if len(parts) == 1 else None if parts[0] is None else np.concatenate(parts)

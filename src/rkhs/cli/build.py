@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_setting
 from rkhs.cli.engines import engine_settings
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-
+from rkhs.data import Dataset
 
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
     **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "set")),

@@ -8,19 +8,21 @@ import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
+from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
+from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
 
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
@@ -40,13 +42,8 @@ def names_classes(args: argparse.Namespace) -> bool:
         return read_column_of(args, named[0], "--predict").dtype == object
 
 
-def fit_classifier(args: argparse.Namespace) -> int:
+def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
-    import numpy as np
-
-    from rkhs.cli.build import build_estimator
-    from rkhs.evaluation import SmoothClassifier
-
     outputs = plan_predictor(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
     data, y = read_with_values(args, name, "--predict")
@@ -67,7 +64,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
         )
         _refuse_one_group(args, together[known])
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
-        head = SmoothClassifier().fit(codes[known], classes)
+        head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -84,21 +81,16 @@ def fit_classifier(args: argparse.Namespace) -> int:
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
     print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
-    return 0
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
     """Classes with None in place of those of fewer rows."""
-    import numpy as np
-
     counts = Counter(y.tolist())
     return np.array([value if counts[value] >= least else None for value in y.tolist()], dtype=object)
 
 
 def _counted(classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
-    from rkhs.data.columns import listed
-
     counts = Counter(dict(Counter(classes).most_common()))
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
@@ -120,9 +112,8 @@ def _refuse_one_group(args: argparse.Namespace, groups: np.ndarray) -> None:
         raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
 
 
-def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
+def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
     """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
-    import numpy as np
     import torch
 
     from rkhs._core.copies import copies, warn_of_repeats
@@ -136,10 +127,8 @@ def _copies(estimator: KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndar
 
 def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> dict[str, float]:
     """Cross-validated accuracy, copies kept in one fold, with the binomial standard error."""
-    import numpy as np
     from sklearn.model_selection import StratifiedGroupKFold
 
-    from rkhs.evaluation import SmoothClassifier
     from rkhs.evaluation.comparison import counting_error
 
     folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
@@ -150,10 +139,15 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
             cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
             for train, test in cut.split(codes, y, groups):
                 if len(test) and len(train) > 1:
-                    hits.append(SmoothClassifier().fit(codes[train], y[train]).predict(codes[test]) == y[test])
+                    hits.append(
+                        evaluation.SmoothClassifier().fit(codes[train], y[train]).predict(codes[test]) == y[test]
+                    )
     accuracy = float(np.concatenate(hits).mean())
-    error = counting_error(accuracy, len(np.unique(groups)))
-    return {"accuracy": accuracy, "standard error": error, "folds": folds}
+    return {
+        "accuracy": accuracy,
+        "standard error": counting_error(accuracy, len(np.unique(groups))),
+        "folds": folds,
+    }
 
 
 def _summary(facts: dict[str, Any]) -> list[str]:

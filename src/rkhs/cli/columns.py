@@ -5,19 +5,31 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
 from rkhs.cli.wording import few, in_flags
+from rkhs.data import Dataset
+from rkhs.data.columns import (
+    COPIES,
+    TENFOLD,
+    TWINS,
+    Remark,
+    as_numbers,
+    column_remarks,
+    curve_remarks,
+    rounded,
+    row_copies,
+    samples_remark,
+    share_a_unit,
+    spreads,
+    wants_scaling,
+)
 from rkhs.data.formats import is_table
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.data.columns import Remark
-    from rkhs.estimators.base import KernelEstimator
-
+from rkhs.data.molecule_files import molecule_remarks
 
 _LONG = 60  # rows, from which equal steps of dates are those of a series
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
@@ -54,8 +66,6 @@ def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Call
 
 def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:
     """Whether columns of numbers are standardised: on demand, or in a table whose columns have several units."""
-    from rkhs.data.columns import wants_scaling
-
     in_memory = _in_memory(data) and getattr(args, "engine", None) is None
     if asked == "yes":
         if not in_memory:
@@ -76,35 +86,31 @@ def _names(data: Dataset) -> Sequence[str]:
 
 def _unequal(times: np.ndarray | None) -> bool:
     """Whether curves have times that are not equally spaced."""
-    import numpy as np
-
     return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
 
 
 def _reads_vectors(kernel: Any) -> bool:
-    from rkhs.kernels import as_kernel
-
-    return kernel == "auto" or as_kernel(kernel).domain == "vectors"
+    return kernel == "auto" or kernels.as_kernel(kernel).domain == "vectors"
 
 
 def _sees_units(kernel: Any) -> bool:
     """Whether a kernel means distances or products of rows of any numbers; one of bits, counts or curves does not."""
-    from rkhs.kernels import NTK, ArcCosine, Composite, DotProduct, FromSklearn, ScaledInputs, Stationary, as_kernel
-
-    parts = [as_kernel("gaussian" if kernel == "auto" else kernel)]
+    parts = [kernels.as_kernel("gaussian" if kernel == "auto" else kernel)]
     for part in parts:
-        known = isinstance(part, (ArcCosine, Composite, DotProduct, NTK, Stationary))
-        borrowed = isinstance(part, FromSklearn) and isinstance(part.kernel, str) and part.kernel in _OF_ANY_NUMBERS
-        if isinstance(part, ScaledInputs) or not (known or borrowed):
+        known = isinstance(
+            part, (kernels.ArcCosine, kernels.Composite, kernels.DotProduct, kernels.NTK, kernels.Stationary)
+        )
+        borrowed = (
+            isinstance(part, kernels.FromSklearn) and isinstance(part.kernel, str) and part.kernel in _OF_ANY_NUMBERS
+        )
+        if isinstance(part, kernels.ScaledInputs) or not (known or borrowed):
             return False
         parts += getattr(part, "parts", ())
     return True
 
 
-def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
+def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> list[str]:
     """What is to know of the columns of a table: their scales, and those that say nothing of an item."""
-    from rkhs.data.columns import TENFOLD, rounded, share_a_unit, spreads
-
     if getattr(estimator, "columns", "raw") == "filled" and data.kind == "table":
         return [_filling_sentence(data), *column_notes(data)]
     if not _in_memory(data):
@@ -145,9 +151,6 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
-    from rkhs.data.columns import COPIES, TWINS, column_remarks, curve_remarks, row_copies, share_a_unit
-    from rkhs.data.molecule_files import molecule_remarks
-
     if data.smiles is not None:
         same = row_copies(data.items, (TWINS, COPIES)[data.as_smiles], least=0.0)
         notes = [*molecule_remarks(data.smiles, data.skipped), same]
@@ -163,8 +166,6 @@ def _notes_of_columns(data: Dataset) -> list[str]:
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
-    from rkhs.data.columns import row_copies
-
     notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     if names:
@@ -175,10 +176,6 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 def _series_note(data: Dataset) -> list[str]:
     """What is said of rows that are times of one series, as a column of dates at equal steps says."""
-    import numpy as np
-
-    from rkhs.data.columns import as_numbers
-
     dated = [cells for name, cells in zip(_names(data), data.X.T, strict=True) if name in data.dates]
     steps = np.diff(as_numbers(dated[0][:, None])[:, 0]) if dated and len(data.X) >= _LONG else np.zeros(1)
     if not (steps > 0.0).all() or np.ptp(steps) > 1e-6 * steps[0] + 1e-9:
@@ -194,10 +191,6 @@ def _series_note(data: Dataset) -> list[str]:
 
 def _matrix_note(data: Dataset) -> str:
     """What is said of a table that is a matrix between more than a handful of items; nothing of any other."""
-    import numpy as np
-
-    from rkhs.data.columns import samples_remark
-
     X = data.X
     if not (_in_memory(data) and len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0)):
         note = samples_remark(X, data.row_names, data.column_names) if _in_memory(data) else ""

@@ -7,19 +7,20 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import evaluation, kernels
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
+from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
-    from rkhs.evaluation import CodeComparison, Sizes
 
 
 EXAMPLES = """\
@@ -55,11 +56,12 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 _OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run the comparison, print its table and the conclusion."""
     if args.model:
         refuse_flags(args, _OF_TARGETS, "is for a target; a saved model has its settings; leave it out")
-        return compare_models(args)
+        compare_models(args)
+        return
     if args.target is None and args.targets is None:
         raise InputError(
             "rkhs compare predicts a column from the others: name it with --target COLUMN, or a file of values with "
@@ -70,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
     data, y = _read(args)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
-    from rkhs.evaluation import compare_codes
 
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _as_matrix(data, kernel)
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if components < args.n_components:
         remarks.append(f"{components} components in place of {args.n_components}: the input has no more columns")
     with user_errors():
-        found = compare_codes(
+        found = evaluation.compare_codes(
             X,
             y,
             n_components=components,
@@ -97,10 +98,9 @@ def run(args: argparse.Namespace) -> int:
         )
     facts = _facts(args, found, len(X), components) | {"notes": notes}
     print_result(args, facts, [*remarks, *notes, _sizes(args, found.sizes), *_scores(found, args.splits)])
-    return 0
 
 
-def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: int) -> dict[str, Any]:
+def _facts(args: argparse.Namespace, found: evaluation.CodeComparison, n: int, components: int) -> dict[str, Any]:
     names = ("method", "head", "mean", "error", "seconds", "scores")
     return {
         "input": args.input,
@@ -114,7 +114,7 @@ def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: 
     }
 
 
-def _sizes(args: argparse.Namespace, sizes: Sizes) -> str:
+def _sizes(args: argparse.Namespace, sizes: evaluation.Sizes) -> str:
     known = f"all {sizes.used}" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
     what = "the target" if args.target is None else args.target
     return (
@@ -124,7 +124,7 @@ def _sizes(args: argparse.Namespace, sizes: Sizes) -> str:
     )
 
 
-def _scores(found: CodeComparison, n_splits: int) -> list[str]:
+def _scores(found: evaluation.CodeComparison, n_splits: int) -> list[str]:
     heads = list(dict.fromkeys(row.head for row in found.rows))
     lines = [
         f"{found.measure}, mean of {n_splits} splits and its standard error; seconds to make the codes",
@@ -164,11 +164,6 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
 
 def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
     """Rows of numbers and their kind; items without columns become the Gram matrix of their kernel."""
-    import numpy as np
-
-    from rkhs.cli.kinds import default_kernel
-    from rkhs.kernels.registry import as_kernel
-
     if data.kind == "gram" and kernel != "auto":
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     if data.kind == "table":
@@ -176,5 +171,5 @@ def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
     kinds = {"vectors": "table", "molecules": "fingerprints", "curves": "series", "gram": "gram"}
     if data.kind in kinds:
         return np.asarray(data.X, dtype=float), kinds[data.kind]
-    chosen = as_kernel(default_kernel(data) if kernel == "auto" else kernel)
+    chosen = kernels.as_kernel(default_kernel(data) if kernel == "auto" else kernel)
     return np.asarray(chosen(chosen.read(list(data.X)))), "gram"

@@ -6,21 +6,21 @@ import argparse
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import estimators, outputs
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import FILE, INPUT, MODEL
-from rkhs.cli.outputs import SHEETS, TABLES, Outputs
-from rkhs.cli.rows import give_rows, table_rows, write_numbers
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-
+from rkhs.cli.outputs import SHEETS, TABLES, Outputs, of_class, read_model_file
+from rkhs.cli.rows import write_numbers
+from rkhs.data import Dataset, formats, read_table
+from rkhs.data.layout import find_layout
+from rkhs.data.table_reader import Options, column_titles
+from rkhs.data.writers import write_rows
 
 _OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
 
@@ -39,7 +39,7 @@ CODES  a file that rkhs transform wrote
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, decode, write."""
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     outputs.add("-o", args.output, TABLES)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{args.model}: {of_class(model)} cannot decode codes")
     if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
         _write_vectors(args, model, known)
-        return 0
+        return
     if not args.output.lower().endswith(SHEETS):
         raise InputError(f"rankings are written as .csv or .xlsx; got {args.output!r}; change the file name")
     codes = _read_codes(args.codes, model)
@@ -59,36 +59,28 @@ def run(args: argparse.Namespace) -> int:
     columns = {title: c for title, c in (("name", names), (text, texts)) if c is not None}
     places = _places(ranking.indices.ravel().tolist(), lost)
     cells = _cells(args, known, places.values())
-    give_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
+    write_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
-    return 0
 
 
-def _write_vectors(args: argparse.Namespace, model: KernelEstimator, known: dict[str, Any]) -> None:
+def _write_vectors(args: argparse.Namespace, model: estimators.KernelEstimator, known: dict[str, Any]) -> None:
     """Rows of numbers, or of numbers and texts, as they were before they were encoded."""
     codes = _read_codes(args.codes, model)
     with user_errors():
         vectors = model.inverse_transform(codes.X)
     titles = known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
-    if vectors.dtype != object:
-        write_numbers(args.output, vectors, codes, titles)
-    elif args.output.lower().endswith(SHEETS):
-        cells = ([("" if cell is None else cell) for cell in row] for row in vectors.tolist())
-        give_rows(args.output, table_rows(titles, cells, codes))
-    else:
+    if vectors.dtype == object and not args.output.lower().endswith(SHEETS):
         raise InputError(
             f"rows with texts or gaps are written as .csv or .xlsx; got {args.output!r}; change the file name"
         )
+    write_numbers(args.output, vectors, codes, titles)
     print(f"{len(vectors)} {'rows' if vectors.dtype == object else 'vectors'}: {args.output}")
 
 
 def _ranked(
-    args: argparse.Namespace, model: KernelEstimator, notes: dict[str, Any], codes: np.ndarray
+    args: argparse.Namespace, model: estimators.KernelEstimator, notes: dict[str, Any], codes: np.ndarray
 ) -> tuple[Any, Names, Names, list[int]]:
     """The nearest candidates, names and texts of these by number, and the rows of their file that were left out."""
-    from rkhs._core.checks import check_count
-    from rkhs.estimators import BestCandidates
-
     n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
     check_count(args.chunk_rows, "--chunk-rows")
     options = {"by": args.by, **diag_options(args, model)}
@@ -96,7 +88,7 @@ def _ranked(
         known = notes.get("input", {})
         ranking = model.decode(codes, None, n_best=n_best, **options)
         return ranking, *_training_names(model, known), known.get("skipped_rows") or []
-    best = BestCandidates(n_best)
+    best = estimators.BestCandidates(n_best)
     names: dict[int, str] = {}
     texts: dict[int, str] = {}
     lost: list[int] = []
@@ -110,11 +102,9 @@ def _ranked(
     return best.ranking, named, spelled, lost
 
 
-def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
-    from rkhs.outputs import Euclidean
-
+def _gives_vectors(model: estimators.KernelEstimator, known: dict[str, Any]) -> bool:
     rows = known.get("kind", "vectors") in ("vectors", "curves") or model.reader_.filling is not None
-    return rows and isinstance(getattr(model, "output_", None), Euclidean)
+    return rows and isinstance(getattr(model, "output_", None), outputs.Euclidean)
 
 
 def _kept(old: dict[int, str], numbers: list[int], start: int, new: Sequence[str] | None) -> dict[int, str]:
@@ -128,7 +118,7 @@ def _places(numbers: Iterable[int], lost: Sequence[int]) -> dict[int, int]:
     return {j: j + bisect_right(kept_before, j) for j in numbers}
 
 
-def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Names, Names]:
+def _training_names(model: estimators.KernelEstimator, known: dict[str, Any]) -> tuple[Names, Names]:
     """Names, and SMILES or texts, of the training items that the model kept."""
     kept = model.reader_.kept
     columns = [known.get("row_names"), known.get("smiles") or known.get("texts")]
@@ -136,11 +126,8 @@ def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Name
     return names, texts
 
 
-def _read_codes(path: str, model: KernelEstimator) -> Dataset:
+def _read_codes(path: str, model: estimators.KernelEstimator) -> Dataset:
     """Codes; in a table with the columns that ``rkhs transform`` writes the one next to them holds names of rows."""
-    from rkhs.data import read_table
-    from rkhs.data.table_reader import column_titles
-
     titles = column_titles(path)
     width = model.codes_.shape[1] if hasattr(model, "codes_") else 0
     written = [f"code{i}" for i in range(width)]
@@ -153,10 +140,6 @@ def _cells(
     args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
-    from rkhs.data import formats
-    from rkhs.data.layout import find_layout
-    from rkhs.data.table_reader import Options
-
     tabular = args.candidates is not None and formats.is_text_table(args.candidates)
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}

@@ -4,48 +4,40 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rkhs import engines
 from rkhs._core.errors import InputError
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
+from rkhs.data import Dataset
 
 
 def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of an estimator that the options mean."""
-    from rkhs.engines import Dask, Threads, count_threads
-
     if args.scheduler is not None and args.engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; it needs --engine dask")
     if args.scheduler is None and args.jobs is None:
         return {} if args.engine is None else {"engine": args.engine}
     if args.engine == "serial":
         raise InputError("--jobs is a number of threads or workers; it needs --engine threads or dask, or no --engine")
-    jobs = None if args.jobs is None else count_threads(args.jobs)
-    return {"engine": Dask(args.scheduler, n_workers=jobs) if args.engine == "dask" else Threads(jobs)}
+    jobs = None if args.jobs is None else engines.count_threads(args.jobs)
+    return {"engine": engines.Dask(args.scheduler, n_workers=jobs) if args.engine == "dask" else engines.Threads(jobs)}
 
 
 def find_rows(args: argparse.Namespace, data: Dataset) -> Any:
     """Return where workers read the rows of a file themselves, if it is one of plain numbers; else the rows."""
-    from rkhs.engines import ParquetRows, as_rows
-
     chosen = args.columns is not None or getattr(args, "drop_columns", None) is not None
     whole, path = data.kind == "vectors" and not chosen, os.path.abspath(args.input)
     if whole and path.lower().endswith(".npy"):
-        return as_rows(path)
+        return engines.as_rows(path)
     if whole and path.lower().endswith(".parquet") and data.column_names is not None:
-        return ParquetRows.of(path, tuple(data.column_names))
+        return engines.ParquetRows.of(path, tuple(data.column_names))
     return data.items
 
 
 def open_stream(args: argparse.Namespace) -> Dataset:
     """Rows that are read block by block; nothing of them is in memory."""
-    from rkhs.data import Dataset
-    from rkhs.engines import as_rows
-
     chosen = next((name for name in ("columns", "drop_columns", "transpose", "window") if getattr(args, name)), None)
     if args.gram or args.kind not in (None, "vectors") or chosen is not None:
         other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
         raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")
-    return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
+    return Dataset(engines.as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from rkhs.cli.models import read_model_file
 from rkhs.cli.options import FILE, MODEL
-from rkhs.cli.outputs import Outputs
+from rkhs.cli.outputs import Outputs, read_model_file
 
 OPTIONS = f"""{FILE}
 -o, --output FILE  (required) file to write, such as model.onnx
@@ -15,7 +14,7 @@ OPTIONS = f"""{FILE}
 --plain  export the codes of the encoder alone, without refining{MODEL}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, translate, write."""
     outputs = Outputs(("MODEL", args.model))
     from rkhs.export import to_onnx
@@ -26,4 +25,3 @@ def run(args: argparse.Namespace) -> int:
         model.set_params(refine=False)
     columns = to_onnx(model, args.output, part=args.part, dtype=args.dtype)
     print(" -> ".join(f"{name} (rows, {width})" for name, (width,) in columns.items()) + f": {args.output}")
-    return 0

@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from rkhs import kernels
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.errors import InputError, nearest, quote
 
@@ -48,8 +49,6 @@ def _parse(text: str, what: str) -> ast.expr | None:
 
 def parse_kernel(text: str) -> Any:
     """Return the kernel that a text describes."""
-    from rkhs.kernels import Kernel
-
     if text.strip() in ("auto", "precomputed"):
         return text.strip()
     tree = _parse(text, "--kernel")
@@ -58,7 +57,7 @@ def parse_kernel(text: str) -> Any:
             f"--kernel must read like 'gaussian(gamma=0.5) + 0.1*linear'; got {text!r}, which does not parse"
         )
     value = _build(tree, "--kernel")
-    if not isinstance(value, Kernel):
+    if not isinstance(value, kernels.Kernel):
         raise InputError(f"--kernel must describe a kernel; got {text!r}; for example 'gaussian(gamma=0.5)'")
     return value
 
@@ -122,14 +121,14 @@ def _spelled(node: ast.expr) -> str:
 
 
 def _find(name: str, what: str) -> Any:
-    from rkhs.kernels import Kernel
-
     known = _classes(what == "--set constraint")
     if _key(name) in known:
         return known[_key(name)]
     is_kernel = what == "--kernel"
-    kernels = [key for key, make in known.items() if not isinstance(make, type) or issubclass(make, Kernel)]
-    offered = kernels if is_kernel else sorted(known)
+    known_kernels = [
+        key for key, make in known.items() if not isinstance(make, type) or issubclass(make, kernels.Kernel)
+    ]
+    offered = known_kernels if is_kernel else sorted(known)
     near = nearest(_key(name), offered)
     hint = f"did you mean {near}?" if near else f"known are {', '.join(sorted(offered))}."
     advice = " For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""

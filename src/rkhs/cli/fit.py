@@ -92,16 +92,18 @@ prediction of numbers or of a class:
 --scores FILE  with --robust: write a score for each row; above 1 the row looks wrong{ENGINE}{INPUT}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Fit, and write the model."""
     plan_robust(args)
     if [args.predict, args.targets] != [None, None]:
-        return fit_predictor(args)
+        fit_predictor(args)
+        return
     outputs = _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input)
     estimator = _estimator(args, data)
     if args.plan:
-        return _print_plan(args, estimator, data)
+        _print_plan(args, estimator, data)
+        return
     _check_space(outputs, args, estimator, data)
     started = time.perf_counter()
     with user_errors():
@@ -118,7 +120,6 @@ def run(args: argparse.Namespace) -> int:
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}
     files = [f"{what}: {path}" for what, path in written.items() if path is not None]
     print_result(args, facts, [_summary(fitted.model, data, seconds), *sentences, *of_columns, *files])
-    return 0
 
 
 def _estimator(args: argparse.Namespace, data: Dataset) -> KernelEstimator:
@@ -144,14 +145,13 @@ def print_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dat
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 
-def _print_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> int:
+def _print_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
     """Print what the fit would do."""
     if not hasattr(estimator, "plan"):
         raise InputError(f"--plan is for KernelAutoencoder and KernelPCA; got {type(estimator).__name__}; leave it out")
     with user_errors():
         plan = estimator.plan(data.items)
     print_result(args, asdict(plan), [repr(plan)])
-    return 0
 
 
 def _plan(args: argparse.Namespace) -> Outputs:

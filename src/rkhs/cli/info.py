@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rkhs import estimators
 from rkhs._core.errors import ModelFileError, shortened
-from rkhs.cli.models import of_class, read_model_file
+from rkhs._core.model_container import FORMAT, Container, file_sha256, read_container
 from rkhs.cli.options import FILE, JSON, MODEL
+from rkhs.cli.outputs import of_class, read_model_file
 from rkhs.cli.summaries import print_json
 from rkhs.cli.wording import few
-
-if TYPE_CHECKING:
-    from rkhs._core.model_container import Container
-    from rkhs.estimators.base import KernelEstimator
-
 
 OPTIONS = f"""{FILE}
 --diagnosis  build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of
@@ -24,10 +21,8 @@ _NAMES = {"held_out_error": "held-out error", "gap": "duality gap"}
 _ENDS = ("$numbers", "$texts", "$arrays", "$rows", "$strings", "$random_state")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print what is known of a model."""
-    from rkhs._core.model_container import FORMAT, file_sha256, read_container
-
     container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
     try:
         facts = _facts(container)
@@ -44,7 +39,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
     else:
         _print(facts)
-    return 0
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -162,9 +156,8 @@ _FORMS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _diagnosis(model: KernelEstimator) -> dict[str, Any]:
+def _diagnosis(model: estimators.KernelEstimator) -> dict[str, Any]:
     """What the model says of itself; numbers that it does not have are left out."""
-    from rkhs.estimators import diagnose
     from rkhs.reports.findings import MOST_DIAGNOSED
 
     if not hasattr(model, "codes_"):
@@ -172,7 +165,7 @@ def _diagnosis(model: KernelEstimator) -> dict[str, Any]:
     n = max(len(model.codes_), model.map_.width)
     if n > MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}
-    found = diagnose(model)
+    found = estimators.diagnose(model)
     numbers = {name.replace("_", " "): f"{v:.4g}" for name, v in vars(found).items() if isinstance(v, float)}
     facts: dict[str, Any] = {"diagnosis": numbers}
     if found.warnings:

@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+import numpy as np
+
+from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
-from rkhs.cli.options import as_command, changed, column, without_flag
+from rkhs.cli.options import as_command, changed, column, with_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
+from rkhs.data import Dataset, read_items
+from rkhs.data.arrays import array_names
+from rkhs.data.dataset import NOTHING_KNOWN, listed
 from rkhs.data.formats import is_table, is_text_table
+from rkhs.data.mixed import OF_MIXED, read_mixed
+from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-
 
 T = TypeVar("T")
 
@@ -72,7 +75,7 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     return given | reading_options(args) | print_options(args)
 
 
-def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, float]:
+def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) -> dict[str, float]:
     """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it."""
     if args.diag is None:
         return {}
@@ -88,10 +91,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
     data = _read_all(args, path, getattr(args, "gram", False))
-    if data.kind == "molecules" and getattr(args, "kernel", None) is not None:
-        from rkhs.cli.expressions import parse_kernel
-
-        data = as_kernel_reads(data, parse_kernel(args.kernel))
+    data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
@@ -104,7 +104,7 @@ def read_known(args: argparse.Namespace) -> Dataset:
     return read_input(_of_two(args, args.input), args.input)
 
 
-def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) -> Iterator[Dataset]:
+def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.KernelEstimator) -> Iterator[Dataset]:
     """The second of two files, read as the first, in parts where it is large; the first where it is alone."""
     if args.new is None:
         yield known
@@ -113,16 +113,12 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: KernelEstimator) 
     try:
         yield from parts_for_model(options, args.new, model, input_notes(known, args))
     except LackingColumns as error:
-        from rkhs.data.dataset import listed
-
         left = [name for name in known.column_names or () if name not in error.names]
         if not left or known.kind == "gram":
             raise
-        dropped = ",".join(map(str, [*named_columns(args.drop_columns), *error.names]))
-        words = [*without_flag(args.words, "--drop-columns"), "--drop-columns", dropped]
         raise InputError(
-            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}; this command compares the other "
-            f"columns:{as_command(words)}"
+            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
+            f"{_without(args, error.names, 'compares the other columns')}"
         ) from error
 
 
@@ -133,8 +129,6 @@ def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
 
 
 def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
-    from rkhs.data import read_table
-
     options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
         raise InputError(f"--kind {args.kind} does not go with {'--gram' if gram else '--mixed'}; leave one out")
@@ -151,9 +145,6 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
 
 def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
     """Items of any kind, or else a table of texts and gaps whose cells are in order."""
-    from rkhs.data import read_items
-    from rkhs.data.mixed import OF_MIXED, read_mixed
-
     try:
         return _report_skipped(read_items(path, kind=args.kind, **options))
     except MixedCells as error:
@@ -162,7 +153,7 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
         try:
             data = read_mixed(path, **options)
         except ListedNumbers as several:
-            raise InputError(f"{several}{_without_lists(args, several.columns)}") from several
+            raise InputError(f"{several}{_without(args, several.columns, 'leaves them out')}") from several
         except InputError:
             data = None
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
@@ -170,17 +161,14 @@ def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) ->
     return _report_skipped(data)
 
 
-def _without_lists(args: argparse.Namespace, lists: Sequence[str]) -> str:
-    """The command that leaves columns of lists out, with those that are left out already."""
-    dropped = [*map(str, named_columns(getattr(args, "drop_columns", None))), *lists]
-    words = [*without_flag(args.words, "--drop-columns"), "--drop-columns", ",".join(dropped)]
-    return f"; this command leaves them out:{as_command(words)}" if lists else ""
+def _without(args: argparse.Namespace, names: Sequence[str], does: str) -> str:
+    """The command that leaves columns out, with those left out already, and what it does; nothing for no names."""
+    dropped = [*named_columns(getattr(args, "drop_columns", None)), *names]
+    return f"; this command {does}:{with_flag(args.words, '--drop-columns', dropped)}" if names else ""
 
 
 def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:
     """The command that reads a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
-    from rkhs.data.mixed import read_mixed
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when the command is run
         data = read_mixed(path, stray="gap", **options)
@@ -213,11 +201,6 @@ def _in_order(cells: list[Any]) -> bool:
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
-    import numpy as np
-
-    from rkhs.data import read_table
-    from rkhs.data.arrays import array_names
-
     names = sorted(array_names(Path(path)))
     if len(names) < 2:
         return None
@@ -233,8 +216,6 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
 
 def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
     """A table of numbers and texts; new files have the columns of the training file."""
-    from rkhs.data import read_mixed
-
     options = _given_options(args)
     if getattr(args, "gram", False):
         raise InputError("a mixed table takes no --gram; leave it out")
@@ -247,8 +228,6 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 
 
 def _report_skipped(data: Dataset) -> Dataset:
-    from rkhs.data.dataset import NOTHING_KNOWN, listed
-
     if data.filled:
         sys.stderr.write(
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
@@ -280,7 +259,9 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     return {"input": notes | kind_notes(data, args)}
 
 
-def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]) -> Dataset:
+def read_for_model(
+    args: argparse.Namespace, path: str, model: estimators.KernelEstimator, notes: dict[str, Any]
+) -> Dataset:
     """Read a file the way the training file of a model was read."""
     known = notes.get("input", {})
     args = _as_known(args, path, known)
@@ -294,7 +275,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
 
 
 def _prepared(
-    args: argparse.Namespace, path: str, data: Dataset, model: KernelEstimator, notes: dict[str, Any]
+    args: argparse.Namespace, path: str, data: Dataset, model: estimators.KernelEstimator, notes: dict[str, Any]
 ) -> Dataset:
     """Rows of a file as those of the fit of a model, as its kernel reads them."""
     for text in data.guessed:
@@ -304,12 +285,6 @@ def _prepared(
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
     if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
         raise InputError(f"{path}: the model reads rows of {expected} columns; got {data.kind}; give it a table")
-    return _fitting(path, data, model)
-
-
-def _fitting(path: str, data: Dataset, model: KernelEstimator) -> Dataset:
-    """Items as the kernel reads them, as wide as those of the fit."""
-    expected = getattr(model, "n_features_in_", data.X.shape[-1])
     if data.X.shape[-1] != expected:
         meaning = "kernel values with the training rows" if model.kernel_.domain == "gram" else "columns"
         raise InputError(
@@ -339,14 +314,11 @@ def _in_training_order(
             "columns out, with kernel values in the order of the training file"
         )
     _refuse_lacking(path, names, found, what)
-    places = list(map(found.index, names))
-    return replace(data, X=data.X[..., places], column_names=tuple(names))
+    return replace(data, X=data.X[..., list(map(found.index, names))], column_names=tuple(names))
 
 
 def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
     """Refuse curves at other times than those of the fit, where both files say them."""
-    import numpy as np
-
     if times is None or data.times is None or len(times) != len(data.times):
         return  # another number of times is refused as another number of columns
     if not np.allclose(times, data.times, rtol=1e-9, atol=1e-12 * np.ptp(data.times)):
@@ -358,8 +330,6 @@ def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
 
 def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places: list[int]) -> Dataset:
     """A file as wide as the table of a fit of ``--predict`` without the columns that the model does not read."""
-    import numpy as np
-
     as_wide = data.kind == "vectors" and data.X.shape[-1] == expected + len(places)
     if not places or not as_wide or data.column_names is not None or args.columns is not None:
         return data
@@ -367,33 +337,25 @@ def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places
 
 
 def parts_for_model(
-    args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]
+    args: argparse.Namespace, path: str, model: estimators.KernelEstimator, notes: dict[str, Any]
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does; a large one some rows at a time, with a line of progress."""
     if os.path.getsize(path) <= _LARGE:
         yield read_for_model(args, path, model, notes)
         return
-    done = 0
-
-    def counted(data: Dataset) -> int:
-        nonlocal done
-        done += data.n_samples
-        return done
-
-    yield from with_progress(chunks_for_model(args, path, model, notes, _rows_at_a_time(model)), counted)
+    parts = chunks_for_model(args, path, model, notes, _rows_at_a_time(model))
+    yield from with_progress(parts, lambda data: data.row_numbers[-1])
 
 
-def _rows_at_a_time(model: KernelEstimator) -> int:
+def _rows_at_a_time(model: estimators.KernelEstimator) -> int:
     """Rows of a part of a file, 32 MiB at most where they are numbers; whole lots of 64, as those of tiles."""
     return max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)
 
 
 def chunks_for_model(
-    args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
+    args: argparse.Namespace, path: str, model: estimators.KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does, some rows at a time."""
-    from rkhs.data import read_chunks
-
     known, others = notes.get("input", {}), ("leave_out", *_SHAPES)
     left_out = any(known.get(name) or getattr(args, name, None) for name in others)
     whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors") or left_out
@@ -415,8 +377,6 @@ def _columns_of(
     args: argparse.Namespace, path: str, names: list[str] | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """The columns of the fit by their names, if a file that is read in chunks has names."""
-    from rkhs.data import read_chunks
-
     if names is None or args.columns is not None or not is_table(path):
         return {}
     first = _by_names(args, path, lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
@@ -444,8 +404,6 @@ def _refuse_lacking(
     path: str, names: Sequence[str], found: Sequence[str], what: str = "the columns of the training file"
 ) -> None:
     """Say which columns of the training file a file does not have."""
-    from rkhs.data.dataset import listed
-
     lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
     if lacking:
         instead = f"; it has {listed([*map(quote, others)])}, which the training file had not" if others else ""
@@ -490,8 +448,6 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
-    from rkhs.data.table_reader import column_titles
-
     options = reading_options(args)
     return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})
 

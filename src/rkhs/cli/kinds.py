@@ -5,18 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rkhs import estimators, kernels, selection
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
+from rkhs.data import Dataset
 from rkhs.data.formats import FINGERPRINTS, is_table
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-    from rkhs.kernels import Kernel
-    from rkhs.selection import KernelChoice
-
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 
@@ -27,10 +23,8 @@ def print_options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def default_kernel(data: Dataset) -> Kernel | str | None:
+def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
     """Kernel for a kind of items."""
-    from rkhs import kernels
-
     if data.kind == "series" or data.kind == "graphs":
         return kernels.kernels_for(data.kind, data.X)[0]
     if data.as_smiles:
@@ -43,16 +37,18 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
 
 
 def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
-    """Molecules as SMILES, for a kernel on objects; any other data, and kernels of fingerprints: as it is."""
+    """Molecules as SMILES, for a kernel on objects or its text; other data, and kernels of fingerprints: as it is."""
+    if data.kind == "molecules" and isinstance(kernel, str):
+        from rkhs.cli.expressions import parse_kernel
+
+        kernel = parse_kernel(kernel)
     objects = data.kind == "molecules" and getattr(kernel, "domain", None) == "objects"
     return replace(data, as_smiles=True) if objects else data
 
 
 def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
     """Molecules as SMILES, unless a kernel or fingerprints are asked for."""
-    from rkhs.kernels import MoleculeKernel
-
-    return data if chose_kernel(args) or print_options(args) else as_kernel_reads(data, MoleculeKernel())
+    return data if chose_kernel(args) or print_options(args) else as_kernel_reads(data, kernels.MoleculeKernel())
 
 
 def chose_kernel(args: argparse.Namespace) -> bool:
@@ -61,11 +57,8 @@ def chose_kernel(args: argparse.Namespace) -> bool:
     return args.kernel is not None or "kernel" in settings
 
 
-def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
+def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.KernelChoice:
     """Compare the kernels of the kind by the classes that the file holds."""
-    from rkhs.kernels import kernels_for
-    from rkhs.selection import choose_kernel
-
     if args.kernel is not None:
         raise InputError("--choose-kernel and --kernel both choose the kernel; leave one out")
     if data.kind != "graphs" and data.kind != "series":
@@ -78,13 +71,11 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
             f"--choose-kernel needs the class of each item; {args.input} has none; write series as .csv with a column "
             "of texts or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
         )
-    return choose_kernel(data.X, data.classes, kernels_for(data.kind, data.X))
+    return selection.choose_kernel(data.X, data.classes, kernels.kernels_for(data.kind, data.X))
 
 
 def find_estimator(name: str) -> type:
     """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca."""
-    from rkhs import estimators
-
     classes = [getattr(estimators, each) for each in dir(estimators)]
     fits = [c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")]
     table = {c.__name__: c for c in fits if "n_components" in c().get_params()}

@@ -20,7 +20,7 @@ from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import message_lines
 
-# Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args) -> exit status, and its line of help.
+# Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args), and its line of help.
 _COMMANDS = {
     "fit": "fit a model to a table, molecules, graphs or other items, and write it to a file",
     "map": "draw two components of the rows of a file as a picture",
@@ -83,18 +83,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             args = _parser(*filter(None, [chosen])).parse_args(words)
             args.words = words
-            return _status(importlib.import_module(f"rkhs.cli.{args.command}").run(args), out)
+            importlib.import_module(f"rkhs.cli.{args.command}").run(args)
+            return _status(out)
         except KeyboardInterrupt as interrupt:
             return _interrupted(interrupt)
         except Exception as error:
             return _failed(error, args)
 
 
-def _status(status: int, out: Stream) -> int:
-    """The status of a command that ended well, unless what it printed was lost."""
+def _status(out: Stream) -> int:
+    """The status of a command that ended well: 0, unless what it printed was lost."""
     out.flush()
     if out.error is None or isinstance(out.error, BrokenPipeError):  # the reader, such as head, has seen enough
-        return status
+        return 0
     _print_line(f"error: cannot write to standard output ({out.error.strerror or out.error}); files are written")
     return _USER_ERROR
 

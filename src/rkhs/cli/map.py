@@ -7,6 +7,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import estimators, plots, reports
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
@@ -15,12 +18,10 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
+from rkhs.reports.wording import count_word, loss_words
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
 
 
 EXAMPLES = """\
@@ -46,7 +47,7 @@ INPUT  a file or folder, as rkhs fit reads them
 _MOST_CLASSES = 20
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Fit two components and draw them."""
     Outputs(("INPUT", args.input)).add("-o", args.output, (*PICTURES, ".html"))
     data, values = read_with_values(args, args.color, "--color")
@@ -55,26 +56,21 @@ def run(args: argparse.Namespace) -> int:
         model = build_estimator(changed(args, n_components="2", estimator=_estimator(args)), data)
         model.fit(data.items)
     if args.output.lower().endswith(".html"):
-        from rkhs.reports import make_report
-
         title, coloured = f"Map of {Path(data.source).name}", {"target": values, "target_name": str(args.color)}
         with user_errors():
-            make_report(model, data, **coloured, title=title, parts="map").save(args.output)
+            reports.make_report(model, data, **coloured, title=title, parts="map").save(args.output)
     else:
         _draw(args, model, data, colours)
     lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
     print("\n".join([*lines, *_outside(model, data), *_loss_sentence(model)]))
-    return 0
 
 
-def _draw(args: argparse.Namespace, model: KernelEstimator, data: Dataset, colours: dict[str, Any]) -> None:
+def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dataset, colours: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
 
-    from rkhs.plots import CodeMapDisplay, save_figure
-
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
-    CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
-    save_figure(figure, args.output)
+    plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
+    plots.save_figure(figure, args.output)
 
 
 def _estimator(args: argparse.Namespace) -> str:
@@ -87,7 +83,7 @@ def _estimator(args: argparse.Namespace) -> str:
     return args.estimator or methods[args.method or "neighbors"]
 
 
-def _outside(model: KernelEstimator, data: Dataset) -> list[str]:
+def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
     """Which rows lie far outside the others, and are drawn at the edge."""
     from rkhs.plots.codes import within_view
 
@@ -95,34 +91,24 @@ def _outside(model: KernelEstimator, data: Dataset) -> list[str]:
     return [f"far outside the others, drawn at the edge: {labels[i]}" for i in within_view(model.codes_)[1]]
 
 
-def _loss_sentence(model: KernelEstimator) -> list[str]:
+def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:
     """What a map of neighbours loses of new rows, in a sentence."""
-    from rkhs.reports import wording
-
     recall = getattr(model, "recall_", None)
     if recall is None:
         return []
     count, lost = min(10, len(model.codes_) - 1), model.held_out_error_
-    few = "one neighbour" if count == 1 else f"{wording.count_word(count)} neighbours"
+    few = "one neighbour" if count == 1 else f"{count_word(count)} neighbours"
     kept = f"of {few} of a new row the map keeps {count * recall:.1f}"
-    return [kept if lost is None else f"{kept}; rebuilt from the map, {wording.loss_words('rows', lost)}"]
+    return [kept if lost is None else f"{kept}; rebuilt from the map, {loss_words('rows', lost)}"]
 
 
-def _title(model: KernelEstimator, data: Dataset) -> str:
+def _title(model: estimators.KernelEstimator, data: Dataset) -> str:
     """The file, its rows, and the share of their variance that new rows lose, where it is known."""
-    from rkhs.reports import wording
-
     title, lost = f"{Path(data.source).name}: {data.n_samples} rows", getattr(model, "held_out_error_", None)
-    return (
-        title
-        if lost is None
-        else "\n".join([title, fill(f"rebuilt from the map, {wording.loss_words('rows', lost)}", 60)])
-    )
+    return title if lost is None else "\n".join([title, fill(f"rebuilt from the map, {loss_words('rows', lost)}", 60)])
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
-    import numpy as np
-
     from rkhs.reports.audit import class_name, is_class
 
     if values is None:

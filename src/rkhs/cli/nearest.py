@@ -7,22 +7,21 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import kernels
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import give_rows, label_columns, peeked
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.kernels import Kernel
-
+from rkhs.cli.rows import label_columns, peeked
+from rkhs.data import Dataset
+from rkhs.data.writers import write_rows
 
 EXAMPLES = """\
 examples:
@@ -44,13 +43,10 @@ _BLOCK = 2**21  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, compare, write or print."""
     args = changed(args, input=args.known)
-    outputs = Outputs(("KNOWN", args.input), ("NEW", args.new))
-    outputs.add("-o", args.output, SHEETS)
-    from rkhs._core.checks import check_count
-
+    Outputs(("KNOWN", args.input), ("NEW", args.new)).add("-o", args.output, SHEETS)
     top = check_count(args.top, "--top")
     known = read_known(args)
     if args.new is None and known.n_samples == 1:
@@ -69,26 +65,24 @@ def run(args: argparse.Namespace) -> int:
                 yield from islice(_rows(data, known, measure, *found), 1 if counts else 0, None)
                 counts.append(data.n_samples)
 
-        give_rows(args.output, rows())
+        write_rows(args.output, rows())
     message = f"{min(top, known.n_samples - (args.new is None))} nearest of {known.n_samples} items for each of "
-    from rkhs.kernels import Linear
-
     how = "the distance that belongs to the kernel" if measure == "distance" else "the similarity"
-    message += f"{sum(counts)}, by {'the Euclidean distance' if isinstance(kernel, Linear) else f'{how} {kernel!r}'}"
+    message += (
+        f"{sum(counts)}, by {'the Euclidean distance' if isinstance(kernel, kernels.Linear) else f'{how} {kernel!r}'}"
+    )
     if args.output is None:
         print(f"rkhs: note: {message}", file=sys.stderr)
     else:
         print(f"{message}: {args.output}")
-    return 0
 
 
-def _compared(args: argparse.Namespace, known: Dataset) -> tuple[Kernel, Callable[[Dataset], Any]]:
+def _compared(args: argparse.Namespace, known: Dataset) -> tuple[kernels.Kernel, Callable[[Dataset], Any]]:
     """The kernel with its parameters, and what it reads of a file."""
     from rkhs.cli.expressions import parse_kernel
-    from rkhs.kernels import as_kernel
 
     asked = (default_kernel(known) or "linear") if args.kernel is None else parse_kernel(args.kernel)
-    kernel, change = as_kernel(asked), column_change(args, known, asked)
+    kernel, change = kernels.as_kernel(asked), column_change(args, known, asked)
 
     def numbers(data: Dataset) -> Any:
         return kernel.read(data.items if data.as_smiles else change(data.X))
@@ -96,10 +90,8 @@ def _compared(args: argparse.Namespace, known: Dataset) -> tuple[Kernel, Callabl
     return kernel.resolve(numbers(known)), numbers
 
 
-def _nearest(kernel: Kernel, known: Any, items: Any, top: int, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(kernel: kernels.Kernel, known: Any, items: Any, top: int, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:
     """Numbers (m, k) of the nearest known items, and how near they are; an item is not near itself."""
-    import numpy as np
-
     n = len(known)
     similar, self_similarity = type(kernel).__name__ in _SIMILARITIES, kernel._diag(known).cpu().numpy()
     step, found = max(1, _BLOCK // n), []

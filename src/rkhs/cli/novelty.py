@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import estimators
+from rkhs._core.checks import check_number
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read
@@ -14,13 +18,7 @@ from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import print_result
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.estimators import KernelNovelty
-
+from rkhs.data import Dataset
 
 EXAMPLES = """\
 examples:
@@ -44,21 +42,18 @@ _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
 _FAR = 0.9  # of the largest score
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, compare, write and say."""
     args = changed(args, input=args.file)
-    outputs = Outputs(("FILE", args.input), ("NEW", args.new))
-    outputs.add("-o", args.output, TABLES)
-    from rkhs._core.checks import check_number
-
+    Outputs(("FILE", args.input), ("NEW", args.new)).add("-o", args.output, TABLES)
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
-    from rkhs.estimators import KernelNovelty  # a wrong file is refused before this
-
     known = as_predictors_read(args, known)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
-        model: KernelNovelty = build_estimator(args, known, KernelNovelty, defaults).fit(known.items)
+        model: estimators.KernelNovelty = build_estimator(args, known, estimators.KernelNovelty, defaults).fit(
+            known.items
+        )
         first, parts = peeked(new_parts(args, known, model))
         found = _Found(args.alpha, model, sys.maxsize if args.json else _NAMED)
         answers = ((found.add(data), data) for data in parts)
@@ -74,20 +69,17 @@ def run(args: argparse.Namespace) -> int:
     print_result(
         args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
     )
-    return 0
 
 
 class _Found:
     """What is novel in rows that come part by part; the strangest are kept."""
 
-    def __init__(self, alpha: float, model: KernelNovelty, most: int) -> None:
+    def __init__(self, alpha: float, model: estimators.KernelNovelty, most: int) -> None:
         self.far, self.count, self._alpha, self._model, self._most = 0, 0, alpha, model, most
         self._novel: list[tuple[float, dict[str, Any], Any]] = []  # scores, what is said of rows, and the rows
 
     def add(self, data: Dataset) -> np.ndarray:
         """The p-values and scores (m, 2) of more rows."""
-        import numpy as np
-
         p, scores = self._model._judged(data.items)
         self.far += _far(self._model, scores)
         labels = row_labels(data)
@@ -103,13 +95,13 @@ class _Found:
         return [one[1:] for one in reversed(self._novel)]
 
 
-def _far(model: KernelNovelty, scores: np.ndarray) -> int:
+def _far(model: estimators.KernelNovelty, scores: np.ndarray) -> int:
     """How many rows are far from all others; none where all known rows are, as in many columns."""
     limit = _FAR * (model.train_diag_.max() + model.model_.ridge)
     return int((scores > limit).sum()) if -model.offset_ < limit else 0
 
 
-def _differing(model: KernelNovelty, data: Dataset, row: Any) -> list[str]:
+def _differing(model: estimators.KernelNovelty, data: Dataset, row: Any) -> list[str]:
     """The columns of a table that make a row (1, d) strange, most first."""
     few = data.kind == "vectors" and data.X.shape[1] <= _MOST_COLUMNS
     if not few or model.kernel_.domain != "vectors" or data.column_names is None:

@@ -123,10 +123,11 @@ def as_command(words: Sequence[str]) -> str:
     return f"\n\n  rkhs {shlex.join(words)}"
 
 
-def without_flag(words: Sequence[str], flag: str) -> list[str]:
-    """The words of a command without a flag and its value."""
+def with_flag(words: Sequence[str], flag: str, values: Iterable[object]) -> str:
+    """A command to copy, with these values of a flag in place of those that it has."""
     given = [i for i, word in enumerate(words) if word == flag]
-    return [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
+    others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
+    return as_command([*others, flag, ",".join(map(str, values))])
 
 
 def column(text: str) -> str | int:

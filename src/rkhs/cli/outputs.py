@@ -1,4 +1,4 @@
-"""What a command will write, looked at before its work begins: no work is done that could not be kept."""
+"""What a command will write, looked at before its work begins, and model files, read and written."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import rkhs
+from rkhs import estimators
+from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
+from rkhs._core.memory import readable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
+from rkhs.data import Dataset
 from rkhs.data.formats import FASTA, SDF, SPECTRA, TABLES as READ
 
 if TYPE_CHECKING:
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
+    from rkhs.persistence import ModelFile
 
 
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
@@ -47,8 +53,6 @@ class Outputs:
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
-        from rkhs._core.checks import naming
-
         if path is None:
             return
         if extensions and not path.lower().endswith(extensions):
@@ -75,8 +79,6 @@ class Outputs:
 
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
-        from rkhs._core.checks import naming
-
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
         self._refuse_clashes(flag, path)
@@ -89,8 +91,6 @@ class Outputs:
 
     def need(self, flag: str, n_bytes: int) -> None:
         """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused."""
-        from rkhs._core.memory import readable
-
         if flag not in self._planned:
             return
         self._bytes[flag] = n_bytes
@@ -176,12 +176,10 @@ def _predict_flag(args: argparse.Namespace) -> str:
     return "--targets" if args.predict is None else "--predict"
 
 
-def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:
+def write_model(
+    path: str, estimator: estimators.KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any
+) -> None:
     """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
-    import numpy as np
-
-    import rkhs
-
     names, notes = data.column_names, input_notes(data, args) | notes
     estimator, reader = copy.copy(estimator), estimator.reader_
     if data.kind in ("vectors", "curves", "table") and names is not None and len(names) == data.X.shape[1]:
@@ -191,3 +189,28 @@ def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argp
                 named.feature_names_in_ = np.array(names, dtype=object)
     estimator.reader_ = replace(reader, fingerprint=reader.fingerprint or notes["input"].get("fingerprint"))
     rkhs.save(estimator, path, notes=notes)
+
+
+def read_model_file(args: argparse.Namespace) -> ModelFile:
+    """Read the model that the arguments name."""
+    from rkhs.persistence import read_model
+
+    file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
+    _note_columns(file)
+    vars(file.estimator).pop("feature_names_in_", None)  # columns are found by the names in the notes
+    return file
+
+
+def _note_columns(file: ModelFile) -> None:
+    """Note the columns of the data frame to which Python fitted a model, as a command notes those of its file."""
+    model = file.estimator
+    names, domain = getattr(model, "feature_names_in_", None), getattr(getattr(model, "kernel_", None), "domain", None)
+    if names is not None and domain in ("gram", "vectors") and "input" not in file.notes:
+        kind = "gram" if domain == "gram" else "table" if model.reader_.filling is not None else "vectors"
+        file.notes["input"] = {"kind": kind, "column_names": list(names)}
+
+
+def of_class(model: object) -> str:
+    """The class of a model behind its article."""
+    name = type(model).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -19,11 +19,6 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near!r}?" if near else ""
 
 
-def all_flags(parser: argparse.ArgumentParser) -> list[str]:
-    """The flags of a parser."""
-    return [flag for action in parser._actions for flag in action.option_strings]
-
-
 class CommandParser(argparse.ArgumentParser):
     """A parser that names the nearest flag, command or choice when it meets an unknown one."""
 
@@ -45,7 +40,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def _hint(self, flag: str) -> str:
         """Say which commands have the flag, which one may be meant, or which parameter ``--set`` takes."""
-        flags, others = all_flags(self), self.flags_of_commands()
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        others = self.flags_of_commands()
         having = [name for name, known in others.items() if flag in known]
         if having:
             return f"; rkhs {', '.join(having)} {'has' if len(having) == 1 else 'have'} it"

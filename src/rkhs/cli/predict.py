@@ -7,19 +7,19 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
-from rkhs.cli.models import read_model_file
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
-from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.rows import peeked
 from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import column_as_texts
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
     from rkhs.estimators.regression.base import VectorRegressor
     from rkhs.evaluation import SmoothClassifier
@@ -51,10 +51,8 @@ structures (rkhs fit spectra.mgf --predict smiles):
     smaller sets, and how often the true structure comes first{MODEL}{INPUT}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, predict, write or print."""
-    from rkhs._core.checks import check_number
-
     inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
     outputs = Outputs(("MODEL", args.model), *inputs)
     outputs.add("-o", args.output, TABLES)
@@ -62,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     if args.coverage is not None:
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
     if "structures" in file.notes.get("predict", {}):
-        return rank_structures(args, file)
+        rank_structures(args, file)
+        return
     refuse_flags(args, ("candidates", "known"), "is for models of rkhs fit --predict smiles; leave it out")
     from rkhs.evaluation.smooth_head import classifier_of  # a wrong file is refused before this
 
@@ -73,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
         write_answers(args, answers)
-    return 0
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:
@@ -108,8 +106,6 @@ def _warn_of_fitted(args: argparse.Namespace, data: Dataset, file: ModelFile) ->
 
 def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> Answer:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
-    import numpy as np
-
     from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
 
     machine = LeftOutMachine(model, model.model_, data.items)
@@ -128,8 +124,6 @@ def _classes(
     args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset], head: SmoothClassifier
 ) -> Iterator[Answer]:
     """Classes and their probabilities, and what the file says where it has a column of that name."""
-    import numpy as np
-
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
     column = column_as_texts(args, name)
     for data in parts:
@@ -142,5 +136,6 @@ def _classes(
         table = np.column_stack([np.array(part, dtype=object) for part in (found, *in_file, *shares.T)])
         probabilities = dict(zip(labels, shares.T, strict=True))
         titles = [name, *(["in_file"] if in_file else []), *(f"p({label})" for label in labels)]
-        facts = {"predictions": found, "in file": known, "probabilities": probabilities}
-        yield Answer(data, [name], titles, table, facts)
+        yield Answer(
+            data, [name], titles, table, {"predictions": found, "in file": known, "probabilities": probabilities}
+        )

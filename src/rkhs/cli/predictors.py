@@ -11,10 +11,13 @@ from rkhs.cli.structures import fit_structures, names_structures
 from rkhs.cli.targets import with_groups
 
 
-def fit_predictor(args: argparse.Namespace) -> int:
+def fit_predictor(args: argparse.Namespace) -> None:
     """Fit structures if ``--predict`` names a column of SMILES, classes if it names one of texts, else numbers."""
     check_predictor(args)  # what no file can change is said before one is read
     args = with_groups(args)
     if names_structures(args):
-        return fit_structures(args)
-    return fit_classifier(args) if names_classes(args) else fit_regressor(args)
+        fit_structures(args)
+    elif names_classes(args):
+        fit_classifier(args)
+    else:
+        fit_regressor(args)

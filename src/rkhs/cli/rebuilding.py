@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.inputs import diag_options, read_for_model, user_errors
-from rkhs.cli.models import read_model_file
 from rkhs.cli.options import changed
-from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import print_result, table_lines
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-
+from rkhs.data import Dataset
 
 OF_MODELS = """
 how well models rebuild the rows (--model):
@@ -30,12 +26,9 @@ how well models rebuild the rows (--model):
 --errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""
 
 
-def compare_models(args: argparse.Namespace) -> int:
+def compare_models(args: argparse.Namespace) -> None:
     """Measure and print a table."""
-    import numpy as np
-
-    outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.model))
-    outputs.add("--errors", args.errors, TABLES)
+    Outputs(("INPUT", args.input), *(("--model", path) for path in args.model)).add("--errors", args.errors, TABLES)
     read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
     data, notes = read[-1], list(filter(None, outlier_note))
     if args.errors is not None:
@@ -46,13 +39,10 @@ def compare_models(args: argparse.Namespace) -> int:
     if len({row["space"] for row in rows}) > 1:
         lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
     print_result(args, facts | ({"stand apart": notes} if notes else {}), [*lines, *notes])
-    return 0
 
 
 def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
     """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
-    from rkhs.evaluation import reconstruction
-
     first = path == args.model[0]  # whose --sha256 is given
     file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
     data = read_for_model(args, args.input, file.estimator, file.notes)
@@ -60,14 +50,14 @@ def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray,
     space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
     _check_diagonal(args, file.estimator)
     with user_errors():
-        found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
+        found = evaluation.reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
     outlier_note = outlier_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
     named = f"{path}: " if outlier_note and len(args.model) > 1 else ""
     return data, found.errors, row, named + outlier_note
 
 
-def _check_diagonal(args: argparse.Namespace, model: KernelEstimator) -> None:
+def _check_diagonal(args: argparse.Namespace, model: estimators.KernelEstimator) -> None:
     """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
     from rkhs._core.linalg import constant_value
 
@@ -85,23 +75,19 @@ def _texts(row: dict[str, Any]) -> dict[str, str]:
     return {name: forms[name].format(value) if isinstance(value, float) else str(value) for name, value in row.items()}
 
 
-def _top(args: argparse.Namespace, model: KernelEstimator, X: Any) -> dict[str, float]:
+def _top(args: argparse.Namespace, model: estimators.KernelEstimator, X: Any) -> dict[str, float]:
     """Shares of rows among the best k, a column each."""
-    from rkhs.evaluation import decoding_quality
-
     if args.top_k is None:
         return {}
     parts = args.top_k.split(",")
     ks = [int(part) for part in parts if part.strip().isdecimal()]
     if len(ks) < len(parts) or 0 in ks:
         raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {quote(args.top_k)}")
-    top = decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
+    top = evaluation.decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
     return {f"top {k}": float(share) for k, share in top.items()}
 
 
-def _row(path: str, model: KernelEstimator, found: Any) -> dict[str, Any]:
-    import numpy as np
-
+def _row(path: str, model: estimators.KernelEstimator, found: Any) -> dict[str, Any]:
     return {
         "model": path,
         "class": type(model).__name__,

@@ -10,7 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import estimators
 from rkhs._core.errors import InputError, brief
+from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
@@ -19,12 +23,10 @@ from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
+from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rkhs.data import Dataset
-    from rkhs.estimators import OperatorKernelRegressorCV
 
 
 _FOLDS = 5
@@ -44,7 +46,7 @@ class _Suspicious:
     robust: str | None = None  # what a fit in rounds says of them
 
 
-def fit_regressor(args: argparse.Namespace) -> int:
+def fit_regressor(args: argparse.Namespace) -> None:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
     flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
@@ -65,10 +67,9 @@ def fit_regressor(args: argparse.Namespace) -> int:
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
     print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
-    return 0
 
 
-def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorKernelRegressorCV:
+def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:
     """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
     losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
@@ -76,18 +77,13 @@ def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorK
     return max(fitted, key=lambda model: model.best_score_)
 
 
-def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKernelRegressorCV:
-    from rkhs.cli.build import build_estimator
-    from rkhs.estimators import OperatorKernelRegressorCV
-
+def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
     alike = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
-    model: OperatorKernelRegressorCV = build_estimator(args, data, OperatorKernelRegressorCV, {"loss": loss, **alike})
-    return model
+    return build_estimator(args, data, estimators.OperatorKernelRegressorCV, {"loss": loss, **alike})
 
 
-def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
+def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
     """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
-    import numpy as np
     import torch
     from sklearn.base import clone
 
@@ -109,33 +105,25 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
 
 def _far(residuals: np.ndarray) -> _Suspicious:
     """Rows whose residual is far from the others'."""
-    import numpy as np
-
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
     return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(residuals)))
 
 
 def _norms(rows: np.ndarray) -> np.ndarray:
     """Norms of rows without their gaps."""
-    import numpy as np
-
     return np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1)
 
 
 def _fit_robustly(
     args: argparse.Namespace, data: Dataset, y: np.ndarray
-) -> tuple[OperatorKernelRegressorCV, _Suspicious]:
+) -> tuple[estimators.OperatorKernelRegressorCV, _Suspicious]:
     """A fit in rounds, without the rows that the others do not predict."""
-    import numpy as np
-
-    from rkhs.estimators import fit_robust
-
     if args.loss == "auto":
         raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")
     regressor = _regressor(args, data, args.loss or "squared")
     if regressor.columns == "integral":
         raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
-    found = fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=trim_of(args))
+    found = estimators.fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=trim_of(args))
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
     sentence = wrong_rows(found, wrong, row_labels(data), named_rows(data))
@@ -146,13 +134,12 @@ def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
     """Some items; of a Gram matrix their kernel values with the known ones."""
     if data.as_smiles:
         return data.items[rows]
-    X = data.X[rows][:, known] if data.kind == "gram" else data.X[rows]
-    return replace(data, X=X).items
+    return replace(data, X=data.X[rows][:, known] if data.kind == "gram" else data.X[rows]).items
 
 
 def _facts(
     args: argparse.Namespace,
-    model: OperatorKernelRegressorCV,
+    model: estimators.OperatorKernelRegressorCV,
     data: Dataset,
     Y: np.ndarray,
     names: list[str],
@@ -191,8 +178,6 @@ def _facts(
 
 def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:
     """What is said of a few rows whose residuals make all others small, where the fit explains nothing."""
-    import numpy as np
-
     if found.robust is not None or errors.get("R^2", 1.0) > _LITTLE:
         return []
     order = np.argsort(-found.residuals)[: _MOST_DECISIVE + 1]
@@ -205,10 +190,10 @@ def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> l
     return [f"{which} this fit: pass --robust or --leave-out {shlex.quote(','.join(rows))}"]
 
 
-def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious) -> Iterator[str]:
+def _ends(
+    model: estimators.OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious
+) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
-    import numpy as np
-
     for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
         yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
     if not model.model_.leaves_out or model.model_.map.kept is None:
@@ -222,7 +207,7 @@ def _ends(model: OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], fou
             )
 
 
-def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
+def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]:
     """Rank correlation of the standard deviations that ``rkhs predict`` writes with leave-one-out errors."""
     from scipy.stats import spearmanr
 
@@ -240,10 +225,8 @@ def _of_deviations(model: OperatorKernelRegressorCV) -> Iterator[str]:
         )
 
 
-def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
+def _errors(model: estimators.OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
     """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
-    import numpy as np
-
     centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
     parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
     best = parts[parts.mean(1).argmin()]
@@ -264,8 +247,6 @@ def _errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
 
 
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:
-    from rkhs.reports.wording import readable
-
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
@@ -296,8 +277,6 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
 
 def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     """Rows far from what the others predict, or the sentence of a robust fit."""
-    from rkhs.reports.wording import readable
-
     rows, limit = facts["suspicious rows"], f"{_FAR:g} times the median"
     if facts["robust"] is not None:
         yield f"robust: {facts['robust']}"

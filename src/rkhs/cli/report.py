@@ -7,24 +7,22 @@ import os
 import shlex
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from rkhs import reports
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, ROBUST, changed, flags_in, refuse_flags
-from rkhs.cli.outputs import Outputs, after_writing, write_model
+from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column, without_columns
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-
+from rkhs.data import Dataset
 
 EXAMPLES = """\
 examples:
@@ -49,22 +47,18 @@ _OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
 _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Fit or load, and write the page."""
     outputs = Outputs(("FILE", args.file), ("DATA", args.data))
     args = changed(args, model=args.file, input=args.data)
-    from rkhs._core.checks import check_count
-
     check_count(args.at_most, "--at-most", at_least=2)
     plan_robust(args)
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
     model, data, target = _fitted(args) if args.input is None else _loaded(args)
-    from rkhs.reports import make_report  # a wrong file is refused before this
-
     notes = () if args.save_model is None else (f"the model is written: {args.save_model}",)
     with user_errors(), after_writing(*notes):
-        report = make_report(
+        report = reports.make_report(
             model,
             data,
             target=target,
@@ -81,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
     print_result(args, facts, [*chain.from_iterable(sentences.values()), *written])
-    return 0
 
 
 def _print_progress(what: str) -> None:
@@ -106,8 +99,9 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     for sentence in [] if args.json else fitted.sentences(data):
         print(sentence)
     if args.save_model is not None:
-        robust = {"robust": fitted.facts(data)} if args.robust else {}
-        write_model(args.save_model, fitted.model, data, reading, **robust)
+        write_model(
+            args.save_model, fitted.model, data, reading, **({"robust": fitted.facts(data)} if args.robust else {})
+        )
     return fitted.model, data, target
 
 

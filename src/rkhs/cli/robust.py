@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from rkhs import estimators
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
-    from rkhs.estimators.robust_fit import RobustFit
-
+from rkhs.data.dataset import Dataset, listed
 
 _SHOWN, _LARGEST = 30, 5
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
@@ -42,12 +39,10 @@ class Fitted(NamedTuple):
 
     model: Any
     codes: Any
-    found: RobustFit[Any] | None = None
+    found: estimators.RobustFit[Any] | None = None
 
     def sentences(self, data: Dataset) -> list[str]:
         """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
-        import numpy as np
-
         found = self.found
         if found is None:
             return []
@@ -90,31 +85,27 @@ class Fitted(NamedTuple):
         write_numbers(path, self.found.outlier_score[:, None], data, ["outlier_score"], numbered=True)
 
 
-def fit_items(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, rows: Any = None) -> Fitted:
+def fit_items(
+    args: argparse.Namespace, estimator: estimators.KernelEstimator, data: Dataset, rows: Any = None
+) -> Fitted:
     """Fit the rows, or in rounds with ``--robust``; then rows that the fit left out get codes too."""
-    from rkhs import KernelAutoencoder, fit_robust
-
     if not args.robust:
         return Fitted(estimator, estimator.fit(data.items if rows is None else rows).codes_)
-    if not isinstance(estimator, KernelAutoencoder):
+    if not isinstance(estimator, estimators.KernelAutoencoder):
         raise InputError(f"--robust fits a KernelAutoencoder; got {type(estimator).__name__}; leave --robust out")
     which: Any = "apart" if args.leave_out == APART else "wrong"
-    found = fit_robust(estimator, data.items, trim=trim_of(args), leave_out=which)
+    found = estimators.fit_robust(estimator, data.items, trim=trim_of(args), leave_out=which)
     codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
     return Fitted(found.model, codes, found)
 
 
 def trim_of(args: argparse.Namespace) -> float:
     """How many times the upper quartile a score of 1 is."""
-    from rkhs._core.checks import check_number
-
     return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
-def wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], counted: str) -> str:
+def wrong_rows(found: estimators.RobustFit[Any], wrong: np.ndarray, names: list[str], counted: str) -> str:
     """Which rows have a score above 1, and whether they were left out."""
-    import numpy as np
-
     score = found.outlier_score
     many = f"{len(wrong)} of {len(score)} rows"
     if not len(wrong):
@@ -133,10 +124,8 @@ def wrong_rows(found: RobustFit[Any], wrong: np.ndarray, names: list[str], count
     return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
 
 
-def _outlying_rows(found: RobustFit[Any], names: list[str]) -> tuple[int, str]:
+def _outlying_rows(found: estimators.RobustFit[Any], names: list[str]) -> tuple[int, str]:
     """How many rows of the fit stand apart, and which, above and below the others."""
-    import numpy as np
-
     score, (low, high) = found.outlier_score, found.limits
     outliers = np.where(found.inliers, found.outlier_sign, 0)
     above, below = np.flatnonzero(outliers > 0), np.flatnonzero(outliers < 0)
@@ -151,12 +140,10 @@ def _outlying_rows(found: RobustFit[Any], names: list[str]) -> tuple[int, str]:
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
     """Names of rows, least first, and how many were not named."""
-    from rkhs.data.dataset import listed
-
     return listed([names[i] for i in rows[order[rows].argsort(kind="stable")].tolist()], _SHOWN)
 
 
-def _greatest_error(found: RobustFit[Any]) -> float:
+def _greatest_error(found: estimators.RobustFit[Any]) -> float:
     """Return the greatest error of an ordinary row; no least one: rows of the fit have smaller errors than new ones."""
     return (found.limits[1] * found.threshold) ** 2
 

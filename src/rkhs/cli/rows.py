@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
+import numpy as np
+
+from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote
-from rkhs.cli.options import as_command, without_flag
-from rkhs.data.text import csv_line
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-
+from rkhs.cli.options import with_flag
+from rkhs.data import writers
+from rkhs.data.columns import as_numbers
+from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
+from rkhs.data.series_files import AXES_NOTE
 
 T = TypeVar("T")
 
@@ -50,23 +50,21 @@ def write_numbers(
 
 
 def write_number_parts(
-    path: str,
+    path: str | None,
     parts: Iterable[tuple[np.ndarray, Dataset]],
     titles: Sequence[str] | None = None,
     *,
     numbered: bool = False,
 ) -> tuple[int, int]:
-    """Return the same of rows that come some at a time; return how many they are, and their columns."""
-    from rkhs.data.writers import write_parts
-
+    """The same for rows that come some at a time, printed where no file is named; how many they are, and columns."""
     first, parts = peeked(parts)
-    if path.lower().endswith(".npy"):
-        return write_parts(path, ((X, None) for X, _ in parts))
+    if path is not None and path.lower().endswith(".npy"):
+        return writers.write_parts(path, ((X, None) for X, _ in parts))
 
     def names(data: Dataset) -> tuple[tuple[str, ...] | None, str | None]:
         return label_columns(data) if numbered or data.smiles is not None else (data.row_names, data.row_title)
 
-    return write_parts(path, ((X, names(data)[0]) for X, data in parts), titles, names(first[1])[1])
+    return writers.write_parts(path, ((X, names(data)[0]) for X, data in parts), titles, names(first[1])[1])
 
 
 def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
@@ -91,34 +89,9 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
         hide()
 
 
-def table_rows(
-    titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset, *, numbered: bool = False
-) -> Iterator[Sequence[Any]]:
-    """Rows of a table to write, titles first, with the names of the rows in front, or with what numbers them."""
-    names, title = label_columns(data) if numbered else (data.row_names, data.row_title)
-    yield titles if names is None else [title or "", *titles]
-    for i, row in enumerate(rows):
-        yield row if names is None else [names[i], *row]
-
-
-def give_rows(path: str | None, rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table, or print it as csv where no file is named."""
-    from rkhs.data.writers import write_rows
-
-    if path is None:
-        for line in map(csv_line, rows):
-            print(line, end="")
-    else:
-        write_rows(path, rows)
-
-
 def transposed(data: Dataset) -> Dataset:
     """A table of numbers whose columns are the items, or arrays of series whose last axis is time."""
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
-        import numpy as np
-
-        from rkhs.data.series_files import AXES_NOTE
-
         turned = [np.ascontiguousarray(one.T) for one in data.items]
         note = AXES_NOTE.replace("that of channels", "time").format(*turned[0].shape)
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
@@ -127,17 +100,19 @@ def transposed(data: Dataset) -> Dataset:
             f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}; leave it out"
         )
     names = data.row_names
-    none: dict[str, Any] = {"skipped": (), "blank": (), "row_title": None}
-    return replace(data, X=data.X.T.copy(), row_names=data.column_names, column_names=names, **none)
+    return replace(
+        data,
+        X=data.X.T.copy(),
+        row_names=data.column_names,
+        column_names=names,
+        skipped=(),
+        blank=(),
+        row_title=None,
+    )
 
 
 def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
-    import numpy as np
-
-    from rkhs._core.checks import check_count
-    from rkhs.data.dataset import listed
-
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data, words)
@@ -157,14 +132,21 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
-    none: dict[str, Any] = {"skipped": (), "blank": (), "dates": (), "row_title": None}
-    return replace(data, X=cut[known], kind="vectors", row_names=rows, column_names=titles, **none)
+    return replace(
+        data,
+        X=cut[known],
+        kind="vectors",
+        row_names=rows,
+        column_names=titles,
+        skipped=(),
+        blank=(),
+        dates=(),
+        row_title=None,
+    )
 
 
 def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
     """Put rows in the places that they have in the file, with gaps between them."""
-    import numpy as np
-
     counted = data.n_samples + len(data.skipped)
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
     full = np.full((places[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
@@ -174,8 +156,6 @@ def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
 
 def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
-    from rkhs.data.columns import as_numbers
-
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, range(data.X.shape[1])))
@@ -188,11 +168,9 @@ def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.nda
 
 
 def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
-    from rkhs.data.dataset import listed
-
     texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
     numeric = [name for name in names if name not in texts]
-    command = as_command([*without_flag(words, "--columns"), "--columns", ",".join(numeric)])
+    command = with_flag(words, "--columns", numeric)
     more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
     if texts:
         found = listed([*map(quote, texts)])
@@ -201,10 +179,6 @@ def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None
 
 def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     """The rows at these positions, or where a mask is true."""
-    import numpy as np
-
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-
     kept = np.zeros(data.n_samples, dtype=bool)
     kept[rows] = True
     return keep_rows(data, kept, LEFT_OUT)
@@ -212,8 +186,6 @@ def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
 
 def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
-    import numpy as np
-
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
     wanted = [part.strip() for part in text.split(",")]

@@ -8,18 +8,22 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rkhs import estimators, kernels, metrics, models
 from rkhs._core.errors import InputError, brief
+from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import named_columns, read_for_model, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
-from rkhs.cli.rows import give_rows, label_columns
+from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column
+from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows
+from rkhs.data.known_columns import candidates_of, read_column
+from rkhs.data.molecule_files import flat_smiles
+from rkhs.data.writers import write_rows
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-    from rkhs.models import CandidateSets
     from rkhs.persistence import ModelFile
 
 
@@ -34,13 +38,8 @@ def names_structures(args: argparse.Namespace) -> bool:
     return len(named) == 1 and "smiles" in str(named[0]).lower() and args.targets is None
 
 
-def fit_structures(args: argparse.Namespace) -> int:
+def fit_structures(args: argparse.Namespace) -> None:
     """Fit a model of structure features to the items with a known structure, and write it."""
-    from rkhs import InputOutputKernelRegressor, kernels
-    from rkhs.cli.build import build_estimator
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-    from rkhs.data.molecule_files import flat_smiles
-
     flags = ("estimator", "n_components", "drop_rare", "robust", "trim")
     outputs = plan_predictor(args, flags, ", which fits an InputOutputKernelRegressor")
     name = str(named_columns(args.predict)[0])
@@ -55,7 +54,7 @@ def fit_structures(args: argparse.Namespace) -> int:
     with user_errors():
         defaults = {"output_kernel": kernels.GaussianOf(kernels.MoleculeTanimoto(), gamma=_BANDWIDTH)}
         defaults |= {} if args.loss is None else {"loss": args.loss}
-        model = build_estimator(args, data, InputOutputKernelRegressor, defaults)
+        model = build_estimator(args, data, estimators.InputOutputKernelRegressor, defaults)
         model.fit(data.items, smiles[known].tolist(), groups=groups)
     facts = {
         "class": type(model).__name__,
@@ -71,7 +70,6 @@ def fit_structures(args: argparse.Namespace) -> int:
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
     print_result(args, facts, list(_summary(facts)))
-    return 0
 
 
 def _summary(facts: dict[str, Any]) -> Iterator[str]:
@@ -91,7 +89,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and structures"
 
 
-def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
+def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
     """Rank the candidates of each item; write one table."""
     if args.candidates is None:
         raise InputError(
@@ -104,27 +102,21 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> int:
     data, lists = _read_lists(args, args.input, file, "INPUT")
     with user_errors():
         held_out, facts = _known(args, file)
-        sets: CandidateSets = file.estimator.predict_set(
+        sets: models.CandidateSets = file.estimator.predict_set(
             data.items, lists, coverage=coverage, held_out=held_out, per_sample=True
         )
         scores = file.estimator.scores(data.items, lists, per_sample=True)
     facts |= {"items": data.n_samples, "coverage": coverage, "guarantee": sets.guarantee, "output": args.output}
     facts["mean size of sets"] = float(sets.sizes.mean())
-    give_rows(args.output, _rows(data, lists, scores, sets))
+    write_rows(args.output, _rows(data, lists, scores, sets))
     if args.output is None:
         sys.stderr.writelines(f"rkhs: note: {line}\n" for line in _notes(facts))
     else:
         print_result(args, facts, [f"candidates of {data.n_samples} items: {args.output}", *_notes(facts)])
-    return 0
 
 
 def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:
     """The items of a file that have candidates, and their lists of candidates."""
-    import numpy as np
-
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-    from rkhs.data.known_columns import candidates_of
-
     data = read_for_model(args, path, file.estimator, file.notes)
     namings = data.namings or [label_columns(data)[0]]
     lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], namings)
@@ -140,12 +132,6 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
 
 def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, Any] | None, dict[str, Any]]:
     """Items of ``--known`` with the indices of their true candidates, and the top-k accuracy."""
-    import numpy as np
-
-    from rkhs.data.known_columns import read_column
-    from rkhs.data.molecule_files import flat_smiles
-    from rkhs.metrics import top_k_accuracy, truth_ranks
-
     if args.known is None:
         return None, {}
     data, lists = _read_lists(args, args.known, file, "--known")
@@ -159,8 +145,8 @@ def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, A
             f"got {len(kept)} of {data.n_samples}; add items, or leave --known out"
         )
     held_out = data.items[kept], np.array([hits[i].argmax() for i in kept]), [lists[i] for i in kept]
-    ranks = truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
-    top = {k: (top_k_accuracy(ranks, k), _by_guessing(held_out[2], k)) for k in _TOP}
+    ranks = metrics.truth_ranks(file.estimator.scores(held_out[0], held_out[2], per_sample=True), held_out[1])
+    top = {k: (metrics.top_k_accuracy(ranks, k), _by_guessing(held_out[2], k)) for k in _TOP}
     return held_out, {"known items": len(kept), "not in their list": data.n_samples - len(kept), "top": top}
 
 
@@ -187,7 +173,9 @@ def _notes(facts: dict[str, Any]) -> Iterator[str]:
     yield f"of {facts['known items']} known items{out} the true structure is first for {shares[0]}, {later}"
 
 
-def _rows(data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: CandidateSets) -> Iterator[list[Any]]:
+def _rows(
+    data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: models.CandidateSets
+) -> Iterator[list[Any]]:
     """One row per item and candidate, best first."""
     labels, likely = label_columns(data)[0], sets.probabilities
     yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set"]

@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rkhs.reports.wording import readable
+
 
 def print_result(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
     """Print facts for programs with ``--json``, else lines for people, unless ``--quiet``."""
@@ -38,8 +40,6 @@ def gap_sentence(gap: Any, objective: float) -> list[str]:
     """How far the objective of a convex problem can be above its minimum, where that is known."""
     if not isinstance(gap, float) or not math.isfinite(gap):
         return []
-    from rkhs.reports.wording import readable
-
     return [f"duality gap {gap:.2g}: the objective, {readable(objective)}, is at most this far above its minimum"]
 
 

@@ -6,30 +6,28 @@ import argparse
 import csv
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import changed, refuse_flags
+from rkhs.data import Dataset, read_mixed
+from rkhs.data.arrays import load_npy
+from rkhs.data.dataset import LEFT_OUT, keep_rows
 from rkhs.data.formats import has_columns, is_table
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from rkhs.data import Dataset
-
+from rkhs.data.known_columns import labels_of, read_column, read_numbers
+from rkhs.data.tables import typed
+from rkhs.data.text import MIXED
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
     """Read the items, and the columns of ``--predict`` (removed from a table) or all columns of ``--targets``."""
-    import numpy as np
-
-    from rkhs.data.dataset import LEFT_OUT, keep_rows
-
     known = _read_columns(args, named_columns(args.predict) or None)
     Y = np.asarray(known.X, dtype=float)
     wanted = named_columns(args.predict) or list(range(Y.shape[1]))
@@ -66,9 +64,6 @@ def _refuse_empty_columns(names: Sequence[str | int], empty: np.ndarray, guessed
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> Dataset:
-    from rkhs.data.known_columns import read_numbers
-    from rkhs.data.text import MIXED
-
     if wanted and (args.labels is not None or args.input.lower().endswith(".ts")):
         return _numbers_of_labels(args, wanted)
     source = args.targets or args.input
@@ -103,10 +98,6 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
 
 def _numbers_of_labels(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
     """Read columns of numbers from ``--labels`` or a file of series, one value per row of the input."""
-    import numpy as np
-
-    from rkhs.data import Dataset
-
     columns = [read_column_of(args, name, "--predict") for name in wanted]
     texts = [name for name, values in zip(wanted, columns, strict=True) if values.dtype == object]
     if texts:
@@ -143,8 +134,6 @@ def dropped_positions(args: argparse.Namespace, data: Dataset) -> list[int]:
 
 def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str) -> tuple[Dataset, Any]:
     """Read the items, and one column of classes or numbers that they do not contain; None without a name."""
-    import numpy as np
-
     if name is None:
         refuse_flags(args, ("labels",), f"needs {flag} COLUMN; name a column of this file")
         return read_input(args, args.input), None
@@ -159,9 +148,6 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input or of ``--labels``: numbers, NaN if missing, or texts, None if missing."""
-    from rkhs.data.known_columns import read_column
-    from rkhs.data.text import MIXED
-
     if getattr(args, "labels", None) is not None:
         return _read_labels(args, name, flag)
     if (classes := item_classes(args)) is not None:
@@ -181,10 +167,6 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of ``--labels``, aligned with the rows of the input by their names."""
-    import numpy as np
-
-    from rkhs.data.known_columns import labels_of
-
     data = read_input(changed(args, leave_out=None), args.input)
     if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
@@ -224,8 +206,6 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
 
 def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:
     """A column of the input for the rows that were read; missing texts are empty."""
-    import numpy as np
-
     values = np.delete(read_column_of(args, name, flag), [bad.row - 1 for bad in data.skipped])
     return np.array(["" if cell is None else cell for cell in values.tolist()]) if values.dtype == object else values
 
@@ -254,10 +234,6 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
 
 def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     """One class or number per row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
-    from rkhs.data import read_mixed
-    from rkhs.data.arrays import load_npy
-    from rkhs.data.known_columns import read_column
-
     path = args.targets
     check_readable(path)
     if args.target is not None:
@@ -268,8 +244,6 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
 
 def _read_lines(path: str, n: int) -> np.ndarray:
     """One value per line; the first of ``n + 1`` lines is a header."""
-    from rkhs.data.tables import typed
-
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):

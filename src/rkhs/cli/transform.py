@@ -6,19 +6,16 @@ import argparse
 import inspect
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rkhs import engines, estimators
 from rkhs._core.errors import InputError
 from rkhs.cli.engines import engine_settings, find_rows
 from rkhs.cli.inputs import parts_for_model, read_for_model, user_errors
-from rkhs.cli.models import of_class, read_model_file
 from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
-from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.outputs import TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import peeked, with_progress, write_number_parts
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-    from rkhs.estimators.base import KernelEstimator
+from rkhs.data import Dataset
 
 OPTIONS = f"""{FILE}{ROWS}
 -o, --output FILE  (required) a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files
@@ -27,11 +24,9 @@ OPTIONS = f"""{FILE}{ROWS}
 --stream  read a .npy or parquet file block by block and write .npy the same way{ENGINE}{MODEL}{INPUT}"""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, encode, write."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
-    from rkhs.estimators import encode_to_parquet
-
     folder = args.output.endswith(("/", os.sep))
     if args.engine is not None and not folder:
         raise InputError(f"--engine writes block by block into a folder; got --output {args.output}: end it with /")
@@ -46,37 +41,33 @@ def run(args: argparse.Namespace) -> int:
         data = read_for_model(args, args.input, model, file.notes)
         options = {"engine": "serial", **engine_settings(args)}
         with user_errors():
-            n = encode_to_parquet(model, find_rows(args, data), args.output, **options)
+            n = estimators.encode_to_parquet(model, find_rows(args, data), args.output, **options)
         print(f"{n} codes: {args.output}")
-        return 0
+        return
     first, parts = peeked(
         _streamed(args, model) if args.stream else parts_for_model(args, args.input, model, file.notes)
     )
     outputs.need("-o", 8 * first.n_samples)
     options = {} if args.layer is None else {"layer": args.layer}
     with user_errors():
-        codes = ((model.transform(data.items, **options), data) for data in parts)
-        n, width = write_number_parts(args.output, codes)
+        n, width = write_number_parts(args.output, ((model.transform(data.items, **options), data) for data in parts))
     print(f"{n} codes of {width} components: {args.output}")
-    return 0
 
 
-def _streamed(args: argparse.Namespace, model: KernelEstimator) -> Iterator[Dataset]:
+def _streamed(args: argparse.Namespace, model: estimators.KernelEstimator) -> Iterator[Dataset]:
     """Rows of a .npy or parquet file as they are, all columns."""
     from rkhs._core.arrays import tile_rows, tiles
-    from rkhs.data import Dataset
-    from rkhs.engines import ArrayRows, as_rows
 
-    rows = as_rows(args.input, "INPUT")
+    rows = engines.as_rows(args.input, "INPUT")
     if model.kernel_.domain != "vectors":
         raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
     n, width = rows.shape
     for tile in with_progress(tiles(n, tile_rows(max(model.map_.width, width))), lambda tile: tile.stop, n):
-        part: Any = ArrayRows(rows.read(tile.start, tile.stop))
+        part: Any = engines.ArrayRows(rows.read(tile.start, tile.stop))
         yield Dataset(part, "vectors", None, None, args.input, start=tile.start)
 
 
-def _check(args: argparse.Namespace, model: KernelEstimator) -> None:
+def _check(args: argparse.Namespace, model: estimators.KernelEstimator) -> None:
     if not hasattr(model, "transform"):
         raise InputError(f"{args.model}: {of_class(model)} has no codes; fit one that has, such as KernelPCA")
     if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:

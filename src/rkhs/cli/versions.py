@@ -10,7 +10,7 @@ from importlib import metadata
 OPTIONS = ""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print one ``name version`` line for Python, rkhs and each of its dependencies; a missing extra is named."""
     del args
     print(f"python {platform.python_version()} on {platform.platform()}")
@@ -20,7 +20,6 @@ def run(args: argparse.Namespace) -> int:
             print(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             print(f"{name} not installed" + (f" (pip install 'rkhs[{extra}]')" if extra else ""))
-    return 0
 
 
 def _dependencies() -> list[tuple[str, str]]:

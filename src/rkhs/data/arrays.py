@@ -116,8 +116,7 @@ def _dense(path: Path) -> np.ndarray:
         raise _unreadable(path, error) from error
     size = math.prod(matrix.shape) * matrix.dtype.itemsize
     check_memory(Estimate("the matrix with its zeros", size, f"shape {matrix.shape}"), "Pass the sparse matrix to fit.")
-    dense: np.ndarray = matrix.toarray()
-    return dense
+    return matrix.toarray()
 
 
 def array_names(path: Path) -> set[str]:

@@ -203,9 +203,16 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     )
     classes = None if data.classes is None else data.classes[kept]
     columns = names if gram and data.column_names is not None else data.column_names
-    parts: dict[str, Any] = {"row_names": names, "column_names": columns, "smiles": smiles, "classes": classes}
-    parts["aliases"] = tuple(aliases)
-    return replace(data, X=X, skipped=tuple(sorted(skipped, key=lambda bad: bad.row)), **parts)
+    return replace(
+        data,
+        X=X,
+        skipped=tuple(sorted(skipped, key=lambda bad: bad.row)),
+        row_names=names,
+        column_names=columns,
+        smiles=smiles,
+        classes=classes,
+        aliases=tuple(known for known in aliases if known),
+    )
 
 
 def existing_path(path: object) -> Path:

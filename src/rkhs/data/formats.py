@@ -175,8 +175,9 @@ def sheet_of(path: Path, changed: int, sheet: str | None) -> tuple[str, str, lis
             f"{path}: expected a complete .xlsx file; got one that cannot be read ({error}); save it again"
         ) from error
     if sheet not in (None, chosen.title):
-        names = ", ".join(map(quote, known))
-        raise InputError(f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {names}")
+        raise InputError(
+            f"{path}: `key` must name a sheet; got {sheet!r}; the sheets are {', '.join(map(quote, known))}"
+        )
     text, width = io.StringIO(), max(map(len, rows), default=0)
     csv.writer(text, lineterminator="\n").writerows(row + [""] * (width - len(row)) for row in rows)
     return text.getvalue(), chosen.title, [name for name in known if name != chosen.title]

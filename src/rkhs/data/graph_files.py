@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, optional
+from rkhs._core.files import UNREADABLE
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text
-from rkhs.data.graph_lists import GRAPH_EXTENSIONS, distinct, label_nodes, read_graph_file
+from rkhs.data.text import number_in
 
+GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
+_LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_type", "kind")
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
 
@@ -43,9 +48,9 @@ def read_graphs(file: Path) -> Dataset:
 
 def _one_by_one(files: list[Path], source: str) -> Dataset:
     unused: set[str] = set()
-    named = [pair for file in files for pair in read_graph_file(file, unused)]
+    named = [pair for file in files for pair in _graphs_of(file, unused)]
     graphs = [graph for _, graph in named]
-    guessed, names = label_nodes(graphs, unused), tuple(name for name, _ in named)
+    guessed, names = _label_nodes(graphs, unused), tuple(name for name, _ in named)
     return Dataset(np.fromiter(graphs, object), "graphs", names, None, source, guessed=guessed)
 
 
@@ -136,5 +141,93 @@ def _stored(file: Path) -> dict[str, Any]:
 def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Dataset:
     known = np.zeros(int(node_ptr[-1]), dtype=np.int64) if labels is None else labels.astype(np.int64)
     ends = zip(edge_ptr[:-1], edge_ptr[1:], node_ptr[:-1], node_ptr[1:], strict=True)
-    graphs = ((distinct(edges[a:b]), known[c:d]) for a, b, c, d in ends)
+    graphs = ((_distinct(edges[a:b]), known[c:d]) for a, b, c, d in ends)
     return Dataset(np.fromiter(graphs, object), "graphs", None, None, source, classes=y)
+
+
+def _graphs_of(file: Path, unused: set[str]) -> list[tuple[str, Any]]:
+    """Read the graphs of one file, and note what a list of edges holds next to nodes."""
+    if file.suffix.lower() == ".graphml":
+        graphs = _graphml(file)
+        return [(file.stem if len(graphs) == 1 else f"{file.stem}:{i}", graph) for i, graph in enumerate(graphs)]
+    return [(file.stem, _edge_list(file, unused))]
+
+
+def _distinct(edges: np.ndarray) -> np.ndarray | list[list[int]]:
+    """Edges of a file; two of them as a list of pairs, which no edge_index is."""
+    return edges.tolist() if len(edges) == 2 else edges
+
+
+def _edge_list(file: Path, unused: set[str]) -> tuple[Any, int]:
+    """Two names of nodes a line, with white space or a comma between; what stands behind is named and not used."""
+    numbers: dict[str, int] = {}
+    edges: list[tuple[int, int]] = []
+    for i, line in enumerate(read_text(file).splitlines(), 1):
+        text = line.split("#", 1)[0].strip()
+        if not text:
+            continue
+        cells = _nodes(text, unused)
+        if len(cells) != 2 or not all(cells):
+            raise InputError(
+                f"{file}: line {i}: expected an edge, the names of two nodes; got {text[:40]!r}; leave out what is no "
+                "name and no weight"
+            )
+        a, b = (numbers.setdefault(name, len(numbers)) for name in cells)
+        edges.append((a, b))
+    if not edges:
+        raise InputError(f"{file}: expected an edge per line; got an empty file; check that it was written to the end")
+    return _distinct(np.array(edges, dtype=np.int64)), len(numbers)
+
+
+def _nodes(text: str, unused: set[str]) -> list[str]:
+    head, _, attributes = text.partition("{")  # as networkx writes them
+    unused.update(re.findall(r"['\"](\w+)['\"]\s*:", attributes))
+    cells = [cell.strip() for cell in head.split(",")] if "," in head else head.split()
+    if len(cells) != 3 or number_in(cells[2]) is None:
+        return cells
+    unused.add("weight")
+    return cells[:2]
+
+
+def _graphml(file: Path) -> list[Any]:
+    networkx = optional("networkx")
+    try:
+        graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
+    except (networkx.NetworkXError, TypeError, *UNREADABLE) as error:
+        raise InputError(f"{file}: expected GraphML that networkx reads; got {error}; write it again") from error
+    if not graphs:
+        raise InputError(f"{file}: expected GraphML with a <graph>; got none; check that it was written to the end")
+    return graphs
+
+
+def _label_nodes(graphs: list[Any], unused: set[str]) -> tuple[str, ...]:
+    """Take an attribute of nodes for their labels, if only one can be; what is said of it and of the others."""
+    drawn = [graph for graph in graphs if hasattr(graph, "nodes")]
+    nodes = [list(graph.nodes.values()) for graph in drawn]
+    names = set().union(*chain.from_iterable(nodes))
+    edges = unused.union(*chain.from_iterable(graph.edges.values() for graph in drawn))
+    label, notes = _label(nodes, sorted(names)), []
+    if label not in (None, "label"):
+        notes.append(f"labels of nodes are their attribute {label!r}")
+        for data in chain.from_iterable(nodes):
+            data["label"] = data[label]
+    others = [f"{name!r} of nodes" for name in sorted(names - {"label", label})]
+    others += [f"{name!r} of edges" for name in sorted(edges)]
+    if others:
+        notes.append(f"attributes that graph kernels do not use: {', '.join(others)}")
+    return tuple(notes)
+
+
+def _label(nodes: list[list[Any]], names: list[str]) -> str | None:
+    """The attribute that labels the nodes of each graph: the one of that name, or the only one that can."""
+    if "label" in names:
+        return "label"
+    fit = [name for name in names if _may_label([[data.get(name) for data in some] for some in nodes])]
+    known = [name for name in fit if name.lower() in _LABELS] or fit
+    return known[0] if len(known) == 1 else None
+
+
+def _may_label(values: list[list[Any]]) -> bool:
+    """Whether all are texts or whole numbers, and nodes of one graph share one, as labels do and names do not."""
+    plain = {*map(type, chain.from_iterable(values))} <= {str, int}
+    return plain and any(len(set(some)) < len(some) for some in values)

@@ -12,8 +12,7 @@ from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import Dataset, existing_path
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, advice, extension_of, is_table
-from rkhs.data.graph_files import read_graphs
-from rkhs.data.graph_lists import GRAPH_EXTENSIONS
+from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
 from rkhs.data.spectra_files import read_spectra
 from rkhs.data.strings import read_strings

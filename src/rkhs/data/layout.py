@@ -460,8 +460,7 @@ def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
     over = "".join(kind for kind, *below in columns if _TEXT not in below and _NUMBER in below)
     if _NUMBER in _kinds(filled[0]) or 2 * over.count(_TEXT) <= len(over):
         return body
-    units = listed(list(filter(None, filled[0])), 3)
-    guessed.append(f"the row below the names, {units}, is taken for units")
+    guessed.append(f"the row below the names, {listed(list(filter(None, filled[0])), 3)}, is taken for units")
     return body[body.index(filled[0]) + 1 :]
 
 

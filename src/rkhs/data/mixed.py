@@ -92,10 +92,18 @@ def read_mixed(
     _drop_units(found, positions, known)
     X = np.column_stack([column_values(found, j, kind, stray=stray) for j, kind in zip(positions, known, strict=True)])
     titles, (names, title) = found.titles(positions), found.row_names(index)
-    facts: dict[str, Any] = {"row_title": title, "guessed": found.guessed, "blank": found.blank}
-    facts["dates"] = _dated(found, positions, X, titles)
-    known_rows = pandas.notna(X).any(axis=1)
-    return keep_rows(Dataset(X, "table", names, titles, str(file), **facts), known_rows, NOTHING_KNOWN)
+    data = Dataset(
+        X,
+        "table",
+        names,
+        titles,
+        str(file),
+        row_title=title,
+        guessed=found.guessed,
+        blank=found.blank,
+        dates=_dated(found, positions, X, titles),
+    )
+    return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
 
 
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from rkhs._core.errors import InputError, optional
+from rkhs._core.checks import check_choice, check_count, check_flag
+from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import text_encoding
-from rkhs.data.columns import listed, many
-from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow
-from rkhs.data.fingerprints import Fingerprints, read_fingerprints, refusal
+from rkhs._core.memory import Estimate, check_memory
+from rkhs.data.columns import listed as shortened, many
+from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed
 from rkhs.data.formats import open_bytes
 from rkhs.data.tables import Columns, typed
 
+RADIUS = 2
+N_BITS = 2048
+
+OnError = Literal["raise", "skip"]
 SmilesRows = tuple[list[str], RowNames]
 
 
@@ -111,13 +116,141 @@ def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> li
     if parts:
         notes.append(
             f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
-            f"as {listed(parts[:1])}. The model reads all parts."
+            f"as {shortened(parts[:1])}. The model reads all parts."
         )
     unread = [bad for bad in skipped if bad.reason != LEFT_OUT]
     if unread:
         first = unread[0]
         notes.append(
             f"{len(unread)} SMILES could not be read and {'was' if len(unread) == 1 else 'were'} left out; the first "
-            f"is {listed([first.text])} in row {first.row}."
+            f"is {shortened([first.text])} in row {first.row}."
         )
     return notes
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprints:
+    """Fingerprints of the SMILES that could be read.
+
+    Parameters
+    ----------
+    bits : ndarray of shape (n_kept, n_bits), uint8
+        0 or 1; or how often (uint16).
+    kept : ndarray of shape (n_kept,), int64
+        Position of each row of `bits` among the SMILES given, counted from 0.
+    skipped : tuple of SkippedRow
+        The SMILES that could not be read.
+
+    Examples
+    --------
+    >>> from rkhs.data import molecular_fingerprints
+    >>> found = molecular_fingerprints(["CCO", "no molecule"], n_bits=64, on_error="skip")
+    >>> found.bits.shape, found.kept, found.skipped[0].text
+    ((1, 64), array([0]), 'no molecule')
+    """
+
+    bits: np.ndarray
+    kept: np.ndarray
+    skipped: tuple[SkippedRow, ...]
+
+
+def refusal(skipped: Sequence[SkippedRow], total: int) -> str:
+    """Name rows that cannot be read."""
+    examples = listed([f"row {bad.row} ({quote(bad.text)}: {bad.reason})" for bad in skipped])
+    some = 'correct them, or pass on_error="skip" to leave them out'
+    advice = some if len(skipped) < total else "check that this is the SMILES column"
+    return f"expected SMILES that RDKit reads; got {len(skipped)} of {total} that it does not: {examples}; {advice}"
+
+
+def molecular_fingerprints(
+    molecules: Iterable[Any],
+    *,
+    fingerprint: str = "morgan",
+    counts: bool = False,
+    radius: int = RADIUS,
+    n_bits: int = N_BITS,
+    on_error: OnError = "raise",
+) -> Fingerprints:
+    """Compute fingerprints of SMILES or RDKit molecules.
+
+    Parameters
+    ----------
+    molecules : iterable of str or rdkit.Chem.Mol
+        n molecules.
+    fingerprint : {"morgan", "path", "maccs"}, default="morgan"
+        Atom neighbourhoods, paths of up to 7 bonds, or the MACCS keys (always 167 columns, the first of them empty).
+    counts : bool, default=False
+        Occurrences in place of bits; not for MACCS keys.
+    radius : int, default=2
+        Of ``"morgan"``, in bonds, 0 to 100.
+    n_bits : int, default=2048
+        Length of a fingerprint, 1 to 2**24.
+    on_error : {"raise", "skip"}, default="raise"
+        What to do with a molecule that cannot be read.
+
+    Returns
+    -------
+    Fingerprints
+        `bits` of shape (n_kept, n_bits), uint8, or uint16 for counts; which rows were kept, and which were not.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, a molecule cannot be read and `on_error` is "raise", or none can be read.
+    MissingExtraError
+        If RDKit is not installed.
+
+    Notes
+    -----
+    Source: D. Rogers, M. Hahn, Extended-connectivity fingerprints, J. Chem. Inf. Model. 50 (2010) 742-754 for
+    ``"morgan"``, without stereochemistry; the RDKit book for the others.
+
+    Examples
+    --------
+    >>> from rkhs.data import molecular_fingerprints
+    >>> found = molecular_fingerprints(["CCO", "OCC", "c1ccccc1"])
+    >>> found.bits.shape, bool((found.bits[0] == found.bits[1]).all())
+    ((3, 2048), True)
+    """
+    found = read_fingerprints(
+        molecules, fingerprint=fingerprint, counts=counts, radius=radius, n_bits=n_bits, on_error=on_error
+    )
+    if found.skipped and not len(found.bits):
+        raise InputError(refusal(found.skipped, len(found.skipped)))
+    return found
+
+
+def read_fingerprints(
+    molecules: Iterable[Any], *, fingerprint: str, counts: bool, radius: int, n_bits: int, on_error: OnError
+) -> Fingerprints:
+    """As :func:`molecular_fingerprints`, but none of the molecules needs to be one that can be read."""
+    from rkhs.kernels.objects.molecules import FINGERPRINTS, LARGEST_RADIUS, MOST_BITS, fingerprint_rows
+
+    given = _countable(molecules)
+    check_choice(on_error, "on_error", ("raise", "skip"))
+    check_choice(fingerprint, "fingerprint", FINGERPRINTS)
+    radius = check_count(radius, "radius", at_least=0, at_most=LARGEST_RADIUS)
+    n_bits = check_count(n_bits, "n_bits", at_most=MOST_BITS)
+    if check_flag(counts, "counts") and fingerprint == "maccs":
+        raise InputError("counts must be False for MACCS keys, which are bits; got True")
+    parts = f"{len(given)} fingerprints of n_bits={n_bits}"
+    size = len(given) * n_bits * (4 if counts else 2)  # once as rows, once as a matrix
+    check_memory(Estimate("a table of fingerprints", size, parts), "Take fewer bits, or read in chunks.")
+    rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
+    skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
+    if skipped and on_error == "raise":
+        raise InputError(refusal(skipped, len(given)))
+    bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
+    return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))
+
+
+def _countable(molecules: Any) -> Any:
+    """Molecules that can be counted, and read more than once."""
+    if isinstance(molecules, str):
+        text = quote(molecules)
+        raise InputError(f"`smiles` must be a list of SMILES; got the single string {text}; write [{text}]")
+    if isinstance(molecules, bytes) or not hasattr(molecules, "__iter__"):
+        raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")
+    from rkhs._core.arrays import check_items  # which imports torch
+
+    return check_items(molecules, "smiles", at_least=0) if hasattr(molecules, "__len__") else list(molecules)

@@ -47,8 +47,8 @@ def read_series(file: Path, **options: Any) -> Dataset:
 
 def _lines(file: Path, encoding: str) -> list[tuple[int, str]]:
     """Numbers and texts of the lines that are not blank."""
-    lines = enumerate(read_text(file, encoding).splitlines(), 1)
-    return [(i, line.strip(" \r")) for i, line in lines if line.strip()]
+    text = read_text(file, encoding)
+    return [(i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
 
 
 def _from_table(file: Path, options: dict[str, Any]) -> Dataset:

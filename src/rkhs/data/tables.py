@@ -218,8 +218,16 @@ class Columns:
         values = np.column_stack([self.cells[j] for j in positions])
         names, title = self.row_names(index)
         notes = (f"{column_label(self.names, 0)} names the rows",) if named and known is None else ()
-        facts: dict[str, Any] = {"row_title": title, "guessed": self.guessed + notes, "blank": self.blank}
-        return Dataset(np.ascontiguousarray(values), "vectors", names, self.titles(positions), self.source, **facts)
+        return Dataset(
+            np.ascontiguousarray(values),
+            "vectors",
+            names,
+            self.titles(positions),
+            self.source,
+            row_title=title,
+            guessed=self.guessed + notes,
+            blank=self.blank,
+        )
 
     def odd_cells(self, position: int) -> list[int]:
         """Rows of a column of texts whose cells are neither numbers nor gaps."""
@@ -409,8 +417,7 @@ def _stored_frames(path: Path, rows: int | None) -> Iterator[Any]:
             yield pandas.read_parquet(path, engine="pyarrow")
         else:
             with parquet.ParquetFile(path) as file:
-                empty = not file.metadata.num_rows
-                batches = [file.schema_arrow.empty_table()] if empty else file.iter_batches(rows)
+                batches = file.iter_batches(rows) if file.metadata.num_rows else [file.schema_arrow.empty_table()]
                 yield from (batch.to_pandas() for batch in batches)
     except InputError:
         raise
@@ -450,8 +457,7 @@ def text_chunks(
             guessed, checked = guessed + layout.check_rows(), True  # pandas fills short rows
         if len(frame) > len(blank):
             cells = [np.delete(column, blank) for column in cells]
-            facts: dict[str, Any] = {"guessed": guessed, "blank": tuple(blank.tolist())}
-            yield replace(whole, cells=cells, layout=layout, start=done, **facts)
+            yield replace(whole, cells=cells, layout=layout, start=done, guessed=guessed, blank=tuple(blank.tolist()))
             guessed = ()
         done += len(frame) - len(blank)
     if not done:

@@ -141,8 +141,8 @@ def escape_formula(text: str) -> str:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted where that is needed."""
-    texts = [escape_formula(cell) if isinstance(cell, str) else repr(cell) for cell in cells]
+    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted if needed; None is empty."""
+    texts = ["" if c is None else escape_formula(c) if isinstance(c, str) else repr(c) for c in cells]
     quoted = ['"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text for text in texts]
     return ",".join(quoted) + "\n"
 

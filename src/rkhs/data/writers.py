@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import as_path, atomic_file
 from rkhs.data.dataset import as_numbers, check_finite, check_size, check_unique_names
@@ -74,36 +73,34 @@ def write_codes(
            [0.3, 0.4]]), ('a', 'b'))
     """
     target = as_path(path)
-    extension = target.suffix.lower()
-    if extension not in WRITTEN:
+    if target.suffix.lower() not in WRITTEN:
         raise InputError(f"`path` must end in {', '.join(WRITTEN)}; got {target.name!r}; change the file name")
     values = _check_codes(codes)
-    rows = _names(row_names, values.shape[0], "row_names")
-    columns = _names(column_names, values.shape[1], "column_names")
-    write_parts(target, [(values, rows)], columns, row_title)
+    parts = [(values, _names(row_names, values.shape[0], "row_names"))]
+    write_parts(target, parts, _names(column_names, values.shape[1], "column_names"), row_title)
 
 
 def write_parts(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
     parts: Iterable[tuple[np.ndarray, Sequence[str] | None]],
     columns: Sequence[str] | None = None,
     row_title: str | None = None,
 ) -> tuple[int, int]:
-    """Write rows that come some at a time, each part with the names of its rows, and return how many they are."""
-    target = as_path(path)
+    """Write rows that come some at a time, each part with the names of its rows; how many they are, and columns."""
     written = _Written(parts)
-    if target.suffix.lower() == ".npy":
-        _write_numbers(target, written, columns)
+    end = "" if path is None else as_path(path).suffix.lower()
+    if path is not None and end == ".npy":
+        _write_numbers(as_path(path), written, columns)
         return written.n, written.width
     titles = [f"code{i}" for i in range(written.width)] if columns is None else list(columns)
     if "" in titles:
         raise InputError(f"`column_names` must not be empty; got {quote(titles)}; name every column")
     check_unique_names(titles, "column_names")
     title = row_title if row_title not in titles else None
-    if target.suffix.lower() == ".parquet":
-        _write_parquet(target, written, titles, title)
+    if path is not None and end == ".parquet":
+        _write_parquet(as_path(path), written, titles, title)
     else:
-        write_rows(target, _lines(written, titles, title))
+        write_rows(path, _lines(written, titles, title))
     return written.n, written.width
 
 
@@ -147,8 +144,12 @@ def _lines(written: _Written, columns: list[str], title: str | None) -> Iterator
         yield from rows if names is None else ([name, *row] for name, row in zip(names, rows, strict=True))
 
 
-def write_rows(path: str | os.PathLike[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write rows of texts and numbers, titles first, as .xlsx or else as .csv: complete, or not at all."""
+def write_rows(path: str | os.PathLike[str] | None, rows: Iterable[Sequence[object]]) -> None:
+    """Write rows of texts and numbers, titles first, as .xlsx or .csv: complete, or not at all; None prints csv."""
+    if path is None:
+        for line in map(csv_line, rows):
+            print(line, end="")
+        return
     with atomic_file(path) as handle:
         if os.fspath(path).lower().endswith(".xlsx"):
             _write_sheet(handle, [list(map(_in_sheet, row)) for row in rows])
@@ -183,6 +184,8 @@ def _in_sheet(cell: object) -> object:
 
 
 def _check_codes(codes: Any) -> np.ndarray:
+    from rkhs._core.arrays import read_values  # which imports torch
+
     try:
         array = read_values(codes, "codes")
     except (TypeError, ValueError) as error:

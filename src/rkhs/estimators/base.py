@@ -343,8 +343,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def _check_rows(self, rows: Items) -> Tensor:
         """Kernel values of candidates with the training items of positive weight."""
-        K: Tensor = self.reader_.read(self, rows, "candidates")
-        return K
+        return self.reader_.read(self, rows, "candidates")
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import give_back
@@ -14,16 +15,12 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.contrastive.losses import fit_contrast
 from rkhs.estimators.contrastive.pairs import PairBuilder
 from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.options.arguments import AugmentLike, Columns, Device, Dtype, KernelLike, Seed, StorageLike
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.storage import announce_points
 from rkhs.models import ContrastiveModel
+from rkhs.problems.pairs import Pairs
 from rkhs.spaces import InMemoryItems
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from rkhs.estimators.options.arguments import AugmentLike, Columns, Device, Dtype, KernelLike, Seed, StorageLike
-    from rkhs.problems.pairs import Pairs
 
 
 @dataclass(eq=False, repr=False)

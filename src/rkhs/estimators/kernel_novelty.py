@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from rkhs._core.checks import number
 from rkhs._core.config import OutlierMixin
@@ -16,19 +19,11 @@ from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.joint_items import JointItems
+from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
 from rkhs.kernels import Gaussian, Kernel, as_kernel
-from rkhs.models import NoveltyModel
+from rkhs.models import NewItems, NoveltyModel
 from rkhs.spaces import whole_items
 from rkhs.spaces.features import FeatureMap, WholeMap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-    from torch import Tensor
-
-    from rkhs.estimators.options.arguments import Columns, Device, Dtype, KernelLike
-    from rkhs.models import NewItems
 
 _LOOKED_AT = 8  # training items that say how much scales of their own take from a variance
 

@@ -289,8 +289,7 @@ def times_of(X: Any) -> np.ndarray | None:
 
 def read_checked(estimator: BaseEstimator, X: Any, *, fitting: bool = False, at_least: int = 1) -> np.ndarray:
     """Rows of numbers, with the checks of scikit-learn, whose squares are finite."""
-    rows: np.ndarray = _checked(estimator, read_rows(estimator, X, reset=fitting, ensure_min_samples=at_least), fitting)
-    return rows
+    return _checked(estimator, read_rows(estimator, X, reset=fitting, ensure_min_samples=at_least), fitting)
 
 
 def _checked(estimator: BaseEstimator, rows: Any, fitting: bool = False) -> Any:

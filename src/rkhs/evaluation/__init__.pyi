@@ -1,4 +1,3 @@
-from rkhs.evaluation._reconstruction import Reconstruction as Reconstruction, reconstruction as reconstruction
 from rkhs.evaluation.abstention import RiskCoverage as RiskCoverage, risk_coverage as risk_coverage
 from rkhs.evaluation.atoms import atom_contributions as atom_contributions
 from rkhs.evaluation.column_loadings import Loadings as Loadings, loadings as loadings
@@ -8,7 +7,12 @@ from rkhs.evaluation.comparison import (
     Sizes as Sizes,
     compare_codes as compare_codes,
 )
-from rkhs.evaluation.decoding import DecodingQuality as DecodingQuality, decoding_quality as decoding_quality
+from rkhs.evaluation.decoding import (
+    DecodingQuality as DecodingQuality,
+    Reconstruction as Reconstruction,
+    decoding_quality as decoding_quality,
+    reconstruction as reconstruction,
+)
 from rkhs.evaluation.smooth_head import (
     SmoothClassifier as SmoothClassifier,
     SmoothRegressor as SmoothRegressor,

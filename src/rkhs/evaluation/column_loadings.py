@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,10 +12,7 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_count, check_methods, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
-from rkhs.estimators.operator_regressor import OperatorKernelRegressor
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators import KernelEstimator, OperatorKernelRegressor
 
 _STEP = 1e-3  # standard deviations of a column
 _MOST_ROWS = 5000  # of the ridge, whose matrices are n x n

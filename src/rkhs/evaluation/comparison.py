@@ -425,8 +425,8 @@ def _methods(kind: str, kernel: Any, train: Rows, p: int, seed: int) -> dict[str
     pca_kernel: Any = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
     same: Literal["same"] | None = "same" if kind == "fingerprints" else None
     columns: Columns = "filled" if kind == "mixed" and as_kernel(pca_kernel).domain == "vectors" else "raw"
-    raws = {"mixed": FilledTable(), "gram": KernelPCA(None, kernel="precomputed")}
-    raw: Any = raws.get(kind, FunctionTransformer())
+    raws: dict[str, Any] = {"mixed": FilledTable(), "gram": KernelPCA(None, kernel="precomputed")}
+    raw = raws.get(kind, FunctionTransformer())
     found = {
         RAW: raw,
         "kernel PCA": KernelPCA(p, kernel=pca_kernel, columns=columns),

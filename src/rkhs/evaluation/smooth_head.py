@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -21,10 +21,8 @@ from rkhs._core.config import BaseEstimator, ClassifierMixin, MultiOutputMixin, 
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
 from rkhs._core.threads import LimitedThreads
+from rkhs.estimators import KernelEstimator
 from rkhs.persistence import read_model
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
@@ -77,8 +75,8 @@ class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
     def _predict_ridge(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False, dtype=np.float64)
-        found = [self._predict_tile(rows[tile]) for tile in tiles(len(rows), tile_rows(len(self._rows)))]
-        return np.concatenate(found)
+        parts = tiles(len(rows), tile_rows(len(self._rows)))
+        return np.concatenate([self._predict_tile(rows[tile]) for tile in parts])
 
     def _predict_tile(self, rows: np.ndarray) -> np.ndarray:
         return self._mean + np.exp(-self.gamma_ * (cdist(rows, self._rows) / self._unit)) @ self.coef_
@@ -255,8 +253,7 @@ def _both(indicators: np.ndarray) -> np.ndarray:
 
 def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
     """The factor of values that makes the classes most likely, as if each class had one row more of the others."""
-    counts = indicators.sum(0)
-    others = 1.0 / (counts + 2.0)  # what is not given to the class of a row, Platt's targets
+    others = 1.0 / (indicators.sum(0) + 2.0)  # what is not given to the class of a row, Platt's targets
     share = (indicators @ others)[:, None] / max(indicators.shape[1] - 1, 1)
     target_shares = np.where(indicators > 0.5, 1.0 - (indicators @ others)[:, None], share)
 

@@ -18,8 +18,7 @@ _ENTRIES = 2**22  # that are ordered at a time
 def rounding_width(values: np.ndarray) -> np.ndarray:
     """Differences in the last axis that are no more than rounding, shape (..., 1)."""
     share = _SINGLE if values.dtype == np.float32 else _ROUNDING
-    width: np.ndarray = share * np.median(np.abs(values), axis=-1, keepdims=True)
-    return width
+    return share * np.median(np.abs(values), axis=-1, keepdims=True)
 
 
 def nearest_first(D: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,13 +12,11 @@ that smooth or interpolate more, whose sets reach far: intervals of noise-free d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from rkhs.models.calibration import Calibration, NewItems
+from rkhs.models.calibration import Calibration, NewItems
 
 _TIE = 1.0 + 1e-9  # errors that differ by rounding alone are equal
 _POINTS = 17  # of the interval of each setting at which all are compared, and again between two where a choice ends

@@ -3,23 +3,6 @@
 Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-learn's do.
 """
 
-from rkhs.plots.codes import CodeMapDisplay
-from rkhs.plots.display import Display, save_figure
-from rkhs.plots.predictions import (
-    AtomContributionsDisplay,
-    LoadingsDisplay,
-    OutlierDisplay,
-    RiskCoverageDisplay,
-)
-from rkhs.plots.reconstructions import ReconstructionDisplay
+from rkhs._core.lazy import names_in_stub
 
-__all__ = [
-    "AtomContributionsDisplay",
-    "CodeMapDisplay",
-    "Display",
-    "LoadingsDisplay",
-    "OutlierDisplay",
-    "ReconstructionDisplay",
-    "RiskCoverageDisplay",
-    "save_figure",
-]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

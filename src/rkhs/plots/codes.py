@@ -136,8 +136,7 @@ class CodeMapDisplay(Display):
         return super().plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        drawn = {1: self._line, 2: self._plane, 3: self._space}[self.codes.shape[1]]
-        drawn(ax)
+        {1: self._line, 2: self._plane, 3: self._space}[self.codes.shape[1]](ax)
         if self.title is not None:
             ax.set_title(self.title)
 
@@ -172,8 +171,18 @@ class CodeMapDisplay(Display):
                 shift = (0, 0) if weight == "bold" else (0, 6)
                 box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
                 text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-                style: dict[str, Any] = {"fontsize": 8, "ha": "center", "va": "center", "weight": weight, "bbox": box}
-                ax.annotate(text, tuple(place), shift, textcoords="offset points", zorder=4, **style)
+                ax.annotate(
+                    text,
+                    tuple(place),
+                    shift,
+                    textcoords="offset points",
+                    zorder=4,
+                    fontsize=8,
+                    ha="center",
+                    va="center",
+                    weight=weight,
+                    bbox=box,
+                )
 
     def _points(self, ax: Axes) -> None:
         """Points in the plane, both axes on the same scale, with a colour bar of numbers and a legend of classes."""
@@ -192,8 +201,7 @@ class CodeMapDisplay(Display):
         scale = None
         if self.values is not None:
             low, high, beyond = colour_ends(self.values)
-            colormap = colormaps["viridis"].with_extremes(bad=_MISSING)
-            scale = ScalarMappable(Normalize(low, high), colormap)
+            scale = ScalarMappable(Normalize(low, high), colormaps["viridis"].with_extremes(bad=_MISSING))
         # Few points lie over many, and values in random order, for files are sorted by them.
         order = np.arange(n) if self.values is None else np.random.RandomState(0).permutation(n)
         for name, chosen, color, marker in looks_of(self.labels, n):

@@ -1,5 +1,5 @@
 """One self-contained page about a model and its items: the map, the errors, and what to know before codes are used."""
 
-from rkhs.reports.report import Report, make_report
+from rkhs._core.lazy import names_in_stub
 
-__all__ = ["Report", "make_report"]
+__getattr__, __dir__, __all__ = names_in_stub(__name__, __file__)

@@ -6,21 +6,16 @@ import platform
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import rkhs
 from rkhs._core.errors import InputError, RkhsError
 from rkhs.data.columns import as_numbers
-from rkhs.estimators import KernelMap, diagnose
+from rkhs.estimators import KernelEstimator, KernelMap, diagnose
 from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.reports.items import Items
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
-
 
 MOST_DIAGNOSED = 5_000
 """Items of a diagnosis: 2 n^3 is a quarter of a minute."""

@@ -50,8 +50,11 @@ def _floats(values: np.ndarray) -> str:
 def _field(name: str, values: np.ndarray) -> dict[str, Any]:
     """A column as numbers, as classes with their places, or as texts if there are too many classes."""
     if values.dtype.kind == "f" and not is_class(values):
-        ends = [float(f"{end:.6g}") for end in colour_ends(values)[:2]]
-        return {"name": name, "numbers": _floats(values), "ends": ends}
+        return {
+            "name": name,
+            "numbers": _floats(values),
+            "ends": [float(f"{end:.6g}") for end in colour_ends(values)[:2]],
+        }
     texts = [class_name(value) for value in values.tolist()]
     classes = sorted({text for text in texts if text}, key=_natural)
     if len(classes) > _COLOURS:

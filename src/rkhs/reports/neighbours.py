@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rkhs._core.errors import RkhsError
-from rkhs.estimators import KernelMap
+from rkhs.estimators import KernelEstimator, KernelMap
 from rkhs.reports.items import Items
 from rkhs.reports.wording import count_word, loss_words
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
-
 
 _NEAREST = 8
 _RIDGE = 0.01  # of the posterior variance, as in KernelNovelty

@@ -16,12 +16,12 @@ from rkhs._core.files import shell_word
 from rkhs.data.dataset import listed
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
+from rkhs.reports.audit import HEAD
 from rkhs.reports.findings import Rebuilt, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import data_block
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import grey, png, scatter, sparkline, structure_svg
-from rkhs.reports.table import HEAD
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import percent, readable
 
@@ -269,8 +269,7 @@ def _rebuilt(content: Content) -> str:
     drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
     look, scale = _row_format(items, found), None
     if look == "curve":
-        values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
-        scale = colour_ends(values)[:2]
+        scale = colour_ends(np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)]))[:2]
         sentences += _paragraph(
             f"All curves are drawn on one scale, from {readable(scale[0])} to {readable(scale[1])}; values outside are "
             "clipped."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,16 +14,13 @@ from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
-from rkhs.reports.audit import audit
+from rkhs.estimators import KernelEstimator
+from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
 from rkhs.reports.page import Content, page, summary
-from rkhs.reports.table import column_rows
 from rkhs.reports.target import predict_target
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
 
 
 @dataclass(frozen=True)

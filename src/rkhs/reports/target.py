@@ -5,22 +5,18 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.errors import RkhsError
-from rkhs.estimators import OperatorKernelRegressorCV
+from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
-
 
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
 _OUTLIER_FACTOR = 5.0  # times the median residual, as in rkhs fit --predict

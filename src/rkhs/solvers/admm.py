@@ -82,8 +82,7 @@ class _Splitting(Iterates):
     @property
     def Y(self) -> Tensor:
         """Targets, of all settings."""
-        targets: Tensor = self.problem.targets[..., None]
-        return targets
+        return self.problem.targets[..., None]
 
     def _ridge(self) -> Tensor:
         """Solution of the squared loss, the start: exact where no row is cut."""
@@ -126,8 +125,7 @@ class _Splitting(Iterates):
             self.dual = _size(Z - old) / torch.maximum(_size(self.V - Z), size)
 
     def _scale(self) -> Tensor:
-        factors: Tensor = self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
-        return factors
+        return self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
 
     def feasible(self) -> Tensor:
         return self.V * self.f[:, None] if self.radial else self.Z

@@ -159,8 +159,7 @@ def _rotations_change_nothing(loss: Loss, rows: Any) -> None:
 
 def _majorizer_lies_above_and_touches(loss: Loss, rows: Any) -> None:
     R, zero = rows(10), torch.zeros(len(rows(10)), dtype=torch.float64)
-    residual = rows(11)[:, 0].abs()
-    for part in (zero, residual):
+    for part in (zero, rows(11)[:, 0].abs()):
         weights, centres = loss.majorizer(R, part)
         require(weights.shape == part.shape, f"majorizer must give one weight per row; got {tuple(weights.shape)}")
         require(bool((weights >= 0.0).all()), "majorizer must give weights that are not negative")

@@ -189,8 +189,7 @@ def _the_objective_falls(solver: Solver, problem: Any, start: Tensor, minimum: f
 
 
 def _history_is_consistent(solver: Solver, problem: Any, start: Tensor) -> None:
-    monitor = Monitor()
-    found = solver.solve(problem, start, monitor)
+    found = solver.solve(problem, start, Monitor())
     require(isinstance(found.reason, Reason), f"reason must be a Reason; got {found.reason!r}")
     require(found.n_iter >= 1, f"n_iter must be at least 1; got {found.n_iter}")
     require(found.n_evaluations >= 0, f"n_evaluations must not be negative; got {found.n_evaluations}")

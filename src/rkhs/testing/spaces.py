@@ -117,8 +117,7 @@ def _whitening_and_its_adjoint_belong_together(case: Case) -> None:
 
 
 def _raw_features_of_elements_belong_to_their_features(case: Case) -> None:
-    F = case.map.features(case.items)
-    raw, mean = case.map.raw(case.items), F.mean(0, keepdim=True)
+    raw, mean = case.map.raw(case.items), case.map.features(case.items).mean(0, keepdim=True)
     close(case.map.raw_of(mean), raw.mean(0, keepdim=True), 1e-6, "raw_of(mean of features) and its raw features")
 
 

@@ -213,8 +213,7 @@ class SparseRows(Kernel):
         base, rows = self._checked, from_items(X, self.width)
         # A row of one number with the same norm has the same value with itself.
         sizes = _along(self._offset, rows)[1].clamp_min_(0.0).sqrt_()[:, None]
-        same: Tensor = (Linear(base.scale) if isinstance(base, Linear) else base)._diag(sizes)
-        return same
+        return (Linear(base.scale) if isinstance(base, Linear) else base)._diag(sizes)
 
 
 def _shares(n: int, weights: Tensor | None) -> np.ndarray:

@@ -81,8 +81,7 @@ class LandmarkMap(KernelValues):
             if found is None:
                 raise InputError("cholesky must be an array where the landmarks have no Cholesky factor; got None")
             self._cache_lower = found
-        lower: np.ndarray = self._cache_lower if self.cholesky is None else self.cholesky
-        return lower
+        return self._cache_lower if self.cholesky is None else self.cholesky
 
     def in_file(self) -> LandmarkMap:
         """The map for a model file: without its Cholesky factor, where landmarks determine it to the last bit."""
