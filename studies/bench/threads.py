@@ -36,8 +36,8 @@ calls = {
     "fit": lambda: KernelAutoencoder(2).fit(X),
     "transform": lambda: model.transform(X + 0.25),
     "map": lambda: main(["map", *files[:2], files[2] + ".png", "--color", "y"]),
-    "report": lambda: main(["report", *files[:2], files[2] + ".html", "--target", "y"]),
-    "compare": lambda: main(["compare", str(table), "--target", "y", "--splits", "2"]),
+    "report": lambda: main(["report", *files[:2], files[2] + ".html", "--predict", "y"]),
+    "compare": lambda: main(["compare", str(table), "--predict", "y", "--splits", "2"]),
 }
 processor, clock = time.process_time(), time.perf_counter()
 with redirect_stdout(io.StringIO()):

@@ -330,7 +330,7 @@ def test_a_few_words_among_numbers_with_a_unit_are_named_with_the_flag(tmp_path,
     said = "28 of 30 cells of price are numbers in EUR; 2 are not, the first 'on request': pass --missing 'on request'"
     for command in (
         ["fit", "cars.csv", "--predict", "price", "-o", "m.rkhs"],
-        ["report", "cars.csv", "--target", "price"],
+        ["report", "cars.csv", "--predict", "price"],
     ):
         assert main(command) == 2
         assert said in capsys.readouterr().err

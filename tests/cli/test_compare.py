@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "table.csv", "--target", "size", *FEW]) == 0
+    assert main(["compare", "table.csv", "--predict", "size", *FEW]) == 0
     first_line, *lines = capsys.readouterr().out.splitlines()
     assert first_line.startswith("size is known of all 40 rows. In each of 2 splits 10 rows are set aside")
     expected = compare_codes(X, Y, n_components=2, n_splits=2)
@@ -49,7 +49,7 @@ def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, caps
 
 
 def test_few_labels_and_a_kernel_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "table.csv", "--target", "size", "--few-labels", "6", "--kernel", "laplacian", *FEW]
+    words = ["compare", "table.csv", "--predict", "size", "--few-labels", "6", "--kernel", "laplacian", *FEW]
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "10 rows are set aside and predicted" in said
@@ -69,9 +69,9 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["table.csv", "--target", "colour"], "colour"),
-        (["table.csv"], "compare predicts a column from the others: name it with --target COLUMN"),
-        (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
+        (["table.csv", "--predict", "colour"], "colour"),
+        (["table.csv"], "compare predicts a column from the others: name it with --predict COLUMN"),
+        (["gram.npy", "--gram", "--predict", "0"], "--gram has no column to predict: name a file with --targets"),
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value per row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
         (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row for each row of the input, 41; got 3"),
@@ -79,8 +79,8 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
             ["gram.npy", "--gram", "--targets", "labels.csv", "--kernel", "linear"],
             "--kernel cannot be given with --gram",
         ),
-        (["table.csv", "--target", "size", "--few-labels", "1"], "--few-labels must be an integer >= 2"),
-        (["table.csv", "--target", "size", "--errors", "e.csv"], "--errors is for --model"),
+        (["table.csv", "--predict", "size", "--few-labels", "1"], "--few-labels must be an integer >= 2"),
+        (["table.csv", "--predict", "size", "--errors", "e.csv"], "--errors is for --model"),
         (["table.csv", "--model", "m.rkhs", "--drop-columns", "a"], "--drop-columns is for a target"),
     ],
 )
@@ -98,7 +98,7 @@ def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
 ) -> None:
     names = [f"r{i}" for i in range(40)]
     write_codes("named.csv", X @ X.T, names, names)
-    words = ["compare", "named.csv", "--gram", "--targets", "known.csv", "--target", "family", *FEW]
+    words = ["compare", "named.csv", "--gram", "--targets", "known.csv", "--predict", "family", *FEW]
     rows = [f"{name},{one},7" for name, one in zip(names, Y, strict=True)]
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[::-1]]) + "\n")
     assert main(words) == 2
@@ -135,14 +135,14 @@ def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:
     Path("named.csv").write_text("\n".join(f"{'id' if i == 0 else f'r{i}'},{line}" for i, line in enumerate(lines)))
     said = []
     for name in ("table.csv", "named.csv"):
-        data, y = read_with_values(arguments(name), "size", "--target")
+        data, y = read_with_values(arguments(name), "size", "--predict")
         said.append((data.X, y))
     np.testing.assert_array_equal(said[0][0], said[1][0])
     np.testing.assert_array_equal(said[0][1], said[1][1])
 
 
 def arguments(path: str) -> argparse.Namespace:
-    return whole_parser().parse_args(["compare", path, "--target", "size"])
+    return whole_parser().parse_args(["compare", path, "--predict", "size"])
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_rows_without_a_class_and_a_mixed_table(folder: Path, capsys: pytest.Cap
     for i, row in enumerate(X.tolist()):
         lines.append(f"{1000 + i},{'ns'[i % 2]},{row[0]},{'' if i == 5 else row[1]},{Y[i] if i < 30 else ''}")
     Path("mixed.csv").write_text("\n".join(lines) + "\n")
-    words = ["compare", "mixed.csv", "--mixed", "--target", "class"]
+    words = ["compare", "mixed.csv", "--mixed", "--predict", "class"]
     assert main([*words, *FEW]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("note: id looks like identifiers")

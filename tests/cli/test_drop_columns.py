@@ -94,7 +94,7 @@ def test_texts_and_gaps_name_the_flag_that_keeps_them(
 
 
 def test_a_report_leaves_out_columns_and_the_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["report", "customers.csv", "--mixed", "--drop-columns", "signup", "--target", "churn", "--json"]
+    words = ["report", "customers.csv", "--mixed", "--drop-columns", "signup", "--predict", "churn", "--json"]
     assert main([*words, "--estimator", "kernel-pca"]) == 0
     audit = " ".join(json.loads(capsys.readouterr().out)["audit"])
     assert "30 items with 4 columns each" in audit

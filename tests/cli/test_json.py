@@ -53,7 +53,7 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setattr(
         "rkhs.evaluation.compare_codes", lambda *_, **__: CodeComparison(rows, "accuracy", 2, 2, "Do not.", sizes)
     )
-    found = answer(capsys, "compare", "in.csv", "--target", "a", "--at-most", "10")
+    found = answer(capsys, "compare", "in.csv", "--predict", "a", "--at-most", "10")
     assert (found["verdict"], found["rows used"], found["components"]) == ("Do not.", 10, 2)
     (row,) = found["scores"]  # type: ignore[misc]
     assert (row["mean"], row["scores"]) == (0.625, [0.5, 0.75])

@@ -319,7 +319,7 @@ def test_a_target_of_numbers_with_other_cells_is_no_class(capsys: pytest.Capture
         assert "column 'y' (1 cells, first '>6.5' in row 5, line 6)" in refused(capsys, "t.csv", *words)
     assert main(["fit", "t.csv", "--predict", "y", "-o", "m.rkhs", "--missing", ">6.5"]) == 0
     assert "4 rows without a value: left out" in capsys.readouterr().out
-    assert main(["compare", "t.csv", "--target", "y", "--seed", "0"]) == 2
+    assert main(["compare", "t.csv", "--predict", "y", "--seed", "0"]) == 2
     assert "first '>6.5' in row 5" in capsys.readouterr().err
     write("u.csv", ["y", *TITLES[:3]], [f"{value} mm" for value in WINE[:40, 0]], WINE[:40, 1:4])
     assert main(["fit", "u.csv", "--predict", "y", "-o", "m.rkhs"]) == 0
@@ -344,7 +344,7 @@ _COMMANDS = (
     "report",
     "novelty",
     "nearest",
-    "compare --target a",
+    "compare --predict a",
 )
 
 

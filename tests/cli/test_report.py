@@ -41,7 +41,7 @@ def data_of(path: str) -> dict[str, Any]:
 
 
 def test_a_table_with_names_and_a_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "table.csv", "--target", "kind", *FAST, "--save-model", "m.rkhs"]) == 0
+    assert main(["report", "table.csv", "--predict", "kind", *FAST, "--save-model", "m.rkhs"]) == 0
     printed = capsys.readouterr().out
     assert "24 items with 3 columns each." in printed
     assert "kind could not be predicted from this: " in printed
@@ -51,7 +51,7 @@ def test_a_table_with_names_and_a_target(folder: Path, capsys: pytest.CaptureFix
     assert [field["name"] for field in data["fields"][3:]] == ["a", "b", "c"]
     assert "rkhs.load(&#x27;m.rkhs&#x27;)" in Path("report.html").read_text()
     # The model of the file gives the same page for the same rows.
-    words = ["report", "m.rkhs", "table.csv", "--target", "kind", "--index-column", "name", "-o", "again.html"]
+    words = ["report", "m.rkhs", "table.csv", "--predict", "kind", "--index-column", "name", "-o", "again.html"]
     assert main(words) == 0
     assert data_of("again.html") == data
 
@@ -61,7 +61,7 @@ def test_the_model_is_a_map_and_the_page_ends_with_commands_that_run(
 ) -> None:
     rows = [f"n{i};{2 * row[0] + 0.01 * i};{';'.join(map(str, row))}" for i, row in enumerate(X.tolist())]
     Path("my file.csv").write_text("\n".join(["name;size;a;b;c", *rows]) + "\n")
-    words = ["report", "my file.csv", "--target", "size", "--index-column", "name", "--delimiter", ";"]
+    words = ["report", "my file.csv", "--predict", "size", "--index-column", "name", "--delimiter", ";"]
     assert main([*words, "--save-model", "map.rkhs"]) == 0
     assert "size can be predicted: RMSE " in capsys.readouterr().out
     assert type(rkhs.load("map.rkhs")) is rkhs.KernelMap
@@ -90,7 +90,7 @@ def test_programs_get_one_object(folder: Path, capsys: pytest.CaptureFixture[str
 def test_gaps_in_a_target_are_gaps(folder: Path) -> None:
     lines = Path("table.csv").read_text().splitlines()
     Path("gap.csv").write_text("\n".join([lines[0], lines[1].replace(",y,", ",NA,"), *lines[2:]]) + "\n")
-    assert main(["report", "gap.csv", "--target", "kind", *FAST]) == 0
+    assert main(["report", "gap.csv", "--predict", "kind", *FAST]) == 0
     assert data_of("report.html")["fields"][0]["of"][:3] == [-1, 0, 1]
 
 
@@ -98,7 +98,7 @@ def test_molecules_keep_their_rows_when_some_are_left_out(folder: Path, capsys: 
     pytest.importorskip("rdkit", reason="needs the extra chem")
     smiles = ["C(", *load_molecules().smiles[:12]]
     Path("m.csv").write_text("\n".join(["id,s,y", *(f"m{i},{text},{i}.5" for i, text in enumerate(smiles))]) + "\n")
-    words = ["report", "m.csv", "--smiles", "s", "--target", "y", "--skip-bad-smiles", *FAST]
+    words = ["report", "m.csv", "--smiles", "s", "--predict", "y", "--skip-bad-smiles", *FAST]
     assert main(words) == 0
     assert "1 SMILES could not be read" in capsys.readouterr().out
     data = data_of("report.html")
@@ -127,7 +127,7 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
     pandas = pytest.importorskip("pandas", reason="needs the extra tables")
     pytest.importorskip("pyarrow", reason="needs the extra tables")
     pandas.read_csv("table.csv").to_parquet("table.parquet")
-    assert main(["report", "table.parquet", "--target", "kind", *FAST]) == 0
+    assert main(["report", "table.parquet", "--predict", "kind", *FAST]) == 0
     assert data_of("report.html")["names"][1] == "n1"
 
 
@@ -141,8 +141,8 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
         (["plain.csv", "--trim", "2"], "--trim needs --robust"),
         (["plain.csv", "-o", "page.txt"], "-o must end in .html, .htm"),
         (["plain.csv", "-o", "no/page.html"], "whose folder does not exist"),
-        (["plain.csv", "--target", "q"], "--target must name a column of the file; got 'q'"),
-        (["rows.npy", "--target", "0"], "--target names a column of a table, such as .csv, .xlsx or .parquet"),
+        (["plain.csv", "--predict", "q"], "--predict must name a column of the file; got 'q'"),
+        (["rows.npy", "--predict", "0"], "--predict names a column of a table, such as .csv, .xlsx or .parquet"),
         (["plain.csv", "--sha256", "00"], "are for a model file"),
         (["plain.csv", "--at-most", "1"], "--at-most must be an integer >= 2"),
         (["plain.csv", "--save-model", "plain.csv"], "names a model file"),

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  rkhs compare table.csv --target class
-  rkhs compare customers.csv --mixed --drop-columns customer_id --target churn
-  rkhs compare molecules.csv --smiles smiles --target solubility --n-components 5
+  rkhs compare table.csv --predict class
+  rkhs compare customers.csv --mixed --drop-columns customer_id --predict churn
+  rkhs compare molecules.csv --smiles smiles --predict solubility --n-components 5
   rkhs compare GunPoint.tsv --kind series --targets labels.csv
   rkhs compare gram.npy --gram --targets labels.csv
-  rkhs compare table.csv --target class --few-labels 20
+  rkhs compare table.csv --predict class --few-labels 20
   rkhs compare new.csv --model model.rkhs --model other.rkhs --errors errors.csv
 
 Each method makes codes without the target, from the training rows of a split alone. Nearest neighbours, a smooth
@@ -42,8 +42,8 @@ fitted to."""
 
 OPTIONS = f"""
 INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
---target COLUMN  column of the file that holds what to predict
---targets FILE  file with one class or number per row, or the table that has --target
+--predict COLUMN  column of the file that holds what to predict
+--targets FILE  file with one class or number per row, or the table that has --predict
 --model MODEL  in place of a target: report the error of a saved model on the rows; may be given several times
 --kernel EXPRESSION  kernel of kernel PCA and the autoencoder (default: the default of each)
 --gram  the input is a Gram matrix of the items{MIXED}{LABELS}{DROP}
@@ -53,7 +53,7 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
 --seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
-_OF_TARGETS = ("target", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
+_OF_TARGETS = ("predict", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> None:
         refuse_flags(args, _OF_TARGETS, "is for a target; a saved model has its settings; leave it out")
         compare_models(args)
         return
-    if args.target is None and args.targets is None:
+    if args.predict is None and args.targets is None:
         raise InputError(
-            "rkhs compare predicts a column from the others: name it with --target COLUMN, or a file of values with "
+            "rkhs compare predicts a column from the others: name it with --predict COLUMN, or a file of values with "
             "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"
         )
     refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
@@ -116,7 +116,7 @@ def _facts(args: argparse.Namespace, found: evaluation.CodeComparison, n: int, c
 
 def _sizes(args: argparse.Namespace, sizes: evaluation.Sizes) -> str:
     known = f"all {sizes.used}" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
-    what = "the target" if args.target is None else args.target
+    what = "the target" if args.predict is None else args.predict
     return (
         f"{what} is known of {known} rows. In each of {args.splits} splits {sizes.test} rows are set aside and "
         f"predicted ({sizes.tested} different ones in all), codes are learned from {sizes.codes} other rows without "
@@ -159,7 +159,7 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
         return data, y
     if args.gram:
         raise InputError("--gram has no column to predict: name a file with --targets")
-    return read_with_values(args, args.target, "--target")
+    return read_with_values(args, args.predict, "--predict")
 
 
 def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:

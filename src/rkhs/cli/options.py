@@ -22,7 +22,7 @@ SCALE = """
 --scale-columns {yes,no,auto}  standardise the columns (default auto: those of a table whose spreads differ more than
     tenfold, unless they look like curves, images or spectra); the model file keeps it, and decoding undoes it"""
 LABELS = """
---labels FILE  table with the columns of --predict, --color or --target; the names of the rows find theirs in it"""
+--labels FILE  table with the columns of --predict or --color; the names of the rows find theirs in it"""
 DROP = "\n--drop-columns A,B,...  columns to leave out, by name or by position from 0"
 JSON = "\n--json  print one JSON object, for programs, and nothing else on standard output"
 ROBUST = """

@@ -27,20 +27,21 @@ from rkhs.data import Dataset
 EXAMPLES = """\
 examples:
   rkhs report table.csv
-  rkhs report table.csv --target diagnosis --index-column patient -o patients.html
-  rkhs report molecules.csv --smiles smiles --target solubility --n-components 5 --save-model model.rkhs
+  rkhs report table.csv --predict diagnosis --index-column patient -o patients.html
+  rkhs report molecules.csv --smiles smiles --predict solubility --n-components 5 --save-model model.rkhs
   rkhs report curves.csv --robust
   rkhs report model.rkhs new.csv
 
-The page says what is in the file, whether --target can be predicted, shows the map, which loses what it says, and items
-to look at, and ends with commands to copy. Open it in a browser. It is one file, needs no network, and can be sent to
-somebody else. The model is a KernelMap, as of rkhs map; with --n-components, --robust or --set a KernelAutoencoder."""
+The page says what is in the file, whether the column of --predict can be predicted, shows the map, which loses what it
+says, and items to look at, and ends with commands to copy. Open it in a browser. It is one file, needs no network, and
+can be sent to somebody else. The model is a KernelMap, as of rkhs map; with --n-components, --robust or --set a
+KernelAutoencoder."""
 
 OPTIONS = f"""
 FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too
 [DATA]  items for the model of FILE
 -o, --output PAGE [report.html]  page to write (default %(default)s)
---target COLUMN  column that is predicted from the others and colours the map; the model does not see it
+--predict COLUMN  column that is predicted from the others and colours the map; the model does not see it
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
 _OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
             model,
             data,
             target=target,
-            target_name=str(args.target),
+            target_name=str(args.predict),
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
@@ -88,8 +89,8 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
     args = changed(args, input=args.model)
-    reading = args if args.target is None else without_columns(args, args.target)
-    data, target = read_with_values(args, args.target, "--target")
+    reading = args if args.predict is None else without_columns(args, args.predict)
+    data, target = read_with_values(args, args.predict, "--predict")
     estimator = build_estimator(changed(args, estimator=_estimator(args)), data)
     if not args.json:
         print_kernel(args, estimator, data)
@@ -117,19 +118,19 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if not hasattr(file.estimator, "transform"):
         got = of_class(file.estimator)
         raise InputError(f"{args.model}: a report is about codes; got {got}, which has none; see rkhs predict")
-    if args.target is None:
+    if args.predict is None:
         return file.estimator, read_for_model(args, args.input, file.estimator, file.notes), None
     known = file.notes.get("input", {})
     by_position = known.get("kind") in ("vectors", None) and known.get("column_names") is None
-    reading = without_columns(args, args.target) if by_position else args
+    reading = without_columns(args, args.predict) if by_position else args
     data = read_for_model(reading, args.input, file.estimator, file.notes)
     columns = changed(args, gram=file.estimator.kernel_.domain == "gram")
-    return file.estimator, data, values_of_column(columns, args.target, "--target", data)
+    return file.estimator, data, values_of_column(columns, args.predict, "--predict", data)
 
 
 def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     """What to do next with a file, as lines to copy: each with what it does."""
-    file, name = shlex.quote(args.input), args.target
+    file, name = shlex.quote(args.input), args.predict
     reading, ends = reading_flags(args), os.path.splitext(args.input)[1]
     new = f"new{ends}"
     others = reading if name is None else reading_flags(changed(without_columns(args, name), labels=None))
@@ -144,7 +145,7 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     predict = f"Predict {name} of new items"
     compare = (
         f"Whether short codes predict {name} as well as all of an item",
-        f"rkhs compare {file}{reading} --target {target}",
+        f"rkhs compare {file}{reading} --predict {target}",
     )
     return [(predict, f"{fit}\nrkhs predict model.rkhs {new} -o predicted.csv"), *commands, compare]
 

@@ -215,9 +215,9 @@ def with_groups(args: argparse.Namespace) -> argparse.Namespace:
     name = args.groups
     if name is None:
         return args
-    flag, wanted = ("--predict", args.predict) if hasattr(args, "predict") else ("--target", args.target)
+    wanted = args.predict
     if name in (*named_columns(wanted), *named_columns(args.columns)):
-        raise InputError(f"--groups must not be a column of {flag} or --columns; got {name}; name another")
+        raise InputError(f"--groups must not be a column of --predict or --columns; got {name}; name another")
     read_column_of(args, name, "--groups")
     return without_columns(args, name)
 
@@ -236,9 +236,9 @@ def read_targets(args: argparse.Namespace, data: Dataset) -> np.ndarray:
     """One class or number per row of ``--targets``: a .npy file, a text file of one column, or a column of a table."""
     path = args.targets
     check_readable(path)
-    if args.target is not None:
-        _refuse_other_order(args, data, read_mixed(path, columns=[args.target]))
-        return read_column(path, args.target, argument="--target")
+    if args.predict is not None:
+        _refuse_other_order(args, data, read_mixed(path, columns=[args.predict]))
+        return read_column(path, args.predict, argument="--predict")
     return load_npy(path).reshape(-1) if path.lower().endswith(".npy") else _read_lines(path, data.n_samples)
 
 
@@ -248,7 +248,7 @@ def _read_lines(path: str, n: int) -> np.ndarray:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):
         raise InputError(
-            f"{path}: --targets must be a file with one value per row; for a table name a column with --target"
+            f"{path}: --targets must be a file with one value per row; for a table name a column with --predict"
         )
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells

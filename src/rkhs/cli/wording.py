@@ -33,7 +33,7 @@ FLAGS = {
     "rows": ("--chunk-rows", "N"),
     "smiles_column": ("--smiles", "COLUMN"),
     "space": ("--space", "SPACE"),
-    "target": ("--target", "COLUMN"),
+    "target": ("--predict", "COLUMN"),
 }
 """Flag and placeholder of each argument that has a flag of its own; other parameters are set by ``--set``."""
 
