@@ -57,7 +57,7 @@ def child(arguments: argparse.Namespace) -> None:
     coded = 100_000 if arguments.estimator == "default" else len(X)
     codes = model.transform(X[:coded])
     transform = time.perf_counter() - clock
-    rows = [row for row in getattr(model, "history_", []) if row.get("rows") == arguments.n]
+    rows = getattr(model, "history_", [])
     print(
         json.dumps(
             {
@@ -69,7 +69,6 @@ def child(arguments: argparse.Namespace) -> None:
                 "objective": getattr(model, "objective_", None),
                 "error": float(model.reconstruction_error(np.array(X[:2000])).mean() / X[:2000].var(0).sum()),
                 "evaluations": rows[-1]["evaluations"] if rows else 0,
-                "pass": rows[-1]["seconds"] / rows[-1]["evaluations"] if rows else None,
                 "reason": getattr(model, "reason_", ""),
                 "reg": getattr(model, "reg_", None),
                 "equal": float(np.median(np.abs(codes - model.codes_[:coded]).max(1))),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.options.arguments import KernelLike, LossLike
+    from rkhs.estimators.reader import Reader
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
@@ -258,7 +259,9 @@ class FunctionalKernelRegressor(DualRegressor):
         training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
         asked = {"grid": input_times, "target_grid": output_times}
         times: dict[str, Any] = {name: real_array(t, name) for name, t in asked.items() if t is not None}
-        self.reader_ = replace(self.reader_, **{k: t for k, t in times.items() if getattr(self.reader_, k) is None})
+        self.reader_: Reader = replace(
+            self.reader_, **{k: t for k, t in times.items() if getattr(self.reader_, k) is None}
+        )
         Y, weights = training.targets, training.weights
         if bool(torch.isnan(Y).any()):
             if not gaps:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import AutoencoderSolverLike, EngineLike
+    from rkhs.estimators.reader import Reader
     from rkhs.models import AutoencoderModel
     from rkhs.spaces.features import Storage
 
@@ -374,7 +375,7 @@ class KernelAutoencoder(BaseAutoencoder):
             fitted = seen
         if names is not None:
             self.feature_names_in_ = names
-        self.reader_ = replace(self.reader_, grid=grid)
+        self.reader_: Reader = replace(self.reader_, grid=grid)
         self.sample_, self.n_rows_seen_, self.n_rows_fitted_ = sample, seen, fitted
         return self
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import Columns, Dtype, KernelLike
+    from rkhs.estimators.reader import Reader
 
 
 def _decodes(model: KernelMap) -> bool:
@@ -213,7 +214,7 @@ class KernelMap(FittedKernel):
         init = torch.cat([torch.as_tensor(model.codes), model.encode(new)])
         n = len(items)
         training = Training(items, items, True, weights / weights.sum(), float(n), None, n)
-        self.reader_ = replace(self.reader_, kept=None, n_items=n)
+        self.reader_: Reader = replace(self.reader_, kept=None, n_items=n)
         self._map(model.kernel, training, init, (torch.arange(n) < len(before)).float())
         return self
 

@@ -227,7 +227,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
             final.fit(*data)
         params, announced = final.get_params(deep=False), getattr(self, "announced_bytes_", 0)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
-        self.announced_bytes_ = max(announced, final.announced_bytes_)
+        self.announced_bytes_: int = max(announced, final.announced_bytes_)
 
     def _leaves_out(self, kernel: OperatorKernel, loss: Loss, weights: Tensor, *, gaps: bool) -> bool:
         """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""

@@ -141,6 +141,8 @@ class CodeMapDisplay(Display):
             ax.set_title(self.title)
 
     def _plane(self, ax: Axes) -> None:
+        self.places: np.ndarray
+        self.far: list[int]
         self.places, self.far = within_view(self.codes) if self.new_codes is None else (self.codes, [])
         self._points(ax)
         if self.new_codes is not None:
