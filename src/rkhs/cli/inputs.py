@@ -22,7 +22,7 @@ from rkhs.cli.rows import APART, transposed, windows, with_progress, without_row
 from rkhs.data import Dataset, read_items
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed
-from rkhs.data.formats import is_table, is_text_table
+from rkhs.data.formats import has_columns, is_table, is_text_table
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
@@ -416,7 +416,9 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
-    given |= _remembered(args, known, ("missing", *_SHAPES))
+    given |= _remembered(args, known, _SHAPES)
+    if has_columns(path):
+        given |= _remembered(args, known, ("missing",))
     if is_text_table(path):
         given |= _remembered(args, known, ("thousands",))
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
