@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError, quote
 
 _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
-    *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y", "%m/%Y", "%Y/%m", "%Y-%m", "%b %Y"),
+    *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y", "%m/%Y", "%b %Y"),
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
 _TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*))?")

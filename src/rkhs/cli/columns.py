@@ -134,7 +134,10 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
 
 
 def _filling_sentence(data: Dataset) -> str:
-    counts = {name: len({c for c in column if isinstance(c, str)}) for name, column in zip(_names(data), data.X.T.tolist(), strict=True)}
+    counts = {
+        name: len({c for c in column if isinstance(c, str)})
+        for name, column in zip(_names(data), data.X.T.tolist(), strict=True)
+    }
     most = sorted((name for name in counts if counts[name]), key=counts.__getitem__, reverse=True)
     texts = [f"{name} with {counts[name]}" if counts[name] > _MANY_CLASSES else name for name in most]
     gaps = sum(cell is None for cell in data.X.ravel().tolist())

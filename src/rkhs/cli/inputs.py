@@ -25,7 +25,7 @@ from rkhs.data.dataset import NOTHING_KNOWN, listed
 from rkhs.data.formats import has_columns, is_table, is_text_table
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
+from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in, with_unit
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         )
     data = _read_all(args, path, getattr(args, "gram", False))
     data = as_kernel_reads(data, getattr(args, "kernel", None))
-    data = transposed(data) if getattr(args, "transpose", False) else data
+    data = transposed(data, args.words) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
     out = getattr(args, "leave_out", None)
@@ -174,11 +174,15 @@ def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
         data = read_mixed(path, stray="gap", **options)
     words = [*args.words, "--mixed"]
     dropped = _out_of_order(data, words)
-    smiles = [name for name, cells in dropped.items() if None not in cells and are_smiles(cells.tolist())]
+    texts = {name: [cell for cell in cells.tolist() if cell is not None] for name, cells in dropped.items()}
+    smiles = [name for name in texts if are_smiles(texts[name])]
     if len(smiles) == 1 and hasattr(args, "smiles"):
-        return as_command([*args.words, "--smiles", *smiles])
-    more = ["--drop-columns", ",".join(dropped)] if dropped and "--drop-columns" not in words else []
-    return as_command([*words, *more])
+        skip = ["--skip-bad-smiles"] if None in dropped[smiles[0]] and not args.skip_bad_smiles else []
+        return as_command([*args.words, "--smiles", *smiles, *skip])
+    numbers = [name for name in texts if with_unit(texts[name], thousands=",") is not None]
+    words += ["--thousands", ","] if numbers and args.thousands is None else []
+    left = [name for name in dropped if name not in numbers]
+    return as_command([*words, *(["--drop-columns", ",".join(left)] if left and "--drop-columns" not in words else [])])
 
 
 def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
@@ -252,6 +256,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "index_column": data.row_title,
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
+        "drop_columns": named_columns(getattr(args, "drop_columns", None)) if args.transpose or args.window else None,
         "encoding": args.encoding,
         **{name: getattr(args, name) for name in _SHAPES},
         "thousands": args.thousands,
@@ -423,6 +428,11 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         given |= _remembered(args, known, ("thousands",))
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")
+    if (given["transpose"] or given["window"]) and is_table(
+        path
+    ):  # rows of a new file have no names by which its other columns are found
+        dropped = named_columns(known.get("drop_columns"))
+        given["drop_columns"] = [one for one in dropped if isinstance(one, int) or one in titles_of(args, path)]
     given["index_column"] = _index_column(changed(args, **given), path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"

@@ -52,7 +52,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
 
 
 def _values(found: Columns, position: int, file: Path, options: Options) -> np.ndarray:
-    """Numbers, or classes, of which 'none' is one where it is as frequent as another; other words for gaps are said."""
+    """Numbers, or classes, of which 'none' is one where it is half as frequent as the rarest; other words are said."""
     values = column_values(found, position)
     classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
     if not classes:
@@ -61,7 +61,7 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
     words = Counter(word for word in spelled[values == None].tolist() if word)  # noqa: E711
     for word, count in words.items():
         start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read as"
-        if count < min(classes.values()) or word in (options.missing or ()):
+        if 2 * count < min(classes.values()) or word in (options.missing or ()):
             continue
         if word.lower() == "none":
             warn(f"{start} a class; missing=[{word!r}] takes them as gaps")

@@ -31,7 +31,10 @@ def read_tags(file: Path, missing: Collection[str] = ()) -> Columns:
     texts = [
         {key: str(cell) for key, cell in one.metadata.items() if isinstance(cell, (str, int, float))} for one in records
     ]
-    tags = {key: typed([one.get(key) for one in texts], ".", missing) for key in dict.fromkeys(key for one in texts for key in one)}
+    tags = {
+        key: typed([one.get(key) for one in texts], ".", missing)
+        for key in dict.fromkeys(key for one in texts for key in one)
+    }
     return Columns(str(file), tuple(tags), list(tags.values()), stored=_names(records))
 
 

@@ -109,6 +109,7 @@ def scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
 
 
 def kernel_leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
+    """The scalar kernels and all parts of which they are made."""
     found = scalar_kernels(kernel)
     for part in found:
         found.extend(getattr(part, "parts", ()))
