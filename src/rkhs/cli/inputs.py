@@ -175,7 +175,7 @@ def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     words = [*args.words, "--mixed"]
     dropped = _out_of_order(data, words)
     texts = {name: [cell for cell in cells.tolist() if cell is not None] for name, cells in dropped.items()}
-    smiles = [name for name in texts if are_smiles(texts[name])]
+    smiles = [name for name in texts if "smiles" in name.lower() or are_smiles(texts[name])]
     if len(smiles) == 1 and hasattr(args, "smiles"):
         skip = ["--skip-bad-smiles"] if None in dropped[smiles[0]] and not args.skip_bad_smiles else []
         return as_command([*args.words, "--smiles", *smiles, *skip])
