@@ -169,7 +169,7 @@ def test_the_command(data: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     rkhs.save(model, tmp_path / "model.rkhs")
     words = [str(tmp_path / "model.rkhs"), "-o", str(tmp_path / "model.onnx")]
     assert main(["export", *words]) == 2
-    assert "say --plain first" in capsys.readouterr().err
+    assert "use --plain first" in capsys.readouterr().err
     assert main(["export", *words, "--plain"]) == 0
     assert "X (rows, 4) -> codes (rows, 2)" in capsys.readouterr().out
     expected = model.set_params(refine=False).transform(new)

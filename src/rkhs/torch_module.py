@@ -106,12 +106,12 @@ class FittedModule(torch.nn.Module):
         if self.trainable or torch.jit.is_tracing():
             raise InputError(
                 "codes have a closed formula for the plain encoder only, and this model refines them by an iteration: "
-                "call model.set_params(refine=False) first; transform then returns the plain codes too"
+                "use model.set_params(refine=False) first; transform then returns the plain codes too"
             )
         if model.rebuilt.kernel not in (None, model.kernel):
             raise InputError(
                 "refined codes have derivatives only if vectors, or features of the same kernel, are rebuilt; got "
-                f"output_kernel={model.rebuilt.kernel!r}. Call model.set_params(refine=False) for the plain encoder"
+                f"output_kernel={model.rebuilt.kernel!r}. Use model.set_params(refine=False) for the plain encoder"
             )
         return refined_codes(model, rows, raw, codes, None)
 

@@ -152,7 +152,7 @@ def test_none_is_a_class_where_it_is_frequent(folder: Path, capsys: pytest.Captu
     assert "none" not in said.err
     frame.replace("none", "NA").to_csv("d.csv", index=False)
     assert main(["fit", "d.csv", *fit[2:]]) == 0
-    assert "5 cells 'NA' are read as gaps; write another word if it is a class" in capsys.readouterr().err
+    assert "5 cells 'NA' are read as gaps; write another word for a class" in capsys.readouterr().err
 
 
 def test_none_is_a_class_of_a_second_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,12 +134,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
 
 
 def _filling_sentence(data: Dataset) -> str:
-    counts = {
-        name: len({c for c in column if isinstance(c, str)})
-        for name, column in zip(_names(data), data.X.T.tolist(), strict=True)
-    }
-    most = sorted((name for name in counts if counts[name]), key=counts.__getitem__, reverse=True)
-    texts = [f"{name} with {counts[name]}" if counts[name] > _MANY_CLASSES else name for name in most]
+    texts = _most_texts_first(data)
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     changes = [f"{cells} filled from the nearest rows"] if gaps else []
@@ -148,6 +143,18 @@ def _filling_sentence(data: Dataset) -> str:
         f"columns: {', '.join([*changes, 'all are standardised'])}; decoding gives cells of the table. "
         "--kernel mixed_table compares rows as they are"
     )
+
+
+def _most_texts_first(data: Dataset) -> list[str]:
+    """Names of the columns of texts, those of most different ones first, and how many these are where they are many."""
+    different = {name: {*filter(_is_text, cells)} for name, cells in zip(_names(data), data.X.T, strict=True)}
+    counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
+    return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
+
+
+def _is_text(cell: Any) -> bool:
+    """Whether a cell of a table holds a text."""
+    return isinstance(cell, str)
 
 
 def column_notes(data: Dataset) -> list[str]:

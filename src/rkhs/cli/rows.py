@@ -115,10 +115,11 @@ def transposed(data: Dataset, words: Sequence[str]) -> Dataset:
 
 def _of_texts(data: Dataset, words: Sequence[str]) -> str:
     """What to do with the columns of texts and gaps of a table, and those of genes that featureCounts writes."""
-    columns = zip(data.column_names or (), data.X.T.tolist(), strict=False) if data.kind == "table" else ()
-    texts = [name for name, cells in columns if not all(isinstance(cell, float) for cell in cells)]
-    out = [name for name in data.column_names or () if name in texts or (name in _OF_GENES and "Chr" in texts)]
-    if not texts or len(out) == len(data.column_names or ()):
+    names = data.column_names or ()
+    known = np.isfinite(as_numbers(data.X)).all(axis=0) if data.kind == "table" else ()
+    texts = [name for name, whole in zip(names, known, strict=False) if not whole]
+    out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
+    if not texts or len(out) == len(names):
         return "; leave it out"
     command = with_flag(words, "--drop-columns", out)
     return f" with texts or gaps in {listed([*map(quote, texts)])}; this command reads the others:{command}"

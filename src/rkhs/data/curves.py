@@ -218,13 +218,17 @@ def _named_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     asked = named.pop("header", None)
     if not is_text_table(file) or set(named) - {"delimiter", "encoding"} or asked is False:
         return {}
-    titles = _first_cells(file, named)
-    out = locate_all(dropped, titles, len(titles), "drop_columns") or []
-    kept = [j for j in range(len(titles)) if j not in out]
-    times = np.array([number_in(titles[j]) for j in kept], dtype=np.float64)  # None is NaN
+    kept, times = _first_times(file, named, dropped)
     if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
         return {"header": True, "index_column": kept[0]}
     return {"header": True} if asked is None and len(times) > 2 and is_grid(times) else {}
+
+
+def _first_times(file: Path, options: dict[str, Any], dropped: Any) -> tuple[list[int], np.ndarray]:
+    """Places in the first line that are not left out, and the numbers there, NaN for texts."""
+    titles = _first_cells(file, options)
+    kept = np.setdiff1d(range(len(titles)), locate_all(dropped, titles, len(titles), "drop_columns") or []).tolist()
+    return kept, np.array([number_in(titles[j]) for j in kept], dtype=np.float64)  # None is NaN
 
 
 def _first_cells(file: Path, options: dict[str, Any]) -> list[str]:

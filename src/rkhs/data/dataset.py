@@ -195,24 +195,23 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     numbers, rows, gram = data.row_numbers, kept.nonzero()[0], data.kind == "gram"
     if not len(rows):
         raise InputError(f"{data.source}: expected a value in some cell; all cells are empty; check the file")
-    X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
     skipped = [*data.skipped, *(SkippedRow(numbers[i], "", reason) for i in (~kept).nonzero()[0])]
-    names, smiles, *aliases = (
-        None if known is None else tuple(known[i] for i in rows)
-        for known in (data.row_names, data.smiles, *data.aliases)
-    )
-    classes = None if data.classes is None else data.classes[kept]
-    columns = names if gram and data.column_names is not None else data.column_names
+    names = _texts_of(data.row_names, rows)
     return replace(
         data,
-        X=X,
+        X=data.X[..., rows, :][..., rows] if gram else data.X[rows],
         skipped=tuple(sorted(skipped, key=lambda bad: bad.row)),
         row_names=names,
-        column_names=columns,
-        smiles=smiles,
-        classes=classes,
-        aliases=tuple(known for known in aliases if known),
+        column_names=names if gram and data.column_names is not None else data.column_names,
+        smiles=_texts_of(data.smiles, rows),
+        classes=None if data.classes is None else data.classes[kept],
+        aliases=tuple(tuple(one[i] for i in rows) for one in data.aliases),
     )
+
+
+def _texts_of(texts: Sequence[str] | None, rows: np.ndarray) -> tuple[str, ...] | None:
+    """Texts of some rows."""
+    return None if texts is None else tuple(texts[i] for i in rows)
 
 
 def existing_path(path: object) -> Path:

@@ -58,16 +58,14 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
     if not classes:
         return values
     spelled = np.char.strip(next(open_columns(file, options, (position, "columns"))).texts(position))
-    words = Counter(word for word in spelled[values == None].tolist() if word)  # noqa: E711
-    for word, count in words.items():
-        start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read as"
-        if 2 * count < min(classes.values()) or word in (options.missing or ()):
-            continue
-        if word.lower() == "none":
-            warn(f"{start} a class; missing=[{word!r}] takes them as gaps")
-            values[spelled == word] = word
-        else:
-            warn(f"{start} gaps; write another word if it is a class")
+    words = Counter(spelled[values == None].tolist())  # noqa: E711
+    for word in sorted({*words} - {"", *(options.missing or ())}):
+        if 2 * words[word] >= min(classes.values()):
+            start = f"{found.source}: {column_label(found.names, position)}: {words[word]} cells {quote(word)} are read"
+            kept = word.lower() == "none"
+            values[(spelled == word) & kept] = word
+            how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
+            warn(f"{start} as {how}")
     return values
 
 

@@ -36,7 +36,6 @@ from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.given_matrices import kernel_leaves, new_matrix, read_sparse, scalar_kernels, training_matrix
 from rkhs.estimators.run import items_bytes
 from rkhs.kernels.objects.molecules import FINGERPRINTS
-from rkhs.kernels.objects.strings import StringKernel
 from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, quadrature_weights
 from rkhs.spaces.features import FilledTable
 
@@ -157,8 +156,7 @@ class Reader(Stored):
             read = check_items(X, at_least=at_least)
             items = private_copy(kernel.read(read))
             _name_features(estimator, X, items)
-            letters = any(isinstance(one, StringKernel) for one in kernel_leaves(kernel))
-            capitals = True if letters and all(map(str.isupper, read)) else None
+            capitals = _are_capitals(kernel, read)
         estimator._announce_dense((len(items), 0), storage, items_bytes(kernel, items))
         return cls(dtype=dtype, grid=times_of(X), capitals=capitals), items
 
@@ -286,6 +284,12 @@ class Reader(Stored):
             expected = features.width if features.whole and self.kept is None else None
         if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
             raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
+
+
+def _are_capitals(kernel: Kernel | OperatorKernel, items: Any) -> bool | None:
+    """True for texts of capital letters alone, of which the kernel counts letters; else None, which no file keeps."""
+    letters = any(hasattr(one, "alphabet") for one in kernel_leaves(kernel))
+    return (letters and all(map(str.isupper, items))) or None
 
 
 def _capital(item: Any) -> Any:

@@ -32,7 +32,7 @@ class RiskCoverageDisplay(Display):
     >>> from rkhs.plots import RiskCoverageDisplay
     >>> display = RiskCoverageDisplay(risk_coverage(np.arange(100.0), np.arange(100) < 30))
     >>> display.plot().ax_.get_xlabel()
-    'share of the items that are answered'
+    'coverage (share of answered items)'
     """
 
     def __init__(self, found: Any) -> None:

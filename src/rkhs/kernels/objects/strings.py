@@ -52,7 +52,7 @@ def _hashed(columns: Iterator[np.ndarray]) -> np.ndarray:
     return hashes  # type: ignore[return-value]
 
 
-class StringKernel(PartsKernel):
+class _StringKernel(PartsKernel):
     """Base class of the string kernels: alphabets, checks of items, and counting in blocks of texts."""
 
     k: int
@@ -149,7 +149,7 @@ class StringKernel(PartsKernel):
 
 
 @dataclass(eq=False, repr=False)
-class Spectrum(StringKernel):
+class Spectrum(_StringKernel):
     """Spectrum kernel: texts are compared by the substrings of length ``k`` that they share.
 
     ``K(x, y) = sum_u c_u(x) c_u(y)`` over all substrings ``u`` of length ``k`` (k-mers), where ``c_u(x)`` counts ``u``
@@ -218,7 +218,7 @@ class Spectrum(StringKernel):
 
 
 @dataclass(eq=False, repr=False)
-class Mismatch(StringKernel):
+class Mismatch(_StringKernel):
     """Mismatch kernel: as :class:`Spectrum`, but k-mers match if at most ``m`` of their letters differ.
 
     Each k-mer of a text adds one to the count of every k-mer over the alphabet within Hamming distance ``m`` of it.
