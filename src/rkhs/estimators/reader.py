@@ -211,7 +211,7 @@ class Reader(Stored):
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
             items = check_items(in_order_of(getattr(estimator, "feature_names_in_", ()), X), name)
-            return kernel.read([*map(_capital, items)] if self.capitals else items)
+            return kernel.read(_as_capitals(items, self.capitals))
         gram = kernel.domain == "gram"
         X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
         if name == "X":
@@ -292,9 +292,9 @@ def _are_capitals(kernel: Kernel | OperatorKernel, items: Any) -> bool | None:
     return (letters and all(map(str.isupper, items))) or None
 
 
-def _capital(item: Any) -> Any:
-    """A text in capital letters, as masked letters of sequences are read from files; other items stay as they are."""
-    return item.upper() if isinstance(item, str) else item
+def _as_capitals(items: Any, capitals: bool | None) -> Any:
+    """Texts in capital letters where those of the fit were, as masked letters of files are read."""
+    return [one.upper() if isinstance(one, str) else one for one in items] if capitals else items
 
 
 def times_of(X: Any) -> np.ndarray | None:
