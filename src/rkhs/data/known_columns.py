@@ -52,7 +52,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
 
 
 def _values(found: Columns, position: int, file: Path, options: Options) -> np.ndarray:
-    """Numbers, or classes, of which 'none' is one where it is half as frequent as the rarest; other words are said."""
+    """Numbers, or classes, of which 'none' is one if it is half as frequent as the rarest; warns of other words."""
     values = column_values(found, position)
     classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
     if not classes:
@@ -62,7 +62,7 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
     for word in sorted({*words} - {"", *(options.missing or ())}):
         if 2 * words[word] >= min(classes.values()):
             start = f"{found.source}: {column_label(found.names, position)}: {words[word]} cells {quote(word)} are read"
-            kept = word.lower() == "none"
+            kept = word == "none"  # None is what Python writes for a missing value
             values[(spelled == word) & kept] = word
             how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
             warn(f"{start} as {how}")
