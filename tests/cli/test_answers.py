@@ -58,6 +58,14 @@ def test_tags_of_molecules_colour_a_map_and_are_predicted(molecules: Path, monke
     out = capsys.readouterr()
     assert "predicts weight" in out.out
     assert "'relation' says > or < in 1 of 16 rows" in out.err
+    Path("n.sdf").write_text(Path("m.sdf").read_text().replace("\n37.5\n", "\n> 30\n"))
+    assert main(["fit", "n.sdf", "--predict", "weight", "-o", "n.rkhs"]) == 2
+    assert "name them with --missing '> 30'" in capsys.readouterr().err
+    assert main(["fit", "n.sdf", "--predict", "weight", "--missing", "> 30", "-o", "n.rkhs"]) == 0
+    assert "rows without a value: left out" in capsys.readouterr().out
+    Path("n.smi").write_text("CCO\n")
+    assert main(["predict", "n.rkhs", "n.smi"]) == 0
+    capsys.readouterr()
     assert main(["predict", "w.rkhs", "one.mol"]) == 0
     assert capsys.readouterr().out.startswith("smiles,weight,")
     assert main(["fit", "m.sdf", "--predict", "ring", "-o", "r.rkhs"]) == 0
@@ -138,7 +146,7 @@ def test_thousands_are_read_on_demand(tmp_path: Path, monkeypatch, capsys) -> No
     monkeypatch.chdir(tmp_path)
     Path("cars.csv").write_text(cars(price={4: '"12,500"'}))
     assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed"]) == 2
-    assert "--thousands ," in capsys.readouterr().err
+    assert "--thousands ','" in capsys.readouterr().err
     assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed", "--thousands", ","]) == 0
     assert read_table("cars.csv", columns=["price"], thousands=",").X[4, 0] == 12500.0
 
@@ -159,7 +167,7 @@ def test_rare_classes_are_named_alone_and_can_be_dropped(tmp_path: Path, monkeyp
     said = capsys.readouterr().err
     assert "got mauve (1); --drop-rare 2" in said
     assert main(["fit", "cars.csv", "--predict", "colour", "--drop-rare", "2", "-o", "c.rkhs"]) == 0
-    assert "1 of 30 rows have none" in capsys.readouterr().out
+    assert "1 of 30 rows have no class" in capsys.readouterr().out
 
 
 def test_versions_name_each_package_once(capsys) -> None:
@@ -191,6 +199,103 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert Path("codes.csv").read_text().splitlines()[2].startswith("5-12,")
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
     assert "must leave at least two windows; got 120 rows" in capsys.readouterr().err
+
+
+def test_a_lost_hour_hides_no_series(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    hours = np.delete(np.arange(200), [50, 120])
+    times = np.datetime_as_string(np.datetime64("2024-01-01T00:00") + hours.astype("timedelta64[h]"))
+    lines = [f"{time},{np.sin(i):.3f}" for i, time in enumerate(times)]
+    Path("old.csv").write_text("time,load\n" + "\n".join(lines[:150]) + "\n")
+    Path("new.csv").write_text("time,load\n" + "\n".join(lines[150:]) + "\n")
+    for words in (["fit", "old.csv", "-o", "s.rkhs"], ["novelty", "old.csv", "new.csv"]):
+        assert main(words) == 0
+        said = capsys.readouterr().out
+        assert "150 rows are times of one long series" in said
+        assert "--window 24 makes an item of each, without time" in said
+        assert "--drop-columns time leaves the time out" in said
+    Path("old.csv").write_text("time,load\n" + "\n".join(lines[:150:2] + lines[1:150:7]) + "\n")
+    assert main(["fit", "old.csv", "-o", "s.rkhs"]) == 0
+    assert "one long series" not in capsys.readouterr().out
+
+
+def adverts(price: str, other: str = "") -> str:
+    """Adverts with units, of which the price is written so, and one more cell."""
+    rows = [
+        f'{i % 12 + 1:02}/{2010 + i % 9},"{20 + i % 7},{100 + i} km",{"-" if i % 9 == 1 else f"{4 + i % 5}.5 l/100km"},'
+        f'{"rb"[i % 2]},"{price.format(i % 7 + 3, 100 + i)}"'
+        for i in range(40)
+    ]
+    more = [f'01/2012,"33,000 km",5.5 l/100km,r,{other}'] * bool(other)
+    return "\n".join(["first,mileage,consumption,colour,price", *rows, *more]) + "\n"
+
+
+@pytest.mark.parametrize("price", ["€ {},{}", "{},{} €", "EUR {},{}"])
+def test_prices_and_units_are_numbers(price: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ads.csv").write_text(adverts(price))
+    assert main(["fit", "ads.csv", "-o", "a.rkhs"]) == 2
+    assert "--thousands" in capsys.readouterr().err
+    assert main(["fit", "ads.csv", "--drop-columns", "price", "-o", "a.rkhs"]) == 2
+    assert capsys.readouterr().err.endswith("fit ads.csv --drop-columns price -o a.rkhs --mixed --thousands ,\n")
+    fit = ["fit", "ads.csv", "-o", "a.rkhs", "--mixed", "--thousands", ",", "--predict", "price"]
+    assert main(fit) == 0
+    said = capsys.readouterr()
+    assert "'consumption' is read as numbers in 'l/100km'" in said.err
+    assert "'mileage' is read as numbers in 'km'" in said.err
+    assert "zeros and ones (colour)" in said.out
+    assert "first holds dates" in said.out
+    Path("new.csv").write_text("\n".join(adverts(price).splitlines()[:3]) + "\n")
+    assert main(["predict", "a.rkhs", "new.csv"]) == 0
+    Path("ads.csv").write_text(adverts(price, "ask"))
+    assert main(fit) == 2
+    assert "pass --missing ask" in capsys.readouterr().err
+
+
+def test_columns_of_many_texts_are_named_first(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ",".join(f"t{j}" for j in range(8))
+    rows = [f"{i}," + ",".join("ab"[i % 2] for _ in range(7)) + f",m{i % 25}" for i in range(100)]
+    Path("t.csv").write_text(f"x,{names}\n" + "\n".join(rows) + "\n")
+    assert main(["fit", "t.csv", "-o", "t.rkhs"]) == 0
+    assert "zeros and ones (t7 with 25, t0, ..., t6 (8 columns))" in capsys.readouterr().out
+
+
+def test_a_table_of_genes_loses_what_describes_them(genes: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(genes)
+    first, *lines = Path("genes.csv").read_text().splitlines()
+    gene, _, samples = first.partition(",")
+    rows = [line.partition(",") for line in lines]
+    table = [
+        f"{gene},Chr,Start,End,Strand,Length,{samples}",
+        *(f"{row[0]},chr1,1,2,+,{i},{row[2]}" for i, row in enumerate(rows)),
+    ]
+    Path("counts.csv").write_text("\n".join(table) + "\n")
+    words = ["--transpose", "--labels", "people.csv", "--predict", "group", "-o", "g.rkhs"]
+    assert main(["fit", "counts.csv", *words]) == 2
+    said = capsys.readouterr().err
+    assert "texts or gaps in 'Chr', 'Strand'; this command reads the others:" in said
+    assert said.rstrip().endswith("--drop-columns Chr,Strand,Start,End,Length")
+    assert main(["fit", "counts.csv", *words, "--drop-columns", "Chr,Start,End,Strand,Length"]) == 0
+    capsys.readouterr()
+    found = []
+    for path in ("counts.csv", "genes.csv"):
+        assert main(["predict", "g.rkhs", path]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+
+
+def test_smiles_with_an_empty_cell_are_advised(molecules: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(molecules)
+    rows = [f"{'' if i == 4 else text},{i % 3},{'' if i % 2 else f'name {i}'}" for i, text in enumerate(SMILES[::-1])]
+    Path("x.csv").write_text("Smiles,mass,Name\n" + "\n".join(rows) + "\n")
+    assert main(["fit", "x.csv", "-o", "x.rkhs"]) == 2
+    words = capsys.readouterr().err.rstrip().splitlines()[-1].split()
+    assert words[1:] == ["fit", "x.csv", "-o", "x.rkhs", "--smiles", "Smiles", "--skip-bad-smiles"]
+    assert main(words[1:]) == 0
+    assert (
+        "1 SMILES could not be read and was left out; the first is an empty cell in row 5." in capsys.readouterr().out
+    )
 
 
 def days_with_gaps(gaps: tuple[int, ...], titles: str = "time,load_kW") -> str:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import rkhs
@@ -41,7 +42,7 @@ def table(path: str) -> list[dict[str, str]]:
 def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "plain.csv", *FAST]) == 0
     said = capsys.readouterr().out
-    assert "predicts churn: no (10), yes (10); 28 of 48 rows have none" in said
+    assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
     found = table("p.csv")
     assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
@@ -131,3 +132,62 @@ def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str
         main(["fit", "g.csv", "--predict", "cls", "--groups", "site", "--drop-columns", "batch", "-o", "m.rkhs"]) == 2
     )
     assert "expects two groups in --groups site" in capsys.readouterr().err
+
+
+CLASSES = ["leak"] * 7 + ["none"] * 5 + ["crack"] * 6
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_none_is_a_class_where_it_is_frequent(folder: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+    frame = pandas.DataFrame({"a": A[:18], "b": B[:18], "defect": CLASSES})
+    getattr(frame, f"to_{end}")(f"d.{end}", index=False)
+    fit = ["fit", f"d.{end}", "--predict", "defect", "-o", "d.rkhs"]
+    assert main(fit) == 0
+    said = capsys.readouterr()
+    assert "predicts defect: leak (7), crack (6), none (5)" in said.out
+    assert "'defect': 5 cells 'none' are read as a class; --missing none takes them as gaps" in said.err
+    assert main([*fit, "--missing", "none"]) == 0
+    said = capsys.readouterr()
+    assert "leak (7), crack (6); 5 of 18 rows have no class" in said.out
+    assert "none" not in said.err
+    frame.replace("none", "NA").to_csv("d.csv", index=False)
+    assert main(["fit", "d.csv", *fit[2:]]) == 0
+    assert "5 cells 'NA' are read as gaps; write another word for a class" in capsys.readouterr().err
+
+
+def test_none_is_a_class_of_a_second_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"c{i},{name}" for i, name in enumerate(CLASSES)]
+    Path("classes.csv").write_text("\n".join(["name,defect", *rows]) + "\n")
+    Path("items.csv").write_text("\n".join(["name,a,b", *(f"c{i},{A[i]},{B[i]}" for i in range(18))]) + "\n")
+    fit = ["fit", "items.csv", "--labels", "classes.csv", "--predict", "defect", "-o", "d.rkhs"]
+    assert main(fit) == 0
+    assert "none (5)" in capsys.readouterr().out
+    assert main([*fit, "--missing", "none"]) == 0
+    assert "none (5)" not in capsys.readouterr().out
+
+
+def test_a_column_of_a_file_of_curves_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = np.random.default_rng(0).normal(size=(18, 5)) + np.repeat([0.0, 5.0, 9.0], [7, 5, 6])[:, None]
+    rows = [",".join([name, *map(str, row)]) for name, row in zip(CLASSES, values.round(3), strict=True)]
+    Path("c.csv").write_text("\n".join(["defect,0.0,0.1,0.2,0.3,0.4", *rows]) + "\n")
+    assert main(["fit", "c.csv", "--kind", "curves", "--predict", "defect", "-o", "c.rkhs"]) == 0
+    assert "leak (7), crack (6), none (5)" in capsys.readouterr().out
+    assert (
+        main(["fit", "c.csv", "--kind", "curves", "--drop-columns", "defect", "--predict", "0.4", "-o", "c.rkhs"]) == 0
+    )
+
+
+def test_small_letters_are_read_as_capital_ones_in_python(folder: Path) -> None:
+    sequences = [RNG.choice(list("ACDE" if i % 2 else "EFGH"), 30) for i in range(16)]
+    texts = ["".join(letters) for letters in sequences]
+    Path("s.fasta").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(texts)))
+    Path("s.csv").write_text("id,side\n" + "".join(f"s{i},{'ab'[i % 2]}\n" for i in range(16)))
+    words = ["--predict", "side", "--labels", "s.csv", "-o", "s.rkhs", "--quiet"]
+    for kernel in ([], ["--kernel", "spectrum(2) + spectrum(3)"]):
+        assert main(["fit", "s.fasta", *words, *kernel]) == 0
+        classifier = load_classifier("s.rkhs")
+        np.testing.assert_array_equal(
+            classifier.predict_proba([text.lower() for text in texts]), classifier.predict_proba(texts)
+        )
+    mixed = rkhs.KernelPCA(2, kernel=rkhs.kernels.Spectrum(2)).fit([*texts, "acde"])
+    assert np.abs(mixed.transform([texts[0].lower()]) - mixed.transform(texts[:1])).max() > 0.1

@@ -345,7 +345,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
         (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
         (
             ["--predict", "price", "--kind", "curves"],
-            "items of kind curves have no columns next to them; name a table with --targets",
+            "the columns of curves are named by their times, which are numbers; got the name 'a'",
         ),
         (
             ["--predict", "price", "--set", "n_components=2"],

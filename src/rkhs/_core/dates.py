@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError, quote
 
 _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
-    *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y"),
+    *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y", "%m/%Y", "%b %Y"),
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
 _TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*))?")
@@ -52,7 +52,7 @@ def _readings(texts: Sequence[str]) -> list[set[float]]:
 
 
 def are_dates(texts: Sequence[str]) -> bool:
-    """Whether all texts are days, with or without a time: 2024-01-31, 31.01.2024, 1/31/2024."""
+    """Whether all texts are days, with or without a time, or months: 2024-01-31, 31.01.2024, 1/31/2024, 01/2024."""
     return bool(_readings(texts))
 
 

@@ -160,7 +160,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
         f"predicts {name}: {counts_text}"
-        + (f"; {gaps} of {n} rows have none, rkhs predict finds theirs" if gaps else ""),
+        + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",

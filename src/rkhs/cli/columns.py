@@ -31,7 +31,8 @@ from rkhs.data.columns import (
 from rkhs.data.formats import is_table
 from rkhs.data.molecule_files import molecule_remarks
 
-_LONG = 60  # rows, from which equal steps of dates are those of a series
+_LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
+_MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
@@ -133,7 +134,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
 
 
 def _filling_sentence(data: Dataset) -> str:
-    texts = [name for name, c in zip(_names(data), data.X.T, strict=True) if any(isinstance(cell, str) for cell in c)]
+    texts = _most_texts_first(data)
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     changes = [f"{cells} filled from the nearest rows"] if gaps else []
@@ -142,6 +143,18 @@ def _filling_sentence(data: Dataset) -> str:
         f"columns: {', '.join([*changes, 'all are standardised'])}; decoding gives cells of the table. "
         "--kernel mixed_table compares rows as they are"
     )
+
+
+def _most_texts_first(data: Dataset) -> list[str]:
+    """Names of the columns of texts, those of most different ones first, and how many these are where they are many."""
+    different = {name: {*filter(_is_text, cells)} for name, cells in zip(_names(data), data.X.T, strict=True)}
+    counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
+    return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
+
+
+def _is_text(cell: Any) -> bool:
+    """Whether a cell of a table holds a text."""
+    return isinstance(cell, str)
 
 
 def column_notes(data: Dataset) -> list[str]:
@@ -175,17 +188,21 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 
 def _series_note(data: Dataset) -> list[str]:
-    """What is said of rows that are times of one series, as a column of dates at equal steps says."""
-    dated = [cells for name, cells in zip(_names(data), data.X.T, strict=True) if name in data.dates]
-    steps = np.diff(as_numbers(dated[0][:, None])[:, 0]) if dated and len(data.X) >= _LONG else np.zeros(1)
-    if not (steps > 0.0).all() or np.ptp(steps) > 1e-6 * steps[0] + 1e-9:
+    """What is said of rows that are times of one series, as a column of dates at mostly equal steps says."""
+    dated = [(name, cells) for name, cells in zip(_names(data), data.X.T, strict=True) if name in data.dates]
+    if not dated or len(data.X) < _LONG:
         return []
-    a_day = round(1.0 / float(steps[0])) if steps[0] < 1.0 else 0
+    steps = np.diff(as_numbers(dated[0][1][:, None])[:, 0])
+    step = float(np.median(steps))
+    if not step > 0.0 or np.mean(np.abs(steps - step) <= 1e-6 * step + 1e-9) < _EQUAL:
+        return []
+    a_day = round(1.0 / step) if step < 1.0 else 0
     length, of = (a_day, "a day") if a_day > 1 else (7, "7 rows")
     return [
         f"note: the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
-        "next to each other are alike, so errors of left-out rows look too small; "
-        f"--window {length} makes an item of each"
+        "next to each other are alike, so errors of left-out rows look too small, and the time is read as a column in "
+        f"which all later rows are new; --window {length} makes an item of each, without {dated[0][0]}",
+        f"note: --drop-columns {shlex.quote(dated[0][0])} leaves the time out",
     ]
 
 

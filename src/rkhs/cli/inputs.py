@@ -22,10 +22,10 @@ from rkhs.cli.rows import APART, transposed, windows, with_progress, without_row
 from rkhs.data import Dataset, read_items
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed
-from rkhs.data.formats import is_table, is_text_table
+from rkhs.data.formats import has_columns, is_table, is_text_table
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in
+from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in, with_unit
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         )
     data = _read_all(args, path, getattr(args, "gram", False))
     data = as_kernel_reads(data, getattr(args, "kernel", None))
-    data = transposed(data) if getattr(args, "transpose", False) else data
+    data = transposed(data, args.words) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
     out = getattr(args, "leave_out", None)
@@ -172,13 +172,19 @@ def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when the command is run
         data = read_mixed(path, stray="gap", **options)
-    words = [*args.words, "--mixed"]
-    dropped = _out_of_order(data, words)
-    smiles = [name for name, cells in dropped.items() if None not in cells and are_smiles(cells.tolist())]
-    if len(smiles) == 1 and hasattr(args, "smiles"):
-        return as_command([*args.words, "--smiles", *smiles])
-    more = ["--drop-columns", ",".join(dropped)] if dropped and "--drop-columns" not in words else []
-    return as_command([*words, *more])
+    dropped = _out_of_order(data, [*args.words, "--mixed"])
+    if (smiles := _only_smiles(dropped)) and hasattr(args, "smiles"):
+        return as_command([*args.words, "--smiles", smiles, *["--skip-bad-smiles"] * (None in dropped[smiles])])
+    left = [name for name, cells in dropped.items() if with_unit(cells, thousands=",") is None]
+    grouped = ["--thousands", ","] * (len(left) < len(dropped) and args.thousands is None)
+    more = ["--drop-columns", ",".join(left)] * (len(left) > 0 and "--drop-columns" not in args.words)
+    return as_command([*args.words, "--mixed", *grouped, *more])
+
+
+def _only_smiles(columns: dict[str, Any]) -> str:
+    """The name of the only column of SMILES, by its title or its texts."""
+    found = [name for name, cells in columns.items() if "smiles" in name.lower() or are_smiles([*filter(None, cells)])]
+    return found[0] if len(found) == 1 else ""
 
 
 def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
@@ -252,6 +258,9 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "index_column": data.row_title,
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
+        "drop_columns": [*map(str, named_columns(getattr(args, "drop_columns", None)))]
+        if args.transpose or args.window
+        else None,
         "encoding": args.encoding,
         **{name: getattr(args, name) for name in _SHAPES},
         "thousands": args.thousands,
@@ -416,11 +425,7 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
-    given |= _remembered(args, known, ("missing", *_SHAPES))
-    if is_text_table(path):
-        given |= _remembered(args, known, ("thousands",))
-    if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
-        given["encoding"] = known.get("encoding")
+    given |= _remembered(args, path, known)
     given["index_column"] = _index_column(changed(args, **given), path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"
@@ -433,9 +438,16 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     return changed(args, **given)
 
 
-def _remembered(args: argparse.Namespace, known: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Options as they are given, else as they were for the training file."""
-    return {name: getattr(args, name) or known.get(name) for name in names}
+def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Options as they are given, else as they were for the training file, that this file takes."""
+    names = [*_SHAPES, *["missing"] * has_columns(path), *["thousands"] * is_text_table(path)]
+    given = {name: getattr(args, name) or known.get(name) for name in names}
+    if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
+        given["encoding"] = known.get("encoding")
+    if known.get("drop_columns") and is_table(path):  # those that this file has
+        found = {*titles_of(args, path), *filter(str.isdecimal, known["drop_columns"])}
+        given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
+    return given
 
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:

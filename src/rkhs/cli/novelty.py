@@ -12,6 +12,7 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.checks import check_number
 from rkhs.cli.build import build_estimator
+from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
             m = sum(data.n_samples for _, data in answers)
     rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
-    lines = list(_lines(args, facts, rows, found.count, named_rows(first)))
+    lines = [*_lines(args, facts, rows, found.count, named_rows(first)), *column_notes(known)]
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
     print_result(

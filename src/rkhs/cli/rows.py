@@ -21,6 +21,7 @@ from rkhs.data.series_files import AXES_NOTE
 
 T = TypeVar("T")
 
+_OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
 
 
@@ -89,7 +90,7 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
         hide()
 
 
-def transposed(data: Dataset) -> Dataset:
+def transposed(data: Dataset, words: Sequence[str]) -> Dataset:
     """A table of numbers whose columns are the items, or arrays of series whose last axis is time."""
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         turned = [np.ascontiguousarray(one.T) for one in data.items]
@@ -97,7 +98,8 @@ def transposed(data: Dataset) -> Dataset:
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
     if data.kind != "vectors":
         raise InputError(
-            f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}; leave it out"
+            f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}"
+            f"{_of_texts(data, words)}"
         )
     names = data.row_names
     return replace(
@@ -109,6 +111,18 @@ def transposed(data: Dataset) -> Dataset:
         blank=(),
         row_title=None,
     )
+
+
+def _of_texts(data: Dataset, words: Sequence[str]) -> str:
+    """What to do with the columns of texts and gaps of a table, and those of genes that featureCounts writes."""
+    names = data.column_names or ()
+    known = np.isfinite(as_numbers(data.X)).all(axis=0) if data.kind == "table" else ()
+    texts = [name for name, whole in zip(names, known, strict=False) if not whole]
+    out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
+    if not texts or len(out) == len(names):
+        return "; leave it out"
+    command = with_flag(words, "--drop-columns", out)
+    return f" with texts or gaps in {listed([*map(quote, texts)])}; this command reads the others:{command}"
 
 
 def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:

@@ -89,7 +89,7 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
             "--targets FILE"
         )
     kind = "Gram matrix" if args.gram else args.kind
-    table = kind == "series" and is_table(source)
+    table = kind in ("curves", "series") and is_table(source)
     if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
         raise InputError(
             f"{source}: items of kind {kind} have no columns next to them; name a table with --targets FILE"
@@ -171,7 +171,7 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
     try:
-        values = labels_of(args.labels, name, data.namings)
+        values = labels_of(args.labels, name, data.namings, reading_options(args).get("missing"))
     except InputError as error:
         message = str(error).replace("`labels`", flag)
         with suppress(InputError):
@@ -228,7 +228,7 @@ def without_columns(args: argparse.Namespace, *names: str | int) -> argparse.Nam
     if getattr(args, "labels", None) is not None:
         return args
     wide = is_table(args.input) or args.input.lower().endswith((".npy", ".npz"))
-    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "series", "vectors")
+    whole = wide and args.columns is None and args.smiles is None and args.kind in (None, "curves", "series", "vectors")
     return changed(args, drop_columns=[*named_columns(dropped), *names]) if whole or dropped is not None else args
 
 

@@ -89,7 +89,7 @@ def _option(name: str, value: str) -> str:
     """An argument and its value, as an option."""
     if name in FLAGS:
         flag, placeholder = FLAGS[name]
-        quoted = shlex.quote(value)
+        quoted = "','" if value == "," else shlex.quote(value)
         return f"{flag} {quoted if value.strip('.') or value == '.' else placeholder}".strip()
     return f"--set {name}={value}" if value and "(" not in value else f"--set '{name}={value or '...'}'"
 

@@ -250,8 +250,8 @@ def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     largest = known.max(initial=0.0)
     saturated = (largest == X).any(0).mean() > _SATURATED
     counted = (known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all()
-    text = 'the numbers are counts: divide each row by its sum and take log2(1 + x) first (tutorial "Expression data")'
-    return [Remark(text)] if counted else []
+    what = "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place"
+    return [Remark(f'{what} (tutorial "Expression data")')] if counted else []
 
 
 def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str]) -> list[Remark]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import load_arrays
-from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed
+from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed, locate_all
 from rkhs.data.formats import is_text_table, open_lines
 from rkhs.data.known_columns import read_numbers
 from rkhs.data.layout import is_grid
@@ -214,22 +214,28 @@ def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
 def _named_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     """How to read a text file whose first line holds times: numbers in equal steps, or a title and increasing ones."""
     named = {name: value for name, value in options.items() if value is not None}
-    named.pop("drop_columns", None)
+    dropped = named.pop("drop_columns", None)
     asked = named.pop("header", None)
     if not is_text_table(file) or set(named) - {"delimiter", "encoding"} or asked is False:
         return {}
-    times = _first_numbers(file, named)
+    kept, times = _first_times(file, named, dropped)
     if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
-        return {"header": True, "index_column": 0}
+        return {"header": True, "index_column": kept[0]}
     return {"header": True} if asked is None and len(times) > 2 and is_grid(times) else {}
 
 
-def _first_numbers(file: Path, options: dict[str, Any]) -> np.ndarray:
-    """Numbers in the first line, NaN for texts, also where the column of names has no title."""
+def _first_times(file: Path, options: dict[str, Any], dropped: Any) -> tuple[list[int], np.ndarray]:
+    """Places in the first line that are not left out, and the numbers there, NaN for texts."""
+    titles = _first_cells(file, options)
+    kept = np.setdiff1d(range(len(titles)), locate_all(dropped, titles, len(titles), "drop_columns") or []).tolist()
+    return kept, np.array([number_in(titles[j]) for j in kept], dtype=np.float64)  # None is NaN
+
+
+def _first_cells(file: Path, options: dict[str, Any]) -> list[str]:
+    """Cells of the first line, also where the column of names has no title."""
     with open_lines(file, options.get("encoding", "utf-8-sig"), None) as lines:
         line = lines.readline().rstrip("\r\n")
-    titles = line.split(line[0]) if line.startswith((",", ";", "\t")) else column_titles(file, **options)
-    return np.array(list(map(number_in, titles)), dtype=np.float64)  # None is NaN
+    return line.split(line[0]) if line.startswith((",", ";", "\t")) else list(column_titles(file, **options))
 
 
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:

@@ -23,7 +23,7 @@ _OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")
 _READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spectra": read_spectra}
 _TAKEN = {
     "graphs": (),
-    "spectra": (),
+    "spectra": ("missing",),
     "series": SERIES_OPTIONS,
     "sequences": _OF_STRINGS,
     "texts": _OF_STRINGS,
@@ -107,7 +107,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     unused = sorted(set(options) - set(_TAKEN[found]))
     if unused:
         known, given = (", ".join(f"`{name}`" for name in names) for names in (_TAKEN[found], unused))
-        raise InputError(f"{found} are read with the arguments {known or 'none'}; got {given}; leave it out")
+        what = f"with the arguments {known}" if known else "without arguments"
+        raise InputError(f"{found} are read {what}; got {given}; leave it out")
     return _READERS[found](file, **options) if found in _READERS else read_strings(file, kind, **options)
 
 

@@ -6,6 +6,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,17 +37,36 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     file, _ = check_path(path)
     settings = Options(**options)
     check_layout(settings)
-    found = next(open_columns(file, Options(**vars(settings) | {"columns": [column]})))
+    settings = Options(**vars(settings) | {"columns": [column]})
+    found = next(open_columns(file, settings))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     found.drop_units([position])
     found.warn_of_bounds()
-    values = column_values(found, position)
+    values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
     _refuse_few_words(found, position, texts)
     return values if texts else values.astype(np.float64)
+
+
+def _values(found: Columns, position: int, file: Path, options: Options) -> np.ndarray:
+    """Numbers, or classes, of which 'none' is one if it is half as frequent as the rarest; warns of other words."""
+    values = column_values(found, position)
+    classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
+    if not classes:
+        return values
+    spelled = np.char.strip(next(open_columns(file, options, (position, "columns"))).texts(position))
+    words = Counter(spelled[values == None].tolist())  # noqa: E711
+    for word in sorted({*words} - {"", *(options.missing or ())}):
+        if 2 * words[word] >= min(classes.values()):
+            start = f"{found.source}: {column_label(found.names, position)}: {words[word]} cells {quote(word)} are read"
+            kept = word == "none"  # None is what Python writes for a missing value
+            values[(spelled == word) & kept] = word
+            how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
+            warn(f"{start} as {how}")
+    return values
 
 
 def _refuse_few_words(found: Columns, position: int, texts: list[str]) -> None:
@@ -66,27 +86,33 @@ def _refuse_few_words(found: Columns, position: int, texts: list[str]) -> None:
         )
 
 
-def labels_of(path: str | os.PathLike[str], column: str | int, namings: Sequence[Sequence[str]]) -> np.ndarray:
+def labels_of(
+    path: str | os.PathLike[str],
+    column: str | int,
+    namings: Sequence[Sequence[str]],
+    missing: Sequence[str] | None = None,
+) -> np.ndarray:
     """A column of a table for items, found by those names of theirs of which some column holds most; else gaps."""
     file, _ = check_path(path)
     titles = column_titles(file)
     position = locate(column, titles, len(titles), "labels")
     others = [j for j in range(len(titles)) if j != position]
-    found = next(open_columns(file, Options(), *((j, "labels") for j in others)))
+    settings = Options(missing=missing)
+    found = next(open_columns(file, settings, *((j, "labels") for j in others)))
     found.drop_units([position])
-    names, values = _by_name(found, position, namings)
+    names, values = _by_name(found, position, namings, _values(found, position, file, settings))
     labels = np.array([values.get(name) for name in names], dtype=object)
     return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
 
 
 def _by_name(
-    found: Columns, position: int, namings: Sequence[Sequence[str]]
+    found: Columns, position: int, namings: Sequence[Sequence[str]], cells: np.ndarray
 ) -> tuple[Sequence[str], dict[str, object]]:
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
     keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
     names, best = _most_alike(namings, keys)
     wanted = set(names)
-    values = dict(zip(best, column_values(found, position).tolist(), strict=False))
+    values = dict(zip(best, cells.tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
         what = f"names such as {quote(names[0])}, each once, in a column"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -55,7 +55,7 @@ def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
         ) from error
 
 
-def read_sdf(path: Path) -> Columns:
+def read_sdf(path: Path, missing: Collection[str] = ()) -> Columns:
     """SMILES and tags of molecules as columns, and their names; a record that cannot be read keeps its place."""
     Chem = optional("rdkit.Chem")
     with open_bytes(path) as handle:
@@ -64,15 +64,15 @@ def read_sdf(path: Path) -> Columns:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
     smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
-    cells = {"smiles": np.array(smiles, object)} | _tags(found)
+    cells = {"smiles": np.array(smiles, object)} | _tags(found, missing)
     return Columns(str(path), tuple(cells), list(cells.values()), stored=names if all(names) else None)
 
 
-def _tags(molecules: list[Any]) -> dict[str, np.ndarray]:
+def _tags(molecules: list[Any], missing: Collection[str]) -> dict[str, np.ndarray]:
     """Tags of molecules as columns, but for one called smiles; a damaged record has none."""
     records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in molecules]
     tags = dict.fromkeys(chain.from_iterable(records))
-    return {tag: typed([one.get(tag) for one in records]) for tag in tags if tag != "smiles"}
+    return {tag: typed([one.get(tag) for one in records], ".", missing) for tag in tags if tag != "smiles"}
 
 
 def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
@@ -121,9 +121,10 @@ def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> li
     unread = [bad for bad in skipped if bad.reason != LEFT_OUT]
     if unread:
         first = unread[0]
+        what = f"{shortened([first.text])} in row {first.row}" if first.text else f"an empty cell in row {first.row}"
         notes.append(
             f"{len(unread)} SMILES could not be read and {'was' if len(unread) == 1 else 'were'} left out; the first "
-            f"is {shortened([first.text])} in row {first.row}."
+            f"is {what}."
         )
     return notes
 

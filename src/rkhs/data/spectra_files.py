@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,24 @@ from rkhs.data.tables import Columns, typed
 _NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
 
 
-def read_spectra(file: Path) -> Dataset:
-    """Read spectra as pairs ``(mz, intensity)``; records without a peak are left out."""
+def read_spectra(file: Path, **_: Any) -> Dataset:
+    """Read spectra as pairs ``(mz, intensity)``; records without a peak are left out. Options are those of tags."""
     records = _records(file)
     items = np.fromiter(((one.peaks.mz, one.peaks.intensities) for one in records), object)
     data = Dataset(items, "spectra", _names(records), None, str(file), aliases=_aliases(records))
     return keep_rows(data, np.array([intensities.any() for _, intensities in items]), "no peaks")
 
 
-def read_tags(file: Path) -> Columns:
+def read_tags(file: Path, missing: Collection[str] = ()) -> Columns:
     """What the records say besides their peaks, as columns."""
     records = _records(file)
     texts = [
         {key: str(cell) for key, cell in one.metadata.items() if isinstance(cell, (str, int, float))} for one in records
     ]
-    tags = {key: typed([one.get(key) for one in texts]) for key in dict.fromkeys(key for one in texts for key in one)}
+    tags = {
+        key: typed([one.get(key) for one in texts], ".", missing)
+        for key in dict.fromkeys(key for one in texts for key in one)
+    }
     return Columns(str(file), tuple(tags), list(tags.values()), stored=_names(records))
 
 

@@ -47,8 +47,8 @@ _ALLOWED: dict[str, frozenset[str]] = {
     ".npy": _COLUMN_SELECTION | {"gram"},
     ".npz": _COLUMN_SELECTION | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _FINGERPRINT_OPTIONS,
-    **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns"}),
-    **dict.fromkeys(SPECTRA, frozenset({"columns"})),
+    **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns", "missing"}),
+    **dict.fromkeys(SPECTRA, frozenset({"columns", "missing"})),
     **dict.fromkeys(FASTA, frozenset()),
 }
 EXTENSIONS = tuple(_ALLOWED)
@@ -291,12 +291,11 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, in chunks of ``rows`` rows for a text file; the columns ``raw`` are kept as strings."""
-    if extension_of(file) in SDF:
-        return iter([read_sdf(file)])
-    if extension_of(file) in SPECTRA:
-        return iter([read_tags(file)])
+    if extension_of(file) in (*SDF, *SPECTRA):
+        read = read_sdf if extension_of(file) in SDF else read_tags
+        return iter([read(file, options.missing or ())])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
-        return open_parquet(file, options.missing or (), rows)
+        return open_parquet(file, options.missing or (), rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
     columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
     if options.header is None and any(isinstance(column, str) for column in columns):

@@ -383,7 +383,9 @@ def _identifies_rows(texts: list[str], titled: bool) -> bool:
     return len(set(texts)) == len(texts) and not measured and not are_smiles(texts)
 
 
-def open_parquet(path: Path, missing: Collection[str] = (), rows: int | None = None) -> Iterator[Columns]:
+def open_parquet(
+    path: Path, missing: Collection[str] = (), rows: int | None = None, raw: Sequence[tuple[Any, str]] = ()
+) -> Iterator[Columns]:
     """A parquet or feather file as columns, with the names of rows that it stores; parquet some rows at a time."""
     import pandas
 
@@ -397,8 +399,9 @@ def open_parquet(path: Path, missing: Collection[str] = (), rows: int | None = N
         check_unique_names(names, str(path))
         stored = None if isinstance(frame.index, pandas.RangeIndex) else tuple(str(name) for name in frame.index)
         title = None if stored is None or frame.index.name is None else str(frame.index.name)
+        texts = _located(raw, names, len(names))
         cells = [
-            _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing))
+            _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing), raw=j in texts)
             for j in range(len(names))
         ]
         yield Columns(str(path), names, cells, stored=stored, stored_title=title, start=start)
@@ -427,7 +430,12 @@ def _stored_frames(path: Path, rows: int | None) -> Iterator[Any]:
         ) from error
 
 
-def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
+def _located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:
+    """Positions of columns that are named by these arguments."""
+    return {locate(name, names, width, argument) for name, argument in raw if name is not None}
+
+
+def _parquet_column(series: Any, where: str, missing: frozenset[str], *, raw: bool) -> Column:
     from pandas.api.types import is_numeric_dtype
 
     gone = series.isna().to_numpy()
@@ -435,7 +443,7 @@ def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
         array = series.to_numpy(dtype=np.float64, na_value=np.nan) if gone.any() else series.to_numpy()
         return as_numbers(np.asarray(array), where)
     cells = [None if empty else str(cell) for cell, empty in zip(series.tolist(), gone, strict=True)]
-    return typed(cells, ".", missing)
+    return np.array(cells, dtype=object) if raw else typed(cells, ".", missing)
 
 
 def text_chunks(
@@ -443,7 +451,7 @@ def text_chunks(
 ) -> Iterator[Columns]:
     """A text table, some rows at a time or all at once; columns of `raw`, named by these arguments, are texts."""
     layout = find_layout(path, options)
-    texts = {locate(name, layout.names, layout.width, argument) for name, argument in raw if name is not None}
+    texts = _located(raw, layout.names, layout.width)
     whole = Columns(str(path), layout.names, [None] * layout.width, layout)  # type: ignore[list-item]
     texts |= {0} if whole.unnamed_first else set()
     guessed, checked, done = layout.guessed, False, 0

@@ -27,7 +27,11 @@ _VALUE = re.compile(
     r"(?:(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|NZD|INR|BRL)\s*|[A-Z]{3}\s+|(?:ca\.?|c\.|approx\.?|about)\s*)"
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
-_WITH_UNIT = re.compile(r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*([^\W\d_]\D*|[%‰°µ$€£¥]\D*)")
+# A number and its unit: kg, %, m2, l/100km, $ behind it or before it.
+_WITH_UNIT = re.compile(
+    r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*((?:[^\W\d_]|[%‰°µ$€£¥])\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
+)
+_CURRENCY_FIRST = re.compile(r"([-+]?)([$€£¥]|EUR|USD|GBP|CHF|JPY)\s*([-+]?[\d.,].*)")
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
@@ -83,9 +87,11 @@ def with_unit(
     """Numbers and their unit, where all cells that are no gaps are numbers with the same unit, as ``45.6 mg`` is."""
     found, units = [], set()
     for cell in cells:
-        parts = None if is_gap(cell) else _WITH_UNIT.fullmatch(_without_marks(str(cell).strip(), thousands))
+        gap = is_gap(cell) or str(cell).lower() in WEAK
+        text = _CURRENCY_FIRST.sub(r"\1\3 \2", str(cell).strip())
+        parts = None if gap else _WITH_UNIT.fullmatch(_without_marks(text, thousands))
         number = math.nan if parts is None else number_in(parts[1], decimal)
-        if number is None or (parts is None and not is_gap(cell)):
+        if number is None or (parts is None and not gap):
             return None
         found.append(number)
         units |= set() if parts is None else {parts[2].strip()}

@@ -67,7 +67,7 @@ def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[
     molecules = _molecules(X)
     if molecules is None:
         return X, None, None
-    leaves = _leaves(kernel)
+    leaves = kernel_leaves(kernel)
     if not any(isinstance(leaf, (MinMax, Tanimoto)) for leaf in leaves):
         raise InputError(
             f"X must hold rows of numbers for this kernel; got texts or molecules, the first {quote(molecules[0])}; "
@@ -108,7 +108,8 @@ def scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
     return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
 
 
-def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
+def kernel_leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
+    """The scalar kernels and all parts of which they are made."""
     found = scalar_kernels(kernel)
     for part in found:
         found.extend(getattr(part, "parts", ()))

@@ -33,7 +33,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.ownership import private_copy, unshared
 from rkhs._core.stored import Stored, check_places, check_shape, check_whole
 from rkhs.engines.sources import as_rows, is_stream
-from rkhs.estimators.given_matrices import new_matrix, read_sparse, scalar_kernels, training_matrix
+from rkhs.estimators.given_matrices import kernel_leaves, new_matrix, read_sparse, scalar_kernels, training_matrix
 from rkhs.estimators.run import items_bytes
 from rkhs.kernels.objects.molecules import FINGERPRINTS
 from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, quadrature_weights
@@ -114,6 +114,7 @@ class Reader(Stored):
     filling: FilledTable | None = None  # how a table with texts and gaps becomes numbers
     fingerprint: dict[str, Any] | None = None  # how molecules become bits
     view_weights: np.ndarray | None = None  # of several Gram matrices
+    capitals: bool | None = None  # True: all texts of a kernel of letters were capital ones, and small ones become such
 
     def check_stored(self) -> None:
         """Raise InputError for invalid fingerprint options."""
@@ -146,16 +147,18 @@ class Reader(Stored):
             return cls._of_stream(estimator, as_rows(X), np.dtype(getattr(X, "dtype", np.float64)))
         if not sparse and kernel.domain != "objects":
             return cls._of_matrix(estimator, X, kernel, at_least, storage)
-        dtype = np.dtype(np.float64)
+        dtype, capitals = np.dtype(np.float64), None
         if sparse:
             rows = _checked(estimator, read_sparse(estimator, X, reset=True, at_least=at_least), fitting=True)
             _warn_of_columns(estimator, rows, kernel)
             dtype, items = rows.dtype, kernel.read(rows)
         else:
-            items = private_copy(kernel.read(check_items(X, at_least=at_least)))
+            read = check_items(X, at_least=at_least)
+            items = private_copy(kernel.read(read))
             _name_features(estimator, X, items)
+            capitals = _are_capitals(kernel, read)
         estimator._announce_dense((len(items), 0), storage, items_bytes(kernel, items))
-        return cls(dtype=dtype, grid=times_of(X)), items
+        return cls(dtype=dtype, grid=times_of(X), capitals=capitals), items
 
     @classmethod
     def _of_stream(cls, estimator: BaseEstimator, rows: Rows, dtype: np.dtype) -> tuple[Reader, Rows]:
@@ -207,7 +210,8 @@ class Reader(Stored):
         if is_frame(X) and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
-            return kernel.read(check_items(in_order_of(getattr(estimator, "feature_names_in_", ()), X), name))
+            items = check_items(in_order_of(getattr(estimator, "feature_names_in_", ()), X), name)
+            return kernel.read(_as_capitals(items, self.capitals))
         gram = kernel.domain == "gram"
         X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
         if name == "X":
@@ -280,6 +284,17 @@ class Reader(Stored):
             expected = features.width if features.whole and self.kept is None else None
         if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
             raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
+
+
+def _are_capitals(kernel: Kernel | OperatorKernel, items: Any) -> bool | None:
+    """True for texts of capital letters alone, of which the kernel counts letters; else None, which no file keeps."""
+    letters = any(hasattr(one, "alphabet") for one in kernel_leaves(kernel))
+    return (letters and all(map(str.isupper, items))) or None
+
+
+def _as_capitals(items: Any, capitals: bool | None) -> Any:
+    """Texts in capital letters where those of the fit were, as masked letters of files are read."""
+    return [one.upper() if isinstance(one, str) else one for one in items] if capitals else items
 
 
 def times_of(X: Any) -> np.ndarray | None:
