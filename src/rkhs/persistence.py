@@ -28,7 +28,7 @@ from rkhs._core.stored import Stored
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
-# Without max_bytes: a model may take ``_SMALL + _TIMES`` times its file. Packed bits become numbers of 64 bits.
+# Without max_bytes: a model may take ``_SMALL`` bytes and ``_TIMES`` times its file: bits become 64-bit numbers.
 _SMALL, _TIMES = 2**25, 72
 
 # The packages whose public classes a model may be made of.
