@@ -49,7 +49,7 @@ def to_onnx(
     model : KernelAutoencoder, KernelPCA, KernelContrastive or OperatorKernelRegressor
         Fitted on vectors, with Gaussian, Laplacian (L2), Matern, linear, polynomial or Tanimoto kernels, or sums,
         products and multiples of such. An autoencoder that refines codes does so by an iteration, which has no graph:
-        say ``model.set_params(refine=False)`` to export the plain encoder.
+        use ``model.set_params(refine=False)`` to export the plain encoder.
     path : str or path
         By convention it ends in ``.onnx``.
     part : {"encoder", "decoder", "predictor"}, default=None
@@ -111,7 +111,7 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     Parameters
     ----------
     model : KernelAutoencoder, KernelPCA, KernelContrastive or OperatorKernelRegressor
-        Fitted on vectors with any kernel; those without a gradient refuse to decode. Refined codes are settled to
+        Fitted on vectors with any kernel; those without a gradient refuse to decode. Refined codes are converged to
         rounding, where ``transform`` stops after ten steps, and their derivatives are those of the least objective, by
         the implicit function theorem.
     part : {"encoder", "decoder", "predictor"}, default=None
@@ -154,7 +154,7 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
 def _formula(
     model: KernelEstimator, part: str | None, name: str
 ) -> tuple[Callable[..., Tensor], dict[str, tuple[int, ...]]]:
-    """What computes a part of a model, and the columns of its input and its output by name."""
+    """Formula of a part of a model, and the columns of its input and output by name."""
     regressor = isinstance(model, (OperatorKernelRegressor, OperatorKernelRegressorCV))
     if not regressor and not isinstance(model, (KernelAutoencoder, KernelContrastive, KernelPCA)):
         raise InputError(
@@ -199,7 +199,7 @@ def _predictor(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Ten
 
 
 def _in_units(graph: FittedModule, output: Euclidean, U: Tensor) -> Tensor:
-    """Vectors of their coordinates."""
+    """Decode coordinates to vectors."""
     if output.basis is not None:
         U = graph.times(U, output.basis)
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
@@ -216,9 +216,9 @@ def _encoder(graph: FittedModule, model: KernelEstimator, rows: Tensor) -> Tenso
     codes = graph.times(K, fitted.encoder.coefficients)
     if fitted.linear is not None:
         part = fitted.linear
-        read = K if part.center is None else rows - graph.constant(part.center)  # features are read from their values
+        linear_inputs = K if part.center is None else rows - graph.constant(part.center)
         offset = graph.constant(part.offset @ part.coefficients)
-        codes = codes + (graph.times(read, part.directions @ part.coefficients) - offset)
+        codes = codes + (graph.times(linear_inputs, part.directions @ part.coefficients) - offset)
     codes = codes if fitted.penalty.row_constraint is None else fitted.penalty.row_constraint.project(codes)
     if model._refinement:
         codes = graph.refined(fitted, rows, K, codes)
@@ -236,7 +236,7 @@ def _layer(graph: FittedModule, layer: Layer, codes: Tensor) -> Tensor:
 
 
 def _with_leaves(graph: FittedModule, layer: LocalLayer, codes: Tensor, predicted: Tensor) -> Tensor:
-    """The sum over all leaves: a graph has no branch, and where a leaf has no share it adds zero."""
+    """The sum over all leaves: a graph has no branch, and a leaf without weight adds zero."""
     shares = layer.shares(codes, graph.constant)
     parts = [shares[:, i : i + 1] * _layer(graph, leaf, codes) for i, leaf in enumerate(layer.leaves)]
     near = torch.stack(parts).sum(0)
@@ -254,14 +254,14 @@ def _decoder(graph: FittedModule, model: KernelEstimator, U: Tensor) -> Tensor:
             f"decoders to vectors are written; this {type(model).__name__} has none. Export the encoder, or fit a "
             "KernelAutoencoder that rebuilds vectors"
         )
-    U = reduce(lambda Z, layer: _layer(graph, layer, Z), layers, _read(graph, fitted, U) if deep else U)
+    U = reduce(lambda Z, layer: _layer(graph, layer, Z), layers, _from_user(graph, fitted, U) if deep else U)
     found = _in_units(graph, output, U)
     scaling = model.reader_.scaling
     return found if scaling is None else found * graph.constant(scaling.scale) + graph.constant(scaling.mean)
 
 
-def _read(graph: FittedModule, fitted: Any, U: Tensor) -> Tensor:
-    """Codes that a user gives as the layers have them."""
+def _from_user(graph: FittedModule, fitted: Any, U: Tensor) -> Tensor:
+    """Convert codes from user coordinates to those of the layers."""
     if fitted.inactive is not None:
         live = np.isnan(fitted.inactive)
         U = U * graph.constant(live) + graph.constant(np.where(live, 0.0, fitted.inactive))

@@ -1,7 +1,7 @@
 """Finite features whose inner products are, or approximate, a kernel: landmarks and random features.
 
-Both are scikit-learn transformers, and the ``storage=`` of the estimators. ``FilledTable`` makes numbers of tables with
-texts and gaps. The code stands in :mod:`rkhs.spaces.features`, with what else a function of a kernel lives in.
+Both are scikit-learn transformers, and the ``storage=`` of the estimators. ``FilledTable`` encodes tables with
+texts and gaps as numbers. The code is in :mod:`rkhs.spaces.features`.
 """
 
 from rkhs.spaces.features import *  # noqa: F403

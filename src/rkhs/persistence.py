@@ -28,7 +28,7 @@ from rkhs._core.stored import Stored
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
-# Without max_bytes: how much more than its file a model may take. Packed bits become numbers of 64 bits.
+# Without max_bytes: a model may take ``_SMALL`` bytes and ``_TIMES`` times its file: bits become 64-bit numbers.
 _SMALL, _TIMES = 2**25, 72
 
 # The packages whose public classes a model may be made of.
@@ -107,7 +107,7 @@ class ModelFile:
     """
 
     estimator: BaseEstimator  # the fitted estimator
-    notes: dict[str, Any]  # what was handed to :func:`save` as ``notes``
+    notes: dict[str, Any]  # ``notes`` of :func:`save`
     format: tuple[int, int]  # major and minor version of the file's format
     library: str  # version of rkhs that wrote it
     checksum: str  # SHA-256 over what the file holds: the same for equal models
@@ -177,7 +177,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
         file comes from.
     expected_sha256 : str, default=None
         64 hexadecimal digits: SHA-256 of the bytes of the file, as ``sha256sum`` and ``rkhs info`` print it. Another
-        file is refused before anything in it is looked at.
+        file is refused before anything in it is read.
 
     Returns
     -------

@@ -44,7 +44,7 @@ Preset = TypeVar("Preset", bound=Callable[..., Any])
 
 
 def _marks(printed: Sequence[str], code: Sequence[str] = ()) -> Callable[[Preset], Preset]:
-    """Declare a preset with its parameters that are printed, and those of the authors' code."""
+    """Register a preset with its parameters that are printed, and those of the authors' code."""
 
     def declare(make: Preset) -> Preset:
         _MARKS[make.__name__] = make, {**dict.fromkeys(printed, _PRINTED), **dict.fromkeys(code, _CODE)}
@@ -54,7 +54,7 @@ def _marks(printed: Sequence[str], code: Sequence[str] = ()) -> Callable[[Preset
 
 
 def describe(name: str) -> str:
-    """Say where each parameter of a published configuration comes from.
+    """List where each parameter of a published configuration comes from.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def describe(name: str) -> str:
     Returns
     -------
     str
-        A line a parameter, those of kernels, losses and solvers too: its value at the defaults, and ``printed``, ``from
+        One line per parameter, of kernels, losses and solvers too: its value at the defaults, and ``printed``, ``from
         the authors' code`` or ``ours, left open``.
 
     Raises
@@ -82,7 +82,7 @@ def describe(name: str) -> str:
 
     make, marks = _MARKS[check_choice(name, "name", tuple(_MARKS))]
     values = make().get_params()
-    inner = {key.rpartition("__")[0] for key in values}  # what has parameters of its own, on lines of their own
+    inner = {key.rpartition("__")[0] for key in values}  # objects whose parameters are on further lines
     texts = {key: type(value).__name__ if key in inner else repr(value) for key, value in sorted(values.items())}
     return "\n".join(f"{key} = {text}: {marks.get(key, _OPEN)}" for key, text in texts.items())
 
@@ -209,7 +209,7 @@ def drkm_2021(
     *,
     init: Literal["kpca", "random"] = "kpca",
 ) -> DeepRKM:
-    """Deep machine of Tonin et al. (2021), section 5.3: ``-sum_l Tr(H_l^T K_(l-1) H_l) / (2 eta_l)``, ``sigma^2 = 50``.
+    """Deep RKM of Tonin et al. (2021), section 5.3: ``-sum_l Tr(H_l^T K_(l-1) H_l) / (2 eta_l)``, ``sigma^2 = 50``.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def drkm_2021(
      "solver__learning_rate", *_MACHINE],
 )  # fmt: skip
 def drkm_2021_table1(algorithm: str = "cayley_adam", random_state: int = 0) -> DeepRKM:
-    """Machine of table 1 of Tonin et al. (2021): 10 + 5 codes of 1000 images by one of three algorithms.
+    """Model of table 1 of Tonin et al. (2021): 10 + 5 codes of 1000 images by one of three algorithms.
 
     The penalty method minimises ``J + mu/2 ||H^T H - I||^2``; the others stay on ``H^T H = I``.
 
@@ -286,13 +286,13 @@ def drkm_2021_table1(algorithm: str = "cayley_adam", random_state: int = 0) -> D
     from rkhs._core.checks import check_choice
 
     solver = _SOLVERS[check_choice(algorithm, "algorithm", tuple(_SOLVERS))]
-    given: dict[str, Any] = dict(_MACHINE, init="random", random_state=random_state, solver=solver)
-    return DeepRKM((10, 5), kernel=Gaussian(0.01), decoder_kernel=Gaussian(0.01), **given)
+    options: dict[str, Any] = dict(_MACHINE, init="random", random_state=random_state, solver=solver)
+    return DeepRKM((10, 5), kernel=Gaussian(0.01), decoder_kernel=Gaussian(0.01), **options)
 
 
 @_marks(["n_components", "kernel", "decoder_kernel", "eta", "solver", *_MACHINE])
 def drkm_2021_denoising(sigma_squared: float = 1.0, n: int = 3000) -> DeepRKM:
-    """Machine of table 2 of Tonin et al. (2021): widths (2, 1); denoise with ``weighting="paper"``.
+    """Model of table 2 of Tonin et al. (2021): widths (2, 1); denoise with ``weighting="paper"``.
 
     Weights are ``beta = H H^T k(x)``; the point is a minimum of ``k(x, x) - 2 beta^T k(x)``.
 
@@ -427,7 +427,7 @@ def krl_2024_autoencoder(n_components: int = 2, kernel: Kernel | None = None, re
 def krl_2024_denoising(
     n_components: int = 10, kernel: Kernel | None = None, reg: float = 1e-3, *, std: float = 0.1**0.5, copies: int = 1
 ) -> KernelAutoencoder:
-    """Return the same for noisy inputs and clean targets, as figure 3 of Esser et al. (2024): ``x + N(0, std^2)``.
+    """Autoencoder of figure 3 of Esser et al. (2024): noisy inputs ``x + N(0, std^2)`` and clean targets.
 
     Parameters
     ----------
@@ -461,7 +461,7 @@ def krl_2024_denoising(
 
 @_marks(["loss", "center"], ["kernel", "kernel__gamma"])
 def dual_2020_regression(loss: Loss | None = None, reg: float = 1e-4) -> OperatorKernelRegressor:
-    """Machine of the yeast data of Laforgue et al. (2020), section 4.1: ``1/n sum loss(h(x_i) - y_i) + reg/2 ||h||^2``.
+    """Model of the yeast data of Laforgue et al. (2020), section 4.1: ``1/n sum loss(h(x_i) - y_i) + reg/2 ||h||^2``.
 
     Parameters
     ----------
@@ -493,7 +493,7 @@ def dual_2020_regression(loss: Loss | None = None, reg: float = 1e-4) -> Operato
 
 @_marks(["kernel", "output_kernel", "loss", "reg", "center"])
 def dual_2020_metabolites(loss: Loss | None = None, reg: float = 1e-6) -> InputOutputKernelRegressor:
-    """Machine of table 1 of Laforgue et al. (2020): ``1/n sum loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2``.
+    """Model of table 1 of Laforgue et al. (2020): ``1/n sum loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2``.
 
     Parameters
     ----------
@@ -562,7 +562,7 @@ def dual_2020_autoencoder(epsilon: float = 0.4, n_components: int = 10, reg: flo
 def dual_2020_lip(
     n_basis: int = 5, kappa: float = 1.0, reg: float = 1e-3, *, text: bool = False
 ) -> FunctionalKernelRegressor:
-    """Machine of figure 8 of Laforgue et al. (2020): ``1/n sum huber(h(x_i) - y_i) + reg/2 ||h||^2`` on curves.
+    """Model of figure 8 of Laforgue et al. (2020): ``1/n sum huber(h(x_i) - y_i) + reg/2 ||h||^2`` on curves.
 
     Parameters
     ----------

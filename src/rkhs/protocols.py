@@ -1,4 +1,4 @@
-"""What a solver may ask of a problem, and the one answer that every solver gives."""
+"""Protocols that solvers require of problems, and the result that every solver returns."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = [
     "Solution",
 ]
 
-_PATIENCE = 10.0  # seconds of a fit that shows nothing with verbose="auto"
-_RECENT = 20  # iterations whose least measure says how far a solver is
+_PATIENCE = 10.0  # seconds without output with verbose="auto"
+_RECENT = 20  # last iterations, whose least measure estimates the progress
 
 
 class Reason(Enum):
@@ -63,14 +63,14 @@ class Reason(Enum):
 
     @property
     def converged(self) -> bool:
-        """Whether this is a regular end."""
+        """Whether the solver converged, or ended as scheduled."""
         ends = (Reason.CLOSED_FORM, Reason.GRADIENT, Reason.DECREASE, Reason.SCHEDULE, Reason.GAP, Reason.ROUNDING)
         return self in ends
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found.
+    """Result of a solver.
 
     Examples
     --------
@@ -95,13 +95,13 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver stopped at a regular end."""
+        """Whether the solver converged, or ended as scheduled."""
         return self.reason.converged
 
 
 @dataclass(frozen=True)
 class BatchSolution:
-    """What a solver found for every problem of a batch of B settings.
+    """Results of a solver for every problem of a batch of B settings.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class BatchSolution:
     n_iter: Tensor  # (B,): iterations, at least one
     converged: Tensor  # (B,): whether the gap fell below the tolerance
     reason: Reason  # why the last problem stopped
-    history: tuple[dict[str, Any], ...] = ()  # one row per check of the gaps
+    history: tuple[dict[str, Any], ...] = ()  # one row per evaluation of the gaps
 
 
 @runtime_checkable
@@ -144,7 +144,7 @@ class HasValueAndGrad(Protocol):
 
 @runtime_checkable
 class HasCurvature(Protocol):
-    """A problem that comes with what a solver learned of the Hessian of a similar one.
+    """A problem with curvature pairs that a solver found for a similar one.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class HasCurvature(Protocol):
 
 @runtime_checkable
 class CanDiverge(Protocol):
-    """A problem that may be unbounded below, and knows when a solver has run away.
+    """A problem that may be unbounded below, and detects divergence.
 
     Examples
     --------
@@ -175,12 +175,12 @@ class CanDiverge(Protocol):
     """
 
     def diverged(self, point: Tensor, value: float) -> bool:
-        """Whether the parameters left every bound."""
+        """Whether the parameters diverge."""
 
 
 @runtime_checkable
 class HasNaturalGradient(Protocol):
-    """A problem that knows its gradient in a function space as a by-product of the plain one.
+    """A problem with a gradient in a function space, as a by-product of the plain one.
 
     Examples
     --------
@@ -211,12 +211,12 @@ class HasLastBlock(Protocol):
     """
 
     def freeze_last(self, first: Tensor) -> HasNaturalGradient:
-        """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
+        """Update the last block to its optimum at ``first``; return the remaining problem in the other blocks."""
 
 
 @runtime_checkable
 class HasDualityGap(Protocol):
-    """A batch of convex problems in tensors of shape (n, q, B) that knows quadratic part, prox and gap.
+    """A batch of convex problems in tensors of shape (n, q, B) with their quadratic part, prox and gap.
 
     Examples
     --------
@@ -259,7 +259,7 @@ class Resolvent(Protocol):
         """Apply the operator to ``T`` of shape (n, q, B)."""
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
-        """Add ``alpha`` times it to ``out``."""
+        """Add ``alpha`` times the product with ``T`` to ``out``."""
 
 
 @runtime_checkable
@@ -286,13 +286,13 @@ class HasResolvent(HasDualityGap, Protocol):
 
 
 def is_due(verbose: float | Literal["auto"], started: float) -> bool:
-    """Whether progress is shown: always above 0, with "auto" after ten seconds where a terminal or notebook looks."""
+    """Whether progress is shown: always above 0, with "auto" after ten seconds in a terminal or notebook."""
     late = verbose == "auto" and time.perf_counter() - started > _PATIENCE
     return late and (sys.stderr.isatty() or "ipykernel" in sys.modules) if verbose == "auto" else bool(verbose)
 
 
 def show(text: str, seconds: float, share: float) -> None:
-    """Rewrite the line of progress on standard error; from the second second on with the time that is left."""
+    """Rewrite the line of progress on standard error; after one second with the time left."""
     left = f", about {seconds / share - seconds:.0f} s left" if seconds > 1.0 and share > 0.0 else ""
     sys.stderr.write(f"\r{text}, {seconds:.1f} s{left}\x1b[K")
     sys.stderr.flush()
@@ -337,7 +337,7 @@ class Monitor:
         return asked or (self.time_limit is not None and seconds > self.time_limit)
 
     def _share(self, iteration: int) -> float:
-        """Share of the work that is done, as if the measure fell by equal factors: within some three times of it."""
+        """Share of the work done, for a measure that falls geometrically: right up to a factor of some three."""
         measures = [row["measure"] for row in self.rows]
         most, least = max(measures), min(measures[-_RECENT:])
         steps = iteration / self.max_iter if self.max_iter else 0.0

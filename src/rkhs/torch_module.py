@@ -1,4 +1,4 @@
-"""Formulas of fitted models as modules of torch; kernels bring their own pull-backs."""
+"""Formulas of fitted models as modules of torch, with the pull-backs of the kernels as derivatives."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _profile(kernel: Kernel, D: Tensor) -> Tensor:  # of squared distances
             f"products and multiples; got {getattr(kernel, 'base', kernel)!r}; fit again with kernel='gaussian', or "
             "use rkhs.as_module, which takes every kernel on vectors"
         )
-    nu = getattr(kernel, "nu", 0.5)  # the Laplacian is the roughest Matern kernel
+    nu = getattr(kernel, "nu", 0.5)  # the L2 Laplacian is the Matern kernel of smoothness 1/2
     a = (2.0 * nu) ** 0.5 * kernel._gamma * D.sqrt()
     return {0.5: 1.0, 1.5: 1.0 + a, 2.5: 1.0 + a + a * a / 3.0}[nu] * torch.exp(-a)
 
@@ -85,7 +85,7 @@ class FittedModule(torch.nn.Module):
             write(self, self.model, torch.zeros(1, *columns, dtype=torch.float64))  # names the constants
 
     def constant(self, value: Any, *, free: bool = False) -> Tensor:
-        """The next constant of the formula, which has the value of an array at first; whether it may be trained."""
+        """The next constant of the formula, set to ``value`` at first; trainable if ``free``."""
         name, self._count = f"c{self._count}", self._count + 1
         if not hasattr(self, name):
             tensor = torch.as_tensor(np.array(value, dtype=np.float64))
@@ -102,7 +102,7 @@ class FittedModule(torch.nn.Module):
         return _traced(kernel, x, Y) if torch.jit.is_tracing() else _Gram.apply(x, Y, kernel)
 
     def refined(self, model: AutoencoderLayers, rows: Tensor, raw: Tensor, codes: Tensor) -> Tensor:
-        """Refined codes; a derivative is that of the least objective."""
+        """Refined codes; derivatives by the implicit function theorem."""
         if self.trainable or torch.jit.is_tracing():
             raise InputError(
                 "codes have a closed formula for the plain encoder only, and this model refines them by an iteration: "
@@ -123,7 +123,7 @@ class FittedModule(torch.nn.Module):
         return self.write(self, self.model, rows)
 
     def _check(self, rows: Tensor) -> None:
-        """Refuse what would broadcast, or be computed in two precisions."""
+        """Refuse rows that would broadcast or mix precisions."""
         like, (d,) = next(chain(self.buffers(), self.parameters())), self.columns
         if not isinstance(rows, Tensor) or rows.ndim != 2 or rows.shape[1] != d:
             got = f"shape {tuple(rows.shape)}" if isinstance(rows, Tensor) else f"a {type(rows).__name__}"

@@ -24,7 +24,7 @@ for kernel in (Gaussian(1.0), Laplacian("l1", 1.0), Matern(2.5, 1.0), Linear(), 
     refused(
         f"{label}: columns that differ",
         lambda kernel=kernel: kernel(X, X[:, :2]),
-        r"X and Y must have as many columns; got shapes \(14, 3\) and \(14, 2\)",
+        r"X and Y must have the same number of columns; got shapes \(14, 3\) and \(14, 2\)",
     )
     refused(f"{label}: ragged", lambda kernel=kernel: kernel([[1.0, 2.0], [3.0]]), r"reads numbers; got dtype object")
     refused(
@@ -32,7 +32,7 @@ for kernel in (Gaussian(1.0), Laplacian("l1", 1.0), Matern(2.5, 1.0), Linear(), 
         lambda kernel=kernel: kernel(changed(np.nan)),
         r"reads finite numbers; got NaN or infinity in row 2",
     )
-    refused(f"{label}: no rows", lambda kernel=kernel: kernel(X[:0]), r"got shape \(0, 3\), which holds no number")
+    refused(f"{label}: no rows", lambda kernel=kernel: kernel(X[:0]), r"got shape \(0, 3\), which is empty")
     refused(
         f"{label}: complex tensor",
         lambda kernel=kernel: kernel(torch.as_tensor(X + 1j)),

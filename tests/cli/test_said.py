@@ -206,5 +206,5 @@ def test_what_edges_have_besides_nodes_is_named() -> None:
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
     graph.add_edge(0, 1, weight=2.0, label="double")
-    with pytest.warns(UserWarning, match="edges have 'label', 'weight', which kernels of graphs do not use"):
+    with pytest.warns(UserWarning, match="edges have 'label', 'weight', which graph kernels do not use"):
         WeisfeilerLehman()([graph])

@@ -112,7 +112,7 @@ def test_codes_do_not_depend_on_the_rows_beside(fitted: tuple) -> None:
 
 @pytest.mark.parametrize("numbers", [6000, 30])
 def test_a_file_gives_the_same_bits(numbers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rkhs.problems.leaves._NUMBERS", numbers)
+    monkeypatch.setattr("rkhs.problems.leaves._MAX_COEFFICIENTS", numbers)
     X = table(1200)
     model = rkhs.KernelAutoencoder(2, random_state=0, storage=Nystroem(200)).fit(X)
     last = model.model_.last

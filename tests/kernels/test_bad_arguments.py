@@ -131,7 +131,7 @@ CASES: list[tuple[Any, Any, str]] = [
     (Gaussian(), [[1.0], [1.0, 2.0]], "Gaussian reads numbers; got dtype object. Encode the columns as numbers, or use a kernel for objects"),
     (Tanimoto(), X * 1j, "Tanimoto reads numbers; got dtype complex128. Encode the columns as numbers, or use a kernel for objects"),
     (Gaussian(), X * np.nan, "Gaussian reads finite numbers; got NaN or infinity in row 0. Fill or drop such rows first"),
-    (NTK(), np.empty((0, 3)), "NTK reads a 2-D array (n samples, d inputs); got shape (0, 3), which holds no number"),
+    (NTK(), np.empty((0, 3)), "NTK reads a 2-D array (n samples, d inputs); got shape (0, 3), which is empty"),
     (Linear(), scipy.sparse.csr_array(X), "Linear reads dense arrays; got a sparse csr_array. Pass X.toarray()"),
     (Gaussian(), np.ma.masked_equal(X, 1.0), "X must have no missing values; got a masked array with 1 masked entries. Fill or drop them first"),
 ]  # fmt: skip
@@ -145,7 +145,9 @@ def test_exact_messages(kernel: Any, data: Any, message: str) -> None:
 
 
 def test_two_widths() -> None:
-    with pytest.raises(InputError, match=r"^X and Y must have as many columns; got shapes \(3, 2\) and \(3, 1\)$"):
+    with pytest.raises(
+        InputError, match=r"^X and Y must have the same number of columns; got shapes \(3, 2\) and \(3, 1\)$"
+    ):
         Gaussian(1.0)(X, X[:, :1])
 
 

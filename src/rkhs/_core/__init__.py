@@ -1,4 +1,4 @@
-"""Ground floor of the library: arrays, checks, configuration, files and linear algebra.
+"""Foundations of the library: arrays, checks, configuration, files and linear algebra.
 
 Nothing here knows a kernel or a model.
 """

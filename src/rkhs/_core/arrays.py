@@ -1,4 +1,4 @@
-"""The one border between users' containers and the library's tensors.
+"""Conversions between users' containers and the library's tensors.
 
 Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); torch tensors come in, tensors go out.
 """
@@ -26,7 +26,7 @@ Items: TypeAlias = "Tensor | np.ndarray | Sequence[Any]"
 TILE_BYTES = 2**26
 """Kernel values of one tile."""
 
-_MOST = 0.95  # share of the variance that one column may hold without a word
+_MAX_COLUMN_SHARE = 0.95  # share of the variance of one column above which a warning is given
 
 _ONE_GRID = (
     "hold curves on one grid of times; got curves that have times of their own. Put them on one by "
@@ -60,7 +60,7 @@ def as_numpy(X: Any, name: str = "X") -> Any:
 
 
 def _refuse_foreign(X: Any, name: str) -> None:
-    """Refuse what holds rows in no order, or not yet, and curves on no grid or on several."""
+    """Refuse unordered or lazy containers, and curves that are not on one common grid."""
     if hasattr(X, "coefficients") and hasattr(X, "basis") and hasattr(X, "to_grid"):
         raise InputError(
             f"{name} must hold values of curves on a grid of times; got a {type(X).__name__}, the coefficients of "
@@ -96,7 +96,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def _is_series(X: Any) -> bool:
-    """Whether X is one column of pandas, polars or Arrow: some look rows up by label where arrays count them."""
+    """Whether X is one column of pandas, polars or Arrow: some index by label where arrays index by position."""
     return hasattr(X, "to_numpy") and not is_frame(X) and getattr(X, "ndim", 1) == 1
 
 
@@ -135,7 +135,7 @@ def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = 
 
 
 def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
-    """Read the rows that an estimator is given with scikit-learn's checks of their number, columns and names."""
+    """Read the rows of an estimator, with scikit-learn's checks of their number, columns and names."""
     if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "random_access"):
         raise InputError(
             f"X must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
@@ -176,7 +176,7 @@ def _refuse_objects(X: Any) -> None:
 
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:
-    """Row, column and cell of the first text of a table that is no number."""
+    """Row, column and cell of the first text in a table that does not spell a number."""
     if is_frame(X):
         columns = [(name, np.asarray(X[name], dtype=object)) for name in X.columns]
     elif getattr(getattr(X, "dtype", None), "kind", "O") not in "OUT":
@@ -203,7 +203,7 @@ def _spells_number(text: str) -> bool:
 
 
 def _validated(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
-    """The rows as scikit-learn checks them."""
+    """Rows checked by scikit-learn."""
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first):
         raise InputError(f"X must {_ONE_GRID}")
@@ -219,7 +219,7 @@ def _validated(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any)
 
 
 def _gap_advice(estimator: BaseEstimator) -> str:
-    """What to do with gaps in the rows of an estimator."""
+    """Advice on gaps in the rows of an estimator."""
     if hasattr(estimator, "columns") and getattr(estimator, "kernel", None) != "precomputed":
         return (
             "; fit with columns='filled', which fills gaps of tables from the nearest rows; for curves with gaps see "
@@ -230,9 +230,9 @@ def _gap_advice(estimator: BaseEstimator) -> str:
 
 @contextmanager
 def reading(X: Any, name: str) -> Iterator[None]:
-    """Around a check of scikit-learn: name what it takes without a word, and what it refuses without a name."""
+    """Wrap a check of scikit-learn: refuse what it silently accepts, and name the argument in its errors."""
     for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
-        if getattr(dtype, "kind", "f") in "mMV":  # dates and records would become numbers without a word
+        if getattr(dtype, "kind", "f") in "mMV":  # dates and records would silently become numbers
             raise InputError(f"{name} must hold numbers; got dtype {dtype}. Encode such columns as numbers first")
     try:
         with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
@@ -407,7 +407,7 @@ def row_count(X: Any) -> int | None:
 
 
 def cut_rows(X: Any, rows: slice) -> Any:
-    """Some rows in the container in which they came."""
+    """Slice rows of a container, in its type."""
     if is_sparse(X):
         return X.tocsr()[rows]
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -420,7 +420,7 @@ def tiles(n: int, step: int) -> Iterator[slice]:
 
 
 def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:
-    """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances see little else."""
+    """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances depend on little else."""
     if min(X.shape) < 2:
         return
     with np.errstate(over="ignore"):  # columns so wide are refused elsewhere
@@ -430,7 +430,7 @@ def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:
             wide = X.astype(np.float64)
             variances = np.asarray(wide.multiply(wide).mean(axis=0) - wide.mean(axis=0) ** 2).ravel()
     widest, total = int(variances.argmax()), float(variances.sum())
-    if not (0.0 < total < np.inf) or variances[widest] <= _MOST * total:
+    if not (0.0 < total < np.inf) or variances[widest] <= _MAX_COLUMN_SHARE * total:
         return
     name = f"column {widest}" if names is None else f"column {str(names[widest])!r}"
     share = np.floor(1000.0 * (variances[widest] / total)) / 10.0

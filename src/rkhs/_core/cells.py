@@ -39,7 +39,7 @@ def _positions(categorical: Any, width: int, reader: str) -> set[int]:
 
 
 def _days(column: list[Any]) -> list[Any]:
-    """Texts that all are dates as days since the first of January 1970."""
+    """Convert a column of dates to days since the first of January 1970; leave other columns."""
     texts = [value for value in column if isinstance(value, str)]
     days = day_numbers(texts) if len(texts) == sum(value is not None for value in column) else None
     number = dict(zip(texts, days or (), strict=False))

@@ -1,4 +1,4 @@
-"""Validation with messages in three parts: what was expected, what came, what to do."""
+"""Validation, with messages in three parts: what was expected, what was passed, what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rkhs._core.errors import InputError, quote
 
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
-    """Put the name of the argument before the message of an :class:`InputError` that says something else."""
+    """Prefix the message of an :class:`InputError` with the name of the argument."""
     try:
         yield
     except InputError as error:
@@ -48,7 +48,7 @@ def is_missing(error: Exception) -> bool:
 
 
 def missing_sentence(name: str) -> str:
-    """What to say of pd.NA where numbers are expected."""
+    """Message about pd.NA where numbers are expected."""
     return f"{name} must hold real numbers; got pd.NA, which stands for a gap; fill gaps or leave such rows out"
 
 
@@ -106,7 +106,7 @@ def check_numbers(values: Any, name: str, *, above: float | None = None, at_leas
 
 
 def check_methods(value: Any, name: str, methods: Sequence[str]) -> None:
-    """Raise :class:`InputError` unless a value has these methods, as the models do that a function is made for."""
+    """Raise :class:`InputError` unless a value has these methods, as a fitted model of the expected kind has."""
     if isinstance(value, (type, str, bytes)) or not all(callable(getattr(value, method, None)) for method in methods):
         given = value.__name__ if isinstance(value, type) else f"a {type(value).__name__}"
         raise InputError(f"{name} must be a fitted estimator with {' and '.join(methods)}; got {given}")
@@ -127,7 +127,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
-    """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``."""
+    """Return the generator of a seed, else raise :class:`InputError`; see scikit-learn's ``random_state``."""
     if value is None:
         return np.random.RandomState()
     from sklearn.utils import check_random_state
@@ -144,7 +144,7 @@ def check_folds(
     cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
-    # Such folds keep rows of one number in together (n,) on one side.
+    # Such folds keep rows with equal entries of ``together`` (n,) on one side.
     from sklearn.model_selection import KFold, check_cv
 
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
@@ -225,7 +225,7 @@ def check_squares(array: Any, name: str, dtype: str) -> Any:
 
 
 Declared = dict[str, Callable[[Any, str], object]]
-"""What the parameters of a class may be, by their names."""
+"""Checks of the parameters of a class, by their names."""
 
 
 def refuse_undeclared(value: Any, prefix: str = "") -> None:

@@ -24,10 +24,10 @@ from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_types
 
-_PLACES = frozenset({"engine", "device"})  # parameters that say where a fit runs: no file holds them
+_PLACES = frozenset({"engine", "device"})  # parameters that decide where a fit runs: not stored
 
-_MANY = 2**12  # numbers from which on rows of zeros and ones are packed
-_LONG = 8  # lists from this length on are packed into arrays where that keeps their types
+_MIN_BITS = 2**12  # least size of arrays of zeros and ones that are packed into bits
+_MIN_PACKED = 8  # lists from this length on are packed into arrays where that keeps their types
 _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
@@ -44,11 +44,11 @@ class SizeError(InputError):
 
 
 class Encoder:
-    """Describes objects in JSON types and moves their arrays into a table; what stands several times is held once."""
+    """Describes objects in JSON types and moves their arrays into a table; repeated objects are stored once."""
 
     def __init__(self, arrays: dict[str, np.ndarray], name_of: Callable[[type], str] = attrgetter("__name__")) -> None:
         self.arrays, self._name_of = arrays, name_of
-        self._known: dict[int, tuple[Any, Any]] = {}  # the objects too, so that no number is given twice
+        self._known: dict[int, tuple[Any, Any]] = {}  # with the objects, so that no id is reused
 
     def encode(self, value: Any, where: str = "") -> Any:
         """Describe one object; ``where`` it stands is for messages."""
@@ -91,16 +91,16 @@ class Encoder:
         return {key: self.encode(value, f"{prefix}{key}".removeprefix(".")) for key, value in ordered}
 
     def estimator(self, value: Any, where: str = "") -> dict[str, Any]:
-        """Class, parameters and fitted attributes of an estimator; not where its fits run."""
+        """Class, parameters and fitted attributes of an estimator; without engine and device."""
         name, params = self._name_of(type(value)), value.get_params(deep=False)
-        # Names that begin with _cache are by convention of this library what can be computed again.
+        # Names that begin with _cache are by convention of this library what can be recomputed.
         state = {k: v for k, v in vars(value).items() if k not in params and not k.startswith("_cache")}
         kept, prefix = {k: v for k, v in params.items() if k not in _PLACES}, f"{where}."
         return {"class": name, "params": self.encoded(kept, prefix), "state": self.encoded(state, prefix)}
 
     def _listed(self, value: Sequence[Any], where: str) -> Any:
         kind = "tuple" if isinstance(value, tuple) else "list"
-        packed = _pack(value, self.arrays) if len(value) >= _LONG else None
+        packed = _pack(value, self.arrays) if len(value) >= _MIN_PACKED else None
         if packed is None and _is_table(value):
             packed = self._table(value, where)
         if packed is not None:
@@ -114,7 +114,7 @@ class Encoder:
         return {"$rows": [self.encode(list(one), f"{where}[:, {j}]") for j, one in enumerate(columns)], **names}
 
     def _mapping(self, value: dict[str, Any], where: str) -> Any:
-        if len(value) >= _LONG and all(type(item) is int and abs(item) < 2**63 for item in value.values()):
+        if len(value) >= _MIN_PACKED and all(type(item) is int and abs(item) < 2**63 for item in value.values()):
             return {"$dict": {"keys": _pack(list(value), self.arrays), "values": _pack([*value.values()], self.arrays)}}
         return {"$dict": [[key, self.encode(item, f"{where}[{key!r}]")] for key, item in value.items()]}
 
@@ -158,7 +158,7 @@ def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray], where: str) 
         return _encode_numbers(native, arrays, where)
     if value.dtype.kind in "UO" and all(isinstance(item, str) for item in value.flat):
         flat = [str(item) for item in value.flat]
-        texts = _pack(flat, arrays) if len(flat) >= _LONG else None
+        texts = _pack(flat, arrays) if len(flat) >= _MIN_PACKED else None
         return {"$strings": flat if texts is None else texts, "shape": list(value.shape), "dtype": value.dtype.str}
     if value.dtype.kind == "O":
         raise InputError(_refusal(next(item for item in value.flat if not isinstance(item, str)), where))
@@ -178,8 +178,8 @@ def _encode_numbers(native: np.ndarray, arrays: dict[str, np.ndarray], where: st
 
 
 def _are_bits(array: np.ndarray) -> bool:
-    """Whether rows of numbers are zeros and ones alone, such as fingerprints, and lie in memory row by row."""
-    rows = array.ndim == 2 and array.size >= _MANY and array.flags.c_contiguous and array.dtype.itemsize > 1
+    """Whether rows of numbers are zeros and ones alone, such as fingerprints, in row-major order."""
+    rows = array.ndim == 2 and array.size >= _MIN_BITS and array.flags.c_contiguous and array.dtype.itemsize > 1
     return rows and bool(((array == 0) | (array == 1)).all()) and not np.signbit(array).any()
 
 
@@ -191,7 +191,7 @@ def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
 
 def _is_table(value: Sequence[Any]) -> bool:
     """Whether many values are tuples of one length, or those of a list dicts of the same texts."""
-    many = len(value) >= _LONG or (isinstance(value, list) and value and type(value[0]) is dict)
+    many = len(value) >= _MIN_PACKED or (isinstance(value, list) and value and type(value[0]) is dict)
     alike = {_names(one) for one in value} if many else {None}
     return len(alike) == 1 and bool(*alike)
 
@@ -243,7 +243,7 @@ class Decoder:
 
     def __init__(self, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type], max_bytes: int) -> None:
         self._arrays, self._find_class, self._left = dict(arrays), find_class, max_bytes
-        self._built: dict[str, Any] = {}  # what stands in several places, by its description
+        self._built: dict[str, Any] = {}  # repeated objects, by their description
 
     def decode(self, value: Any) -> Any:
         """Build one object."""
@@ -419,7 +419,7 @@ class Decoder:
         return array.tolist()
 
 
-# What reads a description, by the key that it must hold.
+# Readers of descriptions, by the key that each must hold.
 _READERS: dict[str, Callable[[Decoder, dict[str, Any]], Any]] = {
     "$float": lambda _, value: float(value["$float"]),
     "$dtype": Decoder._dtype,

@@ -1,6 +1,6 @@
 """Objects described by their constructor parameters: clone, grid search, repr, and a JSON form.
 
-A configurable object is nothing but its parameters; ``rkhs._core.codec`` turns it into JSON and arrays, and back.
+A configurable object is its parameters alone; ``rkhs._core.codec`` turns it into JSON and arrays, and back.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Configurable(BaseEstimator):
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # parameters may be changed by set_params
 
     def check_stored(self) -> None:
-        """Refuse what a file says of the object where its use would not check it."""
+        """Refuse parameters from a file that would not be checked in use."""
 
 
 def is_concrete(cls: type) -> bool:

@@ -1,4 +1,4 @@
-"""Items that a kernel cannot distinguish, and items as near to each other as repeats of a measurement are."""
+"""Copies: items that a kernel cannot distinguish; and repeats: items as near to each other as repeated measurements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rkhs._core.errors import RepeatWarning, warn
 _SAME = 1e-12  # squared distance below which two items are copies, relative to their squared norms
 _SAME_TARGETS = 1e-6  # the same of targets, a distance relative to their range
 _GAP = 3.0  # distances within groups of repeats are smaller than those between by this factor
-_LEAST_GROUPS, _LEAST_SHARE, _MOST_ROWS = 5, 0.5, 20  # groups, rows in groups, and mean size of a group, of repeats
+_MIN_GROUPS, _MIN_SHARE, _MAX_MEAN_SIZE = 5, 0.5, 20  # groups, rows in groups, and mean size of a group, of repeats
 _MAX_WITHIN_VARIANCE = 0.5  # variance of the targets within groups of repeats, relative to that of all
 
 
@@ -55,7 +55,7 @@ def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _copies_of(grams: Sequence[Tensor], targets: Tensor | None, rows: Tensor) -> Tensor:
-    """Which of all items (b, n) are copies of the given rows, as 0 and 1."""
+    """Whether each item is a copy of each row, shape (b, n), as 0 and 1."""
     same = torch.stack([same_items(K[rows], K.diagonal()[rows], K.diagonal()) for K in grams]).all(0)
     same[torch.arange(len(rows)), rows] = True
     some = (same.sum(1) > 1).nonzero()[:, 0]
@@ -88,7 +88,7 @@ def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
         groups = fcluster(tree, heights[place], "distance")
         sizes = np.bincount(groups)
         many = sizes[sizes > 1]
-        if len(many) >= _LEAST_GROUPS and _LEAST_SHARE * n <= many.sum() <= _MOST_ROWS * len(many):
+        if len(many) >= _MIN_GROUPS and _MIN_SHARE * n <= many.sum() <= _MAX_MEAN_SIZE * len(many):
             inside = sizes[groups] > 1
             if _within(targets.cpu().numpy()[inside], groups[inside]) < _MAX_WITHIN_VARIANCE * float(
                 targets.var(0).sum()
@@ -100,7 +100,7 @@ def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
 def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
     """Warn if different items (without copies, which have one number) look like repeats of measurements."""
     first = torch.from_numpy(np.unique(numbers)).to(K.device)
-    groups = repeats(K[first][:, first], targets[first]) if len(first) > _LEAST_GROUPS else None
+    groups = repeats(K[first][:, first], targets[first]) if len(first) > _MIN_GROUPS else None
     if groups is None:
         return
     sizes = np.bincount(groups)
@@ -118,5 +118,5 @@ def _within(targets: np.ndarray, groups: np.ndarray) -> float:
     _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     sums = np.zeros((len(sizes), targets.shape[1]))
     np.add.at(sums, number, targets)
-    missed = targets - (sums / sizes[:, None])[number]
-    return float((missed**2).sum() / (len(targets) - len(sizes)))
+    residuals = targets - (sums / sizes[:, None])[number]
+    return float((residuals**2).sum() / (len(targets) - len(sizes)))

@@ -1,4 +1,4 @@
-"""Dates as numbers: days since the first of January 1970, so that no file has a start of its own."""
+"""Dates as numbers: days since the first of January 1970, the same origin for every file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _START = datetime.datetime(1970, 1, 1)
 
 
 def day_number(moment: datetime.date) -> float:
-    """Days from the first of January 1970 to a day or a time of a day, of its time zone if it has one."""
+    """Days from the first of January 1970 to a day or a time of a day, in UTC if it has a time zone."""
     if not isinstance(moment, datetime.datetime):
         moment = datetime.datetime(moment.year, moment.month, moment.day)
     if moment.tzinfo is not None:

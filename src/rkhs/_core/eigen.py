@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices: the leading pairs, and what is done with negative ones."""
+"""Eigenvalues of symmetric matrices: the leading pairs, and clipping of negative ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs._core.linalg import center_gram, divisor, fix_signs
 
 _LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than Lanczos
-_SWEEPS = 60  # largest number of blocks of a Krylov space
+_MAX_BLOCKS = 60  # largest number of blocks of a Krylov space
 
 
 def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -86,7 +86,7 @@ def component_eigenpairs(K: Tensor, k: int, weights: Tensor | None, *, center: b
 
 
 def positive_part(K: Tensor, *, name: str) -> Tensor:
-    """Return the matrix with its negative eigenvalues set to zero, and say so."""
+    """Return the matrix with its negative eigenvalues set to zero, and warn if there are any."""
     scale = float(K.diagonal().abs().max())
     shifted = K.clone()
     shifted.diagonal().add_(1e-8 * scale)
@@ -114,19 +114,19 @@ def positive_part(K: Tensor, *, name: str) -> Tensor:
 
 
 def block_krylov(product: Callable[[Tensor], Tensor], n: int, k: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov space that is kept whole."""
+    """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov method without restarts."""
     width = min(n, k + 8)
     steps = torch.arange(n, dtype=torch.float64)
     start = torch.stack([torch.cos((j + 1.0) * steps * 0.7390851 + j * j) for j in range(width)], 1).to(like)
     Q, _ = torch.linalg.qr(start)
     basis, images = Q, product(Q)
     limit = max(1e-10, 50.0 * torch.finfo(like.dtype).eps)
-    for _ in range(_SWEEPS):
+    for _ in range(_MAX_BLOCKS):
         H = basis.mT @ images
-        values, turns = torch.linalg.eigh((H + H.mT) / 2)
-        values, turns = values.flip(0)[:k], turns.flip(1)[:, :k]
-        vectors = basis @ turns
-        residual = images @ turns - vectors * values
+        values, rotation = torch.linalg.eigh((H + H.mT) / 2)
+        values, rotation = values.flip(0)[:k], rotation.flip(1)[:, :k]
+        vectors = basis @ rotation
+        residual = images @ rotation - vectors * values
         sizes = torch.linalg.vector_norm(residual, dim=0)
         if basis.shape[1] >= n or bool((sizes <= limit * float(divisor(values[0].abs()))).all()):
             break

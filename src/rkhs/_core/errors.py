@@ -33,7 +33,7 @@ __all__ = [
     "warn",
 ]
 
-_NEAR = 0.75  # share of letters in common of names that are taken for each other
+_NEAR = 0.75  # similarity from which a name is suggested for another
 _EXTRAS = {
     **{
         "rdkit": "chem",
@@ -138,7 +138,7 @@ class CollapseWarning(UserWarning):
 
 
 class ColumnWarning(UserWarning):
-    """One column of a table holds nearly all the variance, so the others hardly count.
+    """One column of a table holds nearly all the variance, so the others hardly matter.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def _shortened(value: object) -> str:
 
 @contextmanager
 def in_range(owner: object) -> Iterator[None]:
-    """Name the kernel or estimator where torch cannot turn a number of it into the single precision of the data."""
+    """Name the kernel or estimator if torch cannot represent one of its numbers in the single precision of the data."""
     try:
         yield
     except RuntimeError as error:
@@ -341,7 +341,7 @@ def in_range(owner: object) -> Iterator[None]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that differs from another by a slip or two, without regard to case and dashes; None if none."""
+    """The known name most similar to another, regardless of case and dashes; None if none is similar."""
 
     def plain(text: str) -> str:
         return text.lower().replace("_", "-").strip("-")
@@ -363,7 +363,7 @@ def optional(module: str) -> Any:
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the library, be it through scikit-learn."""
+    """Warn at the line that called the library, also through scikit-learn."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("rkhs", "sklearn"):
         frame, level = frame.f_back, level + 1

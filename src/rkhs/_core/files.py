@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of one."""
+"""Atomic writes: a file is either the old or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from rkhs._core.errors import InputError
 
 _STALE_SECONDS = 60.0
-_SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
+_MAX_STEM = 40  # characters of a name in the name of its temporary file, which may not be too long
 
 
 # What NumPy raises on damaged files. It splits headers as Python code, so errors of Python's own parser are among them.
@@ -167,7 +167,7 @@ def _cannot_write(path: str | os.PathLike[str], error: OSError) -> InputError:
 def _create(target: Path, old: os.stat_result | None) -> Path:
     """An empty file next to the target; one that takes the place of another is private until it has its permissions."""
     # The process number keeps two writers apart and lets leftovers of a killed process be recognised.
-    name = f".{target.stem[:_SHOWN]}.{os.getpid()}.{os.urandom(4).hex()}.tmp{target.suffix}"
+    name = f".{target.stem[:_MAX_STEM]}.{os.getpid()}.{os.urandom(4).hex()}.tmp{target.suffix}"
     temporary = target.with_name(name)
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if old is None else 0o600))
     return temporary
@@ -186,7 +186,7 @@ def _remove_stale(target: Path) -> None:
     """Remove temporary files of this target whose process is gone; a minute's grace, for writers on other hosts."""
     if os.name == "nt":  # asking after a process by signal 0 would end it there
         return
-    stem, suffix = re.escape(target.stem[:_SHOWN]), re.escape(target.suffix)
+    stem, suffix = re.escape(target.stem[:_MAX_STEM]), re.escape(target.suffix)
     pattern = re.compile(rf"\.{stem}\.(\d+)\.[0-9a-f]{{8}}\.tmp{suffix}")
     try:
         found = [(entry, pattern.fullmatch(entry.name)) for entry in target.parent.iterdir()]

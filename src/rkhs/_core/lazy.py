@@ -33,7 +33,7 @@ def names_in_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
 
 
 class ByName(Mapping[str, Any]):
-    """What makes an object of each name: a class of a package, imported when it is asked for, or a function."""
+    """Constructors by name: a class of a package, imported on first use, or a function."""
 
     def __init__(self, package: str, **names: str | Callable[[], Any]) -> None:
         self._package, self._names = package, names

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError, JitterWarning, warn
 
-_LARGE, _ROWS = 3000, 640  # rows from which few columns are tried, and about how many rows these are chosen from
+_LARGE, _ROWS = 3000, 640  # least size for solves by few columns, and about how many columns these are chosen from
 
 
 @dataclass(frozen=True)
@@ -128,14 +128,14 @@ def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
             L = torch.from_numpy(root)  # its triangular solves take two thirds of the time of LAPACK's potrs
             half = torch.linalg.solve_triangular(L, B, upper=False)
             return torch.linalg.solve_triangular(L.mT, half, upper=True)
-        A = A.tril(-1)  # the other triangle is as it was
+        A = A.tril(-1)  # the other triangle is unchanged
         A = A + A.mT + torch.diag(diagonal)
     L, _ = cholesky(A, name=name)
     return torch.cholesky_solve(B, L)
 
 
 def solve_smooth(K: Tensor, B: Tensor, ridge: float) -> Tensor | None:
-    """Solve ``(K + ridge I) X = B`` where few columns of a large ``K`` say nearly all of it; None where they do not."""
+    """Solve ``(K + ridge I) X = B`` if few columns approximate a large ``K``; else None."""
     # With such columns ``L^T L`` and ``P = L^T L + ridge I``, ``X + P^-1 (B - A X)`` has at most the share
     # ``Tr(K - L^T L) / ridge`` of the error of ``X``, and ``||B - A X|| / (ridge ||X||)`` bounds its relative error.
     eps, total, step = torch.finfo(K.dtype).eps, float(K.diagonal().sum()), len(K) // _ROWS
@@ -161,7 +161,7 @@ def solve_smooth(K: Tensor, B: Tensor, ridge: float) -> Tensor | None:
 
 
 def rank_tolerance(n: int, dtype: torch.dtype) -> float:
-    """What counts as zero on the diagonal of a Gram matrix of ``n`` items whose entries are rounded to ``dtype``."""
+    """Relative tolerance for zeros on the diagonal of a Gram matrix of ``n`` items rounded to ``dtype``."""
     return max(1e-12, n**0.5 * torch.finfo(dtype).eps)
 
 
@@ -193,7 +193,7 @@ def fix_signs(U: Tensor) -> Tensor:
 
 
 def flips(U: Tensor) -> Tensor:
-    """+1 or -1 a column: what makes its entry of largest modulus positive."""
+    """Sign of each column that makes its entry of largest modulus positive."""
     if U.numel() == 0:
         return U.new_ones(U.shape[1])
     modulus = U.abs()
@@ -247,7 +247,7 @@ def apply_inverse(Z: Tensor, A: Tensor) -> Tensor:
 
 
 def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entries positive."""
+    """Orthogonal matrix that rotates codes to principal axes: variances descending, largest entries positive."""
     w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if weights is None else weights
     centred = Z - w @ Z
     _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))

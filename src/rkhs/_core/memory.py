@@ -1,4 +1,4 @@
-"""How much memory a fit will take, how much there is, and a refusal before anything is allocated."""
+"""Memory that a fit needs and that is available, and a refusal before anything is allocated."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from rkhs._core.errors import InputError
 
 SHARE = 0.6
-"""A fit may ask for this share of what there is: the rest is for the data, other programs and what was overlooked."""
+"""Share of the available memory that a fit may use: the rest is for the data, other programs and underestimates."""
 
-_SMALL = 3 * 2**24  # bytes below which what there is, half a millisecond, is not asked
+_SMALL = 3 * 2**24  # bytes below which available memory is not queried, which takes half a millisecond
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def available_bytes() -> int:
 
 
 def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, available: int | None = None) -> None:
-    """Refuse a fit that asks for more than 60 % of the memory there is."""
+    """Refuse a fit that needs more than 60 % of the available memory."""
     if available is None and estimate.n_bytes < _SMALL:
         return
     there = available_bytes() if available is None else available
@@ -59,7 +59,7 @@ def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, availab
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
-    """Turn what NumPy and torch raise without memory into an error that says what to do."""
+    """Turn out-of-memory errors of NumPy and torch into one that says what to do."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -85,7 +85,7 @@ def _free() -> int | None:
 
 
 def _cgroups() -> list[int]:
-    """What the control groups of this process leave, version 2 and version 1, and all that contain them."""
+    """Memory left in the control groups of this process (versions 1 and 2) and their parents."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -122,7 +122,7 @@ def _left(limit: Path, usage: Path) -> int | None:
 
 
 def _address_space() -> int | None:
-    """What a limit of the address space leaves."""
+    """Memory left under a limit of the address space."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""The container of model files: JSON and arrays in one safetensors file, checked before anything is made of them."""
+"""The container of model files: JSON and arrays in one safetensors file, checked before objects are built."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMAT = (2, 0)
 """Of model files: major and minor version."""
 
 LARGEST = 2**30
-"""Bytes that a model file may have, unless somebody asks for more."""
+"""Largest size of a model file in bytes, unless the caller allows more."""
 
 _MAX_HEADER = 2**20
 _MAX_AXES = 32
@@ -76,7 +76,7 @@ def _digest(
     places: Mapping[str, _Place],
     content_of: Callable[[str], Iterable[bytes | memoryview]],
 ) -> str:
-    """SHA-256 over all that has a meaning; each part is preceded by its length, so that none can borrow bytes."""
+    """SHA-256 of version, text and arrays; each part is preceded by its length, so that parts cannot shift."""
     total = hashlib.sha256()
 
     def add(n_bytes: int, pieces: Iterable[bytes | memoryview]) -> None:
@@ -131,7 +131,7 @@ def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
 
 def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int], digest: str | None = None) -> Container:
     """Header, places, checksum, and only then arrays: a wrong file takes no memory."""
-    # What was read is checked at last: another process may write to the file, and the model is that of the checksums.
+    # What was read is checked at the end: another process may write to the file, and checksums must be the model's.
     try:
         head, first, body, places = _header(handle, size)
         match = _FIRST_LINE.fullmatch(first)
@@ -197,7 +197,7 @@ def _header(handle: BinaryIO, file_size: int) -> tuple[bytes, str, str, dict[str
 
 
 def _place(name: str, entry: dict[str, Any], base: int, expected_start: int) -> _Place:
-    """One array of the header: it begins where the one before it ends, and has the bytes of its shape."""
+    """One array of the header: it must begin where the previous one ends, with the bytes of its shape."""
     dtype, shape, offsets = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
     if len(shape) > _MAX_AXES or any(type(number) is not int or number < 0 for number in (*shape, *offsets)):
         raise ModelFileError(f"the model file is damaged: shape or place of {name}")

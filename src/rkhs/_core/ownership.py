@@ -1,4 +1,4 @@
-"""Who owns what: a fitted model its data, which share no memory with a user's, and a fit its state until it ends."""
+"""Private copies of data for fitted models, and fits that change their estimator only at the end."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def unshared(tensor: Tensor, source: Any) -> Tensor:
 
 
 class WholeFits(BaseEstimator):
-    """An estimator whose fits work on a twin, and take its state in one assignment at their end."""
+    """An estimator whose fits work on a copy, whose state it takes over in one assignment at the end."""
 
     _get_param_names = known_names
     _input_dtype: np.dtype  # of training data; a text from a file would be parsed by NumPy
@@ -97,7 +97,7 @@ class WholeFits(BaseEstimator):
                 found.fn = _whole(found.fn)
 
     def _twin(self, *, fitted: bool = False) -> Self:
-        """A twin with a state of its own, by default without what is fitted; a warm start keeps the model."""
+        """A copy with separate state, by default without fitted attributes; a warm start keeps the model."""
         twin, params = object.__new__(type(self)), self.get_params(deep=False)
         kept = vars(self) if fitted else {*params, "model_"} if "warm_start" in params else params
         twin.__dict__ = {k: v for k, v in vars(self).items() if k in kept or k.startswith("__") or k[-1] != "_"}
@@ -105,7 +105,7 @@ class WholeFits(BaseEstimator):
 
 
 def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that changes its estimator at the very end alone."""
+    """Wrap a fit so that it changes its estimator only at the end."""
     is_full_fit = fit.__name__ != "partial_fit"
     mark = {_INSIDE: True} if is_full_fit else {}
 

@@ -1,4 +1,4 @@
-"""Sparse matrices at the border: every format and index type becomes one compressed form of the library's own."""
+"""Sparse input: every format and index type is copied to compressed rows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import scipy.sparse
 from rkhs._core.errors import InputError
 
 SparseItem: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""A row of a sparse matrix: the places of its entries, ascending, of dtype int32, and their values, of float64."""
+"""A row of a sparse matrix: the ascending column indices of its entries (int32) and their values (float64)."""
 
 _WIDEST = 2**31 - 1
 
 
 def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray) -> scipy.sparse.csr_array:
-    """A sparse matrix of any format as compressed rows in memory of their own."""
+    """A sparse matrix of any format as compressed rows, copied."""
     if X.ndim != 2 or 0 in X.shape:
         raise InputError(f"X must have rows and columns, at least one of each; got a sparse array {X.shape}")
     if X.dtype.kind not in "biuf":
@@ -49,7 +49,7 @@ def from_items(items: list[SparseItem], width: int) -> scipy.sparse.csr_array:
     places = np.concatenate([item[0] for item in items]) if items else np.empty(0, np.int32)
     values = np.concatenate([item[1] for item in items]) if items else np.empty(0)
     if len(places) and not 0 <= places.min() <= places.max() < width:  # SciPy would write next to its memory
-        raise InputError(f"rows of a sparse matrix must have places from 0 to {width - 1}; got {places.max()}")
+        raise InputError(f"rows of a sparse matrix must have column indices from 0 to {width - 1}; got {places.max()}")
     index = np.int32 if stops[-1] < _WIDEST else np.int64
     parts = (values, places.astype(index, copy=False), stops.astype(index))
     return scipy.sparse.csr_array(parts, shape=(len(items), width))

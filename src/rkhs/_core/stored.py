@@ -1,4 +1,4 @@
-"""What model files hold by its fields, and how a file's fields are checked: types from annotations, shapes by hand."""
+"""Records of model files, and checks of their fields: types from annotations, shapes by hand."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Stored:
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def in_file(self) -> Self:
-        """The value as a file holds it: without what follows from the rest."""
+        """The record as a file holds it, without fields that can be recomputed."""
         return self
 
     def check_stored(self) -> None:
         """Refuse fields of a file whose shapes and numbers do not agree; their types are right."""
 
     def from_file(self) -> Self:
-        """The value of a file with what the file lacks."""
+        """The record with the missing fields recomputed."""
         return self
 
 
 def leanest(model: Model, candidates: Iterable[Model], parts: Callable[[Model], tuple[Any, ...]]) -> Model:
-    """The first candidate whose completion gives the parts of the model to the last bit; else the model."""
+    """The first candidate that ``from_file`` completes to the parts of the model bit by bit; else the model."""
     for lean in candidates:
         try:
             found = parts(lean.from_file())
@@ -47,7 +47,7 @@ def leanest(model: Model, candidates: Iterable[Model], parts: Callable[[Model], 
 
 @contextmanager
 def completing() -> Iterator[None]:
-    """Raise an error of the library where the parts of a file made by hand give no others."""
+    """Raise an error of the library if missing fields cannot be recomputed from a file."""
     try:
         yield
     except RuntimeError as error:
@@ -56,7 +56,7 @@ def completing() -> Iterator[None]:
 
 @cache
 def hints_of(cls: type) -> dict[str, Any]:
-    """Types of the attributes of a class; what only a type checker can resolve may be anything."""
+    """Types of the attributes of a class; Any for what only a type checker can resolve."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         for name, hint in inspect.get_annotations(base).items():
@@ -133,13 +133,13 @@ def check_shape(name: str, array: Any, *sizes: int | None, kinds: str = "f") -> 
 
 
 def check_places(name: str, array: Any, n: int) -> None:
-    """Refuse what is not a row of numbers of n things, from 0."""
+    """Refuse what is not an array of indices from 0 to ``n - 1``."""
     check_shape(name, array, None, kinds="i")
     if array is not None and not ((array >= 0) & (array < n)).all():
         raise InputError(f"{name} in a model file must be whole numbers from 0 to {n - 1}")
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number of at least so much."""
+    """Refuse what is not a whole number of at least ``least``."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} in a model file must be a whole number of at least {least}; got {value!r:.50}")

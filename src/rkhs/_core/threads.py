@@ -1,4 +1,4 @@
-"""How threads compute: limits that reach BLAS, OpenMP and torch, and rounding; all taken back afterwards."""
+"""Limits on the threads of BLAS, OpenMP and torch, and flushing of subnormals; all undone afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def count_threads(n_jobs: Any = None) -> int:
-    """Number of threads that ``n_jobs`` means.
+    """Number of threads for ``n_jobs``.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def count_threads(n_jobs: Any = None) -> int:
 
 @dataclass(frozen=True)
 class _Before:
-    """What a thread counted before a limit, where the limit changed anything."""
+    """Thread counts before a limit, if the limit changed any."""
 
     limit: int | None
     torch: int = 0  # and the MKL in it
@@ -65,7 +65,7 @@ class _Before:
 
 
 class _Counts:
-    """The thread counts of this process within limits: kept by the first of them, put back by the last."""
+    """The thread counts of this process within limits: saved by the first of them, restored by the last."""
 
     def __init__(self) -> None:
         self._known = threading.local()  # whether this thread was ever within a limit
@@ -81,7 +81,7 @@ class _Counts:
         self._kept: list[tuple[Any, int]] = []  # counts of the process
 
     def outside(self) -> int:
-        """How many threads there would be without calls of the library."""
+        """Number of threads without calls of the library."""
         import torch
 
         with self._lock:
@@ -111,7 +111,7 @@ class _Counts:
             return _Before(n, mine, counts)
 
     def leave(self, before: _Before) -> None:
-        """End a limit; the last one puts everything back."""
+        """End a limit; the last one restores all counts."""
         import torch
 
         with self._lock:
@@ -141,7 +141,7 @@ class _Counts:
             self._asked.remove(n)
 
     def _spread(self, *, force: bool = False) -> None:
-        """Bring the pools of the process to the limit."""
+        """Set the pools of the process to the limit."""
         if self._limit == self._now and not force:
             return
         self._now = self._limit
@@ -167,7 +167,7 @@ def _of_thread(pool: Any) -> bool:
 
 
 def _set_pool(pool: Any, n: int) -> None:
-    """Set the count of a library, and leave it to other threads to set it too."""
+    """Set the count of a library, so that other threads may set it too."""
     pool.set_num_threads(n)
     if hasattr(pool, "clear_controlling_thread"):
         pool.clear_controlling_thread()
@@ -180,7 +180,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def thread_limit(n_jobs: Any) -> Iterator[int]:
-    """Let BLAS, OpenMP and torch use at most so many threads within a block.
+    """Let BLAS, OpenMP and torch use at most ``n_jobs`` threads within a block.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def thread_limit(n_jobs: Any) -> Iterator[int]:
 
 
 def within_limit(function: Callable[P, R], asked: Callable[P, int | None] | None = None) -> Callable[P, R]:
-    """Let a public function compute with one thread, or as many as are ``asked``, or a limit around the call says."""
+    """Let a public function compute with one thread, or as many as ``asked`` or a limit around the call allows."""
 
     @functools.wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Named augmentations: random changes that keep what an item means.
+"""Named augmentations: random changes that preserve the meaning of an item.
 
 An augmentation is called with an array (n, d) and a NumPy generator. :func:`augmented` draws view number ``step`` as a
 pure function of ``(seed, step)``.

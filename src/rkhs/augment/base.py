@@ -1,4 +1,4 @@
-"""What an augmentation is, and how augmentations are named and drawn."""
+"""Base class of augmentations, augmentations by name, and reproducible views."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Augmentation(Configurable):
     """Changed copies of each row that an autoencoder encodes; see :class:`GaussianNoise`."""
 
     def check(self) -> None:
-        """Refuse parameters out of range, where that needs no data."""
+        """Refuse parameters out of range; no data are needed."""
         refuse_undeclared(self, f"{type(self).__name__}.")
 
     @abstractmethod
@@ -123,7 +123,7 @@ def augmented(augment: Any, X: Any, seed: int, step: int) -> Any:
     True
     """
     rng = np.random.Generator(np.random.Philox(key=[seed, step]))
-    view = as_augmentation(augment)(private_copy(X), rng)  # a function of the user may write where it should not
+    view = as_augmentation(augment)(private_copy(X), rng)  # a user's function may overwrite its argument
     if isinstance(X, list):
         if not isinstance(view, list) or len(view) != len(X):
             raise InputError(f"augment must return a list of {len(X)} items; got {type(view).__name__}")

@@ -1,4 +1,4 @@
-"""Sets that codes are kept on, written once for all solvers."""
+"""Constraint sets of codes, written once for all solvers."""
 
 from rkhs._core.lazy import names_in_stub
 

@@ -1,4 +1,4 @@
-"""What a constraint is: a smooth set of matrices that solvers can stay on."""
+"""Base class of constraints: sets of matrices with a projection and tangent spaces."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Constraint(Configurable):
 
 
 class Unconstrained(Constraint):
-    """All matrices: the constraint that does nothing.
+    """All matrices: no constraint.
 
     References
     ----------

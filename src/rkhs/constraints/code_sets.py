@@ -15,7 +15,7 @@ from rkhs.constraints.base import Constraint
 
 
 class CodeSet(Constraint):
-    """A set that codes are kept on: the image of all matrices under a map.
+    """A constraint set of codes: the image of all matrices under a map.
 
     ``KernelAutoencoder(constraint=...)`` takes your own, a set of single rows: give ``project`` and ``pullback``. With
     ``rotation_invariant = True`` codes may be rotated to their principal axes.
@@ -201,7 +201,7 @@ class Whitened(CodeSet):
     def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
         """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``, shape (n, p).
 
-        With ``Y = U diag(s) V^T`` and ``Q = U V^T``, a step ``dY`` turns ``Q`` by the skew solution of a Sylvester
+        With ``Y = U diag(s) V^T`` and ``Q = U V^T``, a step ``dY`` rotates ``Q`` by the skew solution of a Sylvester
         equation within its span and moves it by ``dY (V diag(s) V^T)^-1`` out of it; this is the adjoint.
         """
         U, s, Vh = torch.linalg.svd(Y, full_matrices=False)

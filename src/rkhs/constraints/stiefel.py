@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
 
-_MAX_CONDITION = 1e6  # of the small Gram matrix; above it the squared condition eats the digits of the result
+_MAX_CONDITION = 1e6  # of the small Gram matrix; above it the SVD is used: squaring the condition loses digits
 
 
 class Stiefel(Constraint):

@@ -1,4 +1,4 @@
-"""Who computes the blocks of a plan: this thread, several threads, or a Dask cluster; the same bits from each."""
+"""Engines that compute blocks of rows: this thread, several threads, or a Dask cluster, with the same bits."""
 
 from rkhs._core.lazy import names_in_stub
 

@@ -159,7 +159,7 @@ class Engine(Configurable):
         """Yield the results of the tasks, in their order."""
 
     def place(self, rows: Rows) -> Rows:
-        """Put rows where all workers read them without being sent them again in every pass; see each engine."""
+        """Put rows where all workers can read them, instead of sending them in every pass; see each engine."""
         return rows
 
     def _group(self, blocks: Sequence[Block], rows: Rows | None) -> int:

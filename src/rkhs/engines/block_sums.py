@@ -16,7 +16,7 @@ from rkhs._core.checks import check_count
 
 @dataclass(frozen=True)
 class Block:
-    """Rows ``start:stop``, the ``index``-th block of a plan.
+    """Rows ``start:stop``, the ``index``-th block.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def row_blocks(n_rows: int, block_size: int) -> tuple[Block, ...]:
     ----------
     n_rows : int
     block_size : int
-        A parameter of the result as a seed is: another size gives other rounding. It is never chosen by the number of
+        Part of the result: another size gives other rounding. It never depends on the number of
         workers.
 
     Returns
@@ -107,7 +107,7 @@ class TreeSum:
     Parameters
     ----------
     nodes : sequence of Node, default=()
-        Partial sums to go on from.
+        Partial sums to continue from.
 
     Examples
     --------

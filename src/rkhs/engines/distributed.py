@@ -1,4 +1,4 @@
-"""The engine that computes on a Dask cluster: its own on this machine, or one that is running."""
+"""The engine of Dask clusters: it starts one on this machine, or uses one that is running."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rkhs.engines.block_sums import Block
 from rkhs.engines.rows import ArrayRows, Rows
 
 _POLL = 1.0  # seconds between two looks at the cluster while a result is awaited
-_CARRIED = 2**22  # bytes of rows that one task may carry
+_MAX_TASK_BYTES = 2**22  # bytes of rows within one task
 _MEMORY_TOPIC = "worker-restart-memory"  # under which a nanny reports the workers that it ends for their memory
 
 
@@ -29,8 +29,8 @@ _MEMORY_TOPIC = "worker-restart-memory"  # under which a nanny reports the worke
 class Dask(Engine):
     """Computes blocks on the workers of a Dask cluster.
 
-    Rows and functions travel within tasks, which the scheduler keeps, so that whatever a worker held can be computed
-    again when it dies; nothing is scattered. Workers compute a block with one thread.
+    Rows and functions travel within tasks, which the scheduler keeps, so that results of a worker that dies can be
+    recomputed; nothing is scattered. Workers compute a block with one thread.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Dask(Engine):
         None starts worker processes on this machine and ends them with the engine. An address such as
         ``"tcp://10.0.0.1:8786"`` or a client is used, and the cluster stays when the engine ends (a client stays open).
     n_workers : int, default=None
-        Processes to start without an address; None: one a core.
+        Processes to start without an address; None: one per core.
     memory_limit : str or int, default="auto"
         Memory of each process started, above 95 % of which it is ended: ``"2GB"``, bytes, or a fair share.
     retries : int, default=3
@@ -115,7 +115,7 @@ class Dask(Engine):
         group = super()._group(blocks, rows)
         if isinstance(rows, ArrayRows):
             size = max(1, len(blocks[0]) * rows.shape[1] * 8)
-            group = min(group, 1 << max(0, (_CARRIED // size).bit_length() - 1))
+            group = min(group, 1 << max(0, (_MAX_TASK_BYTES // size).bit_length() - 1))
         return group
 
     def _run(self, tasks: Iterator[Task], shared: Any) -> Iterator[list[Any]]:
@@ -147,7 +147,7 @@ class _Running:
 
 
 class _Session:
-    """A client, and the cluster and files that belong to us."""
+    """A client, and the cluster and files that the engine created."""
 
     def __init__(self, client: Any, cluster: Any = None, ending: ExitStack | None = None) -> None:
         self.client, self.cluster = client, cluster
@@ -155,7 +155,7 @@ class _Session:
         self._folder = ""
 
     def spill(self, rows: ArrayRows) -> Rows:
-        """Write rows to a file of our own."""
+        """Write rows to a temporary file."""
         from rkhs.engines.sources import as_rows
 
         if not self._folder:  # Windows removes no file that a worker still reads
@@ -228,13 +228,13 @@ def _start_cluster(engine: Dask) -> Any:
         ) from error
 
 
-def _hold(shared: Any) -> Any:
-    """Keep on the cluster what all blocks share, as a task that can be computed again."""
+def _store_shared(shared: Any) -> Any:
+    """Store what all blocks share on the cluster, as a task that can be recomputed."""
     return shared
 
 
 def _compute(task: Task, shared: Any) -> tuple[str, Any]:
-    """Compute a task; errors that another try would only repeat are results."""
+    """Compute a task; errors that a retry would only repeat are returned."""
     try:
         return "value", task(shared)
     except (RkhsError, MemoryError) as error:
@@ -247,9 +247,9 @@ class _Run:
     def __init__(self, session: _Session, shared: Any, retries: int, patience: float) -> None:
         self._client, self._retries, self._patience = session.client, retries, patience
         self._name = f"rkhs-{uuid.uuid4().hex[:12]}"
-        self._lonely_since: float | None = None
+        self._without_worker_since: float | None = None
         self._memory_deaths = self._count_memory_deaths()
-        self._shared = self._send(f"{self._name}-shared", _hold, shared)
+        self._shared = self._send(f"{self._name}-shared", _store_shared, shared)
 
     def _send(self, key: str, function: Any, *args: Any) -> Any:
         import dask
@@ -269,7 +269,7 @@ class _Run:
         return f"{self._name}-{task.blocks[0].index}-{task.blocks[-1].index}-{attempt}"
 
     def collect(self, running: _Running) -> list[Any]:
-        """Wait for a task, and see to it that the wait ends."""
+        """Wait for a task; raise if the cluster cannot finish it."""
         while True:
             self.wait([running])
             future, task = running.future, running.task
@@ -290,7 +290,7 @@ class _Run:
             self._resend(running, future.exception())
 
     def _resend(self, running: _Running, error: Exception) -> None:
-        """Try a task again whose workers died; raise if that is no use."""
+        """Resubmit a task whose workers died; raise if retrying cannot help."""
         from distributed import KilledWorker
 
         task = running.task
@@ -310,7 +310,7 @@ class _Run:
         running.future = self._send(self._key(task, running.attempts), _compute, task, self._shared)
 
     def wait(self, waiting: Iterable[_Running]) -> None:
-        """Wait until one task is done, a second at most, and look after the cluster."""
+        """Wait until one task is done, a second at most, and check the cluster."""
         from distributed import wait
 
         pending = [each for each in waiting if not each.future.done()]
@@ -320,24 +320,24 @@ class _Run:
             with self._client.as_current():
                 wait([each.future for each in pending], timeout=_POLL, return_when="FIRST_COMPLETED")
         except TimeoutError:
-            self._look(pending[0].task)
+            self._check_workers(pending[0].task)
         except Exception:  # a future that was cancelled; its status is read next
             if not any(each.future.done() for each in pending):
                 raise self._lost() from None
 
     def _fetch(self, future: Any, task: Task) -> tuple[str, Any] | None:
-        """Bring a result here; None if it was lost on the way and is computed again."""
+        """Bring a result here; None if it was lost on the way and is recomputed."""
         try:
             return future.result(timeout=10.0)
         except TimeoutError:
-            self._look(task)
+            self._check_workers(task)
         except Exception:  # the future's status tells more
             if future.status not in ("pending", "error"):
                 raise self._lost() from None
         return None
 
-    def _look(self, task: Task) -> None:
-        """Raise if the cluster cannot finish the task any more."""
+    def _check_workers(self, task: Task) -> None:
+        """Raise if the cluster can no longer finish the task."""
         if self._client.status != "running":
             raise self._lost()
         try:
@@ -345,11 +345,11 @@ class _Run:
         except Exception:
             raise self._lost() from None
         if any(w.get("status", "running") == "running" for w in workers.values()):
-            self._lonely_since = None
+            self._without_worker_since = None
             return
         now = time.monotonic()
-        self._lonely_since = now if self._lonely_since is None else self._lonely_since
-        if now - self._lonely_since > self._patience:
+        self._without_worker_since = now if self._without_worker_since is None else self._without_worker_since
+        if now - self._without_worker_since > self._patience:
             state = "all of them paused, which they do when their memory is nearly full" if workers else "none left"
             raise ClusterError(
                 f"{task} waits for a worker, with {state}; start workers with "
@@ -372,7 +372,7 @@ class _Run:
         )
 
     def end(self, futures: list[Any]) -> None:
-        """Let the cluster forget what is not needed any more."""
+        """Release what is no longer needed on the cluster."""
         for future in [*futures, self._shared]:
             future.release()
         if self._client.status == "running" and futures:

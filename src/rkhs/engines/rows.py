@@ -175,7 +175,7 @@ class FileRows(Rows):
     def _read(self, start: int, stop: int) -> np.ndarray:
         path, dtype, shape, offset, fortran = self._layout
         try:
-            # Opened anew each time: pages of rows that were read do not stay counted as this process's memory.
+            # Reopened each time: pages of rows that were read do not stay counted as this process's memory.
             table = np.memmap(path, np.dtype(dtype), "r", offset, shape, "F" if fortran else "C")
         except (OSError, ValueError) as error:
             raise InputError(
@@ -245,7 +245,7 @@ class ParquetRows(Rows):
 
     @property
     def random_access(self) -> bool:
-        """False: row groups are decoded whole."""
+        """False: a row group is decoded as a whole."""
         return False
 
     @property
@@ -260,12 +260,12 @@ class ParquetRows(Rows):
     def _read(self, start: int, stop: int) -> np.ndarray:
         parquet = optional("pyarrow.parquet")
         start, stop = self._first + start, self._first + stop
-        pieces, seen = [], 0
+        pieces, offset = [], 0
         for path, n in self._files:
-            low, high = max(start - seen, 0), min(stop - seen, n)
+            low, high = max(start - offset, 0), min(stop - offset, n)
             if low < high:
                 pieces.append(self._read_file(parquet.ParquetFile(path), low, high))
-            seen += n
+            offset += n
         return np.concatenate(pieces)
 
     def _read_file(self, table: Any, start: int, stop: int) -> np.ndarray:
@@ -307,7 +307,7 @@ class DaskRows(Rows):
 
     @property
     def random_access(self) -> bool:
-        """False: chunks are computed whole."""
+        """False: a chunk is computed as a whole."""
         return False
 
     @property

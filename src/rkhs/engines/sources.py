@@ -1,4 +1,4 @@
-"""Which rows an argument names: an array, a memory map, a file, a Dask collection, batches of a loader."""
+"""Rows from an argument: an array, a memory map, a file, a Dask collection, batches of a loader."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def spool(batches: Iterable[Any], name: str = "X") -> FileRows:
 
 
 def as_rows(X: Any, name: str = "X") -> Rows:
-    """Tell from what is given where rows come from.
+    """Open the rows that an argument names.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _from_path(path: str, name: str) -> Rows:
         with old_headers():
             table = np.lib.format.open_memmap(path, mode="r")
     except UNREADABLE as error:
-        # NumPy's own words would teach to load what can run code.
+        # NumPy's message would suggest to load a file that can run code.
         reason = "it holds Python objects" if "pickle" in str(error) or "objects" in str(error) else error
         raise InputError(
             f"{name}: cannot read {path!r} ({reason}); check the name, and that it is a .npy file of numbers"

@@ -1,4 +1,4 @@
-"""Kernels on vectors and on objects, and what they are made of.
+"""Kernels on vectors and on objects, and their base classes.
 
 ``k(X)`` and ``k(X, Y)`` give Gram matrices; ``k1 + k2``, ``k1 * k2`` and ``0.5 * k`` combine them.
 """

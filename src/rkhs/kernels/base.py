@@ -1,4 +1,4 @@
-"""What a kernel is: values, diagonal, pull-backs, and data-dependent parameters resolved once."""
+"""Base classes of kernels: Gram matrix, diagonal, pull-backs (gradients), and parameters resolved from the data."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rkhs._core.errors import InputError, in_range
 from rkhs._core.lazy import ByName
 from rkhs._core.linalg import Outer
 
-# What is made of kernels, by modules that import this one.
+# Combinations of kernels, in modules that import this one.
 _JOINED = ByName("rkhs.kernels.combined.sums_and_products", sum="added", product="multiplied", multiple="Scaled")
 
 
 def not_finite(kernel: Kernel, values: Tensor, *, whole: bool = True) -> InputError:
-    """What is said of values of a kernel that are not finite, or whose sum is not; the worst item is named."""
+    """Return the error for kernel values that are not finite, or whose sum is not; it names the worst item."""
     bad = (~torch.isfinite(values)).sum(1)
     where = f", most with item {int(bad.argmax())} (from 0)" if whole and bool(bad.any()) else ""
     return InputError(
@@ -80,7 +80,7 @@ class Kernel(Configurable):
 
     @property
     def radial(self) -> Kernel | None:
-        """The kernel as one function of the distance, where it is one: values and slopes then share work."""
+        """The kernel as a function of the distance alone, else None: values and derivatives then share work."""
         return None
 
     @property
@@ -98,7 +98,9 @@ class Kernel(Configurable):
         B = None if Y is None else self.read(Y)
         if isinstance(A, Tensor) and isinstance(B, Tensor):
             if self.domain == "vectors" and A.shape[1] != B.shape[1]:
-                raise InputError(f"X and Y must have as many columns; got shapes {tuple(A.shape)} and {tuple(B.shape)}")
+                raise InputError(
+                    f"X and Y must have the same number of columns; got shapes {tuple(A.shape)} and {tuple(B.shape)}"
+                )
             dtype = torch.promote_types(A.dtype, B.dtype)
             A, B = A.to(dtype), B.to(dtype)
         kernel = self.resolve(A if B is None else B)
@@ -133,7 +135,7 @@ class Kernel(Configurable):
     _declared: ClassVar[Declared] = {}
 
     def _check(self) -> None:
-        """Refuse parameters out of range, where nothing depends on data."""
+        """Refuse parameters out of range; no data are needed."""
         refuse_undeclared(self, f"{type(self).__name__}.")
 
     def _with(self, **params: Any) -> Self:
@@ -177,7 +179,7 @@ class Kernel(Configurable):
         """Diagonal of the Gram matrix."""
 
     def _memory(self, X: Any) -> float:
-        """Bytes that the features of these items take while their Gram matrix is computed, beside that matrix."""
+        """Bytes that the features of these items take while their Gram matrix is computed, without that matrix."""
         return 0.0
 
     def _column_diag(self, X: Any, Y: Any) -> Tensor:
@@ -189,7 +191,7 @@ class Kernel(Configurable):
         return K.add_(self._gram(X, Y), alpha=factor)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        """As :meth:`pullback`; kernels that are faster than their :meth:`_cross_pullback` override it."""
+        """Compute :meth:`pullback` by :meth:`_cross_pullback`; overridden where a direct formula is faster."""
         if type(self)._cross_pullback is Kernel._cross_pullback:
             raise InputError(
                 f"{type(self).__name__} has no gradient and cannot act on codes; use a Gaussian or Matern kernel"
@@ -228,7 +230,7 @@ class Kernel(Configurable):
 
 
 def common_domain(owner: object, kernels: Iterable[Kernel], what: str) -> str:
-    """The domain of all kernels that something is made of, refused if they have several."""
+    """Return the common domain of the kernels; refuse kernels on different domains."""
     domains = {kernel.domain for kernel in kernels}
     if len(domains) > 1:
         raise InputError(
@@ -238,7 +240,7 @@ def common_domain(owner: object, kernels: Iterable[Kernel], what: str) -> str:
 
 
 class Composite(Kernel):
-    """A kernel made of others; it reads what its parts read.
+    """A kernel composed of other kernels; it reads the items that its parts read.
 
     References
     ----------
@@ -255,7 +257,7 @@ class Composite(Kernel):
     """
 
     of_values: ClassVar[bool] = False
-    """Whether it is computed from values of its parts alone, so that it is there for whatever they read."""
+    """Whether it is a function of the values of its parts alone, so that the parts may read any items."""
 
     @property
     @abstractmethod
@@ -284,16 +286,16 @@ class Composite(Kernel):
 
     @property
     def row_width(self) -> int | None:  # type: ignore[override]
-        """As the parts."""
+        """Equals that of the parts."""
         return self.parts[0].row_width
 
     def read(self, X: Any) -> Any:
-        """As the first part reads it; parts that read different data are refused."""
+        """Read the items by the first part; parts with different domains are refused."""
         assert self.domain
         return self.parts[0].read(X)
 
     def with_parts(self, parts: Sequence[Kernel]) -> Self:
-        """Return the same kernel made of others, which its parameter ``terms`` or ``base`` holds."""
+        """Return a copy with other parts in its parameter ``terms`` or ``base``."""
         if all(new is old for new, old in zip(parts, self.parts, strict=True)):
             return self
         several = "terms" in self._get_param_names()
@@ -309,11 +311,11 @@ class Composite(Kernel):
 
 
 class Derived(Composite):
-    """A kernel made of one other."""
+    """A kernel derived from one base kernel."""
 
     base: Kernel
     of_vectors: ClassVar[bool] = False
-    """Whether the other must be a kernel on vectors."""
+    """Whether the base must be a kernel on vectors."""
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
@@ -325,22 +327,22 @@ class Derived(Composite):
 
 
 class Mapped(Derived):
-    """A kernel of what a map makes of rows, ``k(x, y) = base(m(x), m(y))``."""
+    """A kernel of mapped rows, ``k(x, y) = base(m(x), m(y))``."""
 
     of_vectors = True
 
     @property
     def rotation_invariant(self) -> bool:
-        """False: the map tells columns apart."""
+        """False: the map depends on the coordinates."""
         return False
 
     @abstractmethod
     def _mapped(self, X: Tensor) -> Tensor:
-        """``m(X)``, what the base kernel reads."""
+        """Return ``m(X)``, the input of the base kernel."""
 
     @abstractmethod
     def _back(self, G: Tensor, X: Tensor) -> Tensor:
-        """The gradient with respect to ``X`` from that with respect to ``m(X)``."""
+        """Pull the gradient with respect to ``m(X)`` back to ``X``."""
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self.base._gram(self._mapped(X), None if Y is None else self._mapped(Y))
@@ -390,7 +392,7 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
             "Reshape one feature by X.reshape(-1, 1), one sample by X.reshape(1, -1)"
         )
     if 0 in tensor.shape:
-        raise InputError(f"{reader} reads {what}; got shape {tuple(tensor.shape)}, which holds no number")
+        raise InputError(f"{reader} reads {what}; got shape {tuple(tensor.shape)}, which is empty")
     if not bool(torch.isfinite(tensor).all()):
         row = int((~torch.isfinite(tensor)).any(1).nonzero()[0])
         raise InputError(
@@ -400,14 +402,14 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
 
 
 def _read_tensor(X: Tensor, reader: str) -> Tensor:
-    """A real dense tensor without a gradient."""
+    """Return a real dense tensor, detached; refuse all others."""
     if X.dtype.is_complex:
         raise InputError(f"{reader} reads real numbers; got dtype {X.dtype}")
     if X.layout != torch.strided:
         raise InputError(f"{reader} reads dense tensors; got layout {X.layout}. Pass X.to_dense()")
     if X.requires_grad and torch.is_grad_enabled():
         raise InputError(
-            f"{reader} records no gradients; got a tensor that asks for them. Pass X.detach(), and take gradients "
+            f"{reader} records no gradients; got a tensor with requires_grad=True. Pass X.detach(), and take gradients "
             "from pullback or cross_pullback"
         )
     X = X.detach()
@@ -415,7 +417,7 @@ def _read_tensor(X: Tensor, reader: str) -> Tensor:
 
 
 def _read_array(X: Any, reader: str) -> Tensor:
-    """What NumPy reads as real numbers, as a tensor."""
+    """Convert what NumPy reads as real numbers to a tensor."""
     if hasattr(X, "toarray"):
         raise InputError(f"{reader} reads dense arrays; got a sparse {type(X).__name__}. Pass X.toarray()")
     plain = as_numpy(X)
@@ -423,7 +425,7 @@ def _read_array(X: Any, reader: str) -> Tensor:
         array = np.asarray(plain)
     except ValueError:  # rows of different lengths
         array = np.empty(0, dtype=object)
-    array = _numbers_of(array) if array.dtype == object else array
+    array = _as_numbers(array) if array.dtype == object else array
     if array.dtype.kind not in "biuf":
         raise InputError(
             f"{reader} reads numbers; got dtype {array.dtype}. "
@@ -434,8 +436,8 @@ def _read_array(X: Any, reader: str) -> Tensor:
     return to_tensor(wide, torch.float32 if single else torch.float64, torch.device("cpu"))
 
 
-def _numbers_of(array: np.ndarray) -> np.ndarray:
-    """Numbers that stand in an array of objects, as in frames with columns of several types; else the array itself."""
+def _as_numbers(array: np.ndarray) -> np.ndarray:
+    """Convert an object array of numbers, as from a frame of several dtypes; return other arrays as they are."""
     if not array.size or any(isinstance(value, (str, bytes)) for value in array.ravel()):
         return array
     try:

@@ -46,11 +46,11 @@ class OperatorKernel(Configurable):
 
     @property
     def row_width(self) -> int | None:
-        """As the scalar kernels: number of columns of the rows of sparse matrices, None for other items."""
+        """Number of columns if the scalar kernels read rows of sparse matrices; None for other items."""
         return self.pairs[0].kernel.row_width
 
     def read(self, X: Any) -> Any:
-        """As the scalar kernels read it."""
+        """Read the items by the scalar kernels."""
         assert self.domain
         return self.pairs[0].kernel.read(X)
 
@@ -82,7 +82,7 @@ class OperatorKernel(Configurable):
         """Return the same kernel with other operators, one per term (None: the identity)."""
 
     def grams(self, X: Any, Y: Any = None) -> list[Tensor]:
-        """Gram matrices of the scalar kernels, one of shape (n, m) a term; equal kernels share one."""
+        """Gram matrices of the scalar kernels, one of shape (n, m) per term; equal kernels share one."""
         computed: list[tuple[Kernel, Tensor]] = []
         grams = []
         for term in self.pairs:

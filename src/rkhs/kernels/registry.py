@@ -49,7 +49,7 @@ _BY_NAME = ByName(
 
 
 def kernels_by_name() -> dict[str, Any]:
-    """What makes the kernel of each name, but for the one that reads Gram matrices."""
+    """Constructors of the kernels by name, without ``"precomputed"``."""
     return {name: _BY_NAME[name] for name in _BY_NAME if name != "precomputed"}
 
 

@@ -1,4 +1,4 @@
-"""What a loss is: a convex function of a residual vector, in closed forms, row by row."""
+"""Base class of losses: convex functions of a residual vector, in closed form, row by row."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Loss(Configurable, ABC):
     """
 
     of_targets: bool = False
-    """Whether ``f`` depends on the targets too, which :meth:`bind` hands it."""
+    """Whether ``f`` depends on the targets too, which :meth:`bind` passes to it."""
 
     @abstractmethod
     def value(self, R: Tensor) -> Tensor:
@@ -68,7 +68,7 @@ class Loss(Configurable, ABC):
         return self
 
     def check_isotropic(self) -> None:
-        """Raise an error if the loss depends on more than norms: coordinates of such outputs are a choice."""
+        """Refuse a loss that is not a function of the norm: coordinates of such outputs are arbitrary."""
         if not self.isotropic:
             raise InputError(
                 f"loss must be a function of the norm for outputs that are curves or known through a kernel; {self!r} "
@@ -77,11 +77,11 @@ class Loss(Configurable, ABC):
 
     @property
     def majorized(self) -> bool:
-        """Whether :meth:`majorizer` has an answer."""
+        """Whether the loss has a quadratic majorizer."""
         return False
 
     def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights ``w_i`` and centres ``u_i`` of squared losses that lie above the loss and touch it at ``R``.
+        """Weights ``w_i`` and centres ``u_i`` of squared losses that majorise the loss, with equality at ``R``.
 
         ``f(r) <= f(r_i) + w_i / 2 (||r - u_i||^2 - ||r_i - u_i||^2)``, shapes (n,) and (n, q). ``residual`` of
         shape (n,) are squared norms of parts of the residuals that are not in ``R`` and do not change.

@@ -1,4 +1,4 @@
-"""Infimal convolution: the loss that shares a residual between two losses at the least cost."""
+"""Infimal convolution: the loss that splits a residual between two losses at the least cost."""
 
 from __future__ import annotations
 

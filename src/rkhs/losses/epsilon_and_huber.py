@@ -1,4 +1,4 @@
-"""The losses whose conjugate is ``c/2 ||a||^2 + epsilon ||a||`` on a ball: one formula, six names; and losses by name.
+"""The losses whose conjugate is ``c/2 ||a||^2 + epsilon ||a||`` on a ball: six losses in one formula; losses by name.
 
 With ``t = (||r|| - epsilon)_+`` the loss is ``t^2 / (2 c)`` while ``t <= c cap`` and ``cap t - c cap^2 / 2`` beyond.
 """
@@ -21,7 +21,7 @@ from rkhs.losses.radial import Radial
 
 # Distances below this share of the median norm get the weight of that distance: the corner is smoothed, so weights stay
 # bounded.
-_ROUND = 0.05
+_SMOOTHING = 0.05
 _SLACK = 8.0  # tolerance of the ball constraint, in machine epsilons
 
 
@@ -60,19 +60,19 @@ class EpsilonHuberLoss(Radial):
 
     @property
     def majorized(self) -> bool:
-        """True: of every loss that is finite everywhere."""
+        """True: every loss of this family that is finite everywhere has one."""
         return True
 
     def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
         """``w_i = g'(|r_i|) / |r_i - u_i|``, ``u_i`` the point nearest to ``r_i`` in the ball of radius ``epsilon``.
 
-        ``g`` is a concave function of the squared distance from the ball. At ``c = 0`` the weight has no bound: from a
-        twentieth of the median norm down it stays what it is there, which is the loss with a rounded corner.
+        ``g`` is a concave function of the squared distance from the ball. At ``c = 0`` the weight is unbounded: below a
+        twentieth of the median norm it is constant, which smooths the corner of the loss.
         """
         c, epsilon, cap = self.dual_parameters
         r = ((R * R).sum(1) + residual).sqrt()
         t = (r - epsilon).clamp_min(0.0)
-        floor = max(_ROUND * float(r.median()), torch.finfo(r.dtype).tiny) if c == 0.0 and len(r) else 0.0
+        floor = max(_SMOOTHING * float(r.median()), torch.finfo(r.dtype).tiny) if c == 0.0 and len(r) else 0.0
         w = cap / t.clamp_min(floor) if c == 0.0 else (cap / t.clamp_min(c * cap) if math.isfinite(cap) else 1.0 / c)
         share = (epsilon / torch.where(r > 0.0, r, torch.ones_like(r))).clamp_max(1.0)
         return torch.as_tensor(w, dtype=r.dtype, device=r.device).expand(len(r)), R * share[:, None]
@@ -180,7 +180,7 @@ class EpsilonInsensitive(EpsilonHuberLoss):
     Parameters
     ----------
     epsilon : float or "auto", default=0.1
-        As of :class:`SquaredEpsilonInsensitive`.
+        As in :class:`SquaredEpsilonInsensitive`.
 
     Raises
     ------

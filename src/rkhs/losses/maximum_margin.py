@@ -53,8 +53,8 @@ class MaximumMargin(Loss):
     def _directions(self, R: Tensor) -> tuple[Tensor, Tensor]:
         if self.targets is None:
             raise InputError("MaximumMargin.targets must be given before the loss is evaluated; call bind(Y)")
-        given = self.targets
-        Z = tensor_like(given if isinstance(given, Tensor) else read_numbers(given, "MaximumMargin.targets"), R)
+        targets = self.targets
+        Z = tensor_like(targets if isinstance(targets, Tensor) else read_numbers(targets, "MaximumMargin.targets"), R)
         if Z.shape != R.shape:
             raise InputError(
                 f"MaximumMargin.targets must have the shape {tuple(R.shape)} of the rows; got {tuple(Z.shape)}"
@@ -67,7 +67,7 @@ class MaximumMargin(Loss):
         return (1.0 - square - (R * Z).sum(-1)).clamp_min(0.0)
 
     def gradient(self, R: Tensor) -> Tensor:
-        """``-z_i`` where the margin is missed, else zero, shape (n, q)."""
+        """``-z_i`` where the margin is violated, else zero, shape (n, q)."""
         Z, _ = self._directions(R)
         return torch.where((self.value(R) > 0).unsqueeze(-1), -Z, torch.zeros_like(Z))
 

@@ -1,4 +1,4 @@
-"""Losses of the norm of the residual, ``f(r) = g(||r||)``: one profile on the half line gives everything."""
+"""Losses of the norm of the residual, ``f(r) = g(||r||)``: all closed forms follow from the profile ``g``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rkhs._core.checks import check_number
 from rkhs._core.linalg import divisor
 from rkhs.losses.base import Loss
 
-_ROUND = 1e-4  # of the median norm: where weights of squared losses that touch a power end to grow
-_STEPS = 8  # of Newton's method from at most twice the root: more than float64 can tell
-_BISECTIONS = 80  # halves an interval until float64 cannot tell its ends apart
+_SMOOTHING = 1e-4  # share of the median norm below which the weights of the majorizer of a power are constant
+_STEPS = 8  # of Newton's method from at most twice the root: enough for float64
+_BISECTIONS = 80  # halvings of an interval: enough for float64
 
 
 class Radial(Loss):
@@ -94,7 +94,7 @@ class Power(Radial):
     Parameters
     ----------
     eta : float, default=1.5
-        Exponent > 1. Between 1 and 2 the loss is robust to large residuals and smooth at zero but not twice.
+        Exponent > 1. Between 1 and 2 the loss is robust to large residuals and differentiable at zero, but not twice.
     scale : float, default=1.0
         Factor > 0.
 
@@ -127,13 +127,13 @@ class Power(Radial):
     def majorizer(self, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
         """``u_i = 0`` and ``w_i = scale |r_i|^(eta - 2)``, for ``eta <= 2``.
 
-        The weight has no bound at zero: from a ten-thousandth of the median norm down it stays what it is there.
+        The weight is unbounded at zero: below a ten-thousandth of the median norm it is constant.
         """
         if not self.majorized:
             return super().majorizer(R, residual)
         eta, scale = self._parameters()
         r = ((R * R).sum(1) + residual).sqrt()
-        floor = max(_ROUND * float(r.median()) if len(r) else 0.0, torch.finfo(r.dtype).tiny)
+        floor = max(_SMOOTHING * float(r.median()) if len(r) else 0.0, torch.finfo(r.dtype).tiny)
         return scale * r.clamp_min(floor) ** (eta - 2.0), torch.zeros_like(R)
 
     def _parameters(self) -> tuple[float, float]:

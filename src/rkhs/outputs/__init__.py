@@ -1,4 +1,4 @@
-"""Output spaces: centring, scaling and isometric coordinates of the targets, and the way back."""
+"""Output spaces: centring, scaling and isometric coordinates of the targets, and their inverse."""
 
 from rkhs._core.lazy import names_in_stub
 

@@ -106,7 +106,7 @@ class Euclidean(OutputSpace):
         mean = weighted_mean(Y, weights) if center else Y.new_zeros(q)
         U = Y - mean
         if center:
-            U = U - weighted_mean(U, weights)  # what rounding left of the mean of data far from the origin
+            U = U - weighted_mean(U, weights)  # the rounding error of the mean of data far from the origin
         if column_weights is not None:
             U = U * tensor_like(np.sqrt(column_weights), Y)
         variance = float(weighted_mean((U * U).sum(1), weights))
@@ -133,7 +133,7 @@ class Euclidean(OutputSpace):
         return Euclidean(self.mean, self.scale, None, self.column_weights)
 
     def moved(self, shift: Tensor) -> Euclidean:
-        """The space whose mean is moved by ``shift`` of shape (r,), in coordinates: these become less by as much."""
+        """Move the mean by ``shift`` (r,) in coordinates, which is subtracted from all coordinates."""
         mean = self.decode(shift[None])[0].cpu().numpy()
         return Euclidean(mean, self.scale, self.basis, self.column_weights)
 

@@ -205,8 +205,8 @@ class Functional(OutputSpace):
         mean = weighted_mean(Y, sample_weights) if center else Y.new_zeros(T)
         centred = (Y - mean).cpu().numpy().astype(np.float64)
         if sample_weights is not None:
-            spread = np.sqrt(sample_weights.cpu().numpy() * len(centred))
-            centred = centred * spread[:, None]
+            root_weights = np.sqrt(sample_weights.cpu().numpy() * len(centred))
+            centred = centred * root_weights[:, None]
         functions, eigenvalues = basis_functions(basis, n_basis, grid, weights, centred)
         space = cls(mean.cpu().numpy(), functions, eigenvalues, weights)
         return space, space.encode(Y)

@@ -1,3 +1,3 @@
-"""The papers' mathematics as frozen problems: objective, gradient, certificates; no solver inside."""
+"""Optimisation problems of the papers as immutable objects: objective, gradient, certificates; no solvers."""
 
 __all__: list[str] = []

@@ -8,17 +8,17 @@ For fixed codes the last layer solves a linear system, so the first ``L - 1`` la
 (half the scale of the paper). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
 ``reg_1 / 2 ||V||^2``.
 
-The paper also moves all layers at once, or holds the last one between updates (algorithm 1). With ``G_L = dJ/dX_L``,
+The paper also updates all layers at once, or fixes the last one between updates (algorithm 1). With ``G_L = dJ/dX_L``,
 for ``l = L..1``: ``dJ/dPhi_l = K_l (G_l + reg_l Phi_l) A_l``, and ``G_(l-1)`` is the pull-back of
 ``(G_l + reg_l / 2 Phi_l) (Phi_l A_l)^T``. Without its left factor ``K_l`` that is the gradient in the function space of
 the layer, at no cost.
 
 In finite features the kernel of the encoder is ``Q Q^T + F F^T + diag(s^2)`` with principal coordinates ``Q`` and
-``s_i^2 = k(x_i, x_i)``, low rank and a diagonal (Snelson and Ghahramani, 2006, whose diagonal is what the features
-leave): every row has a code of its own, ``reg_1 / (2 s^2) ||z - f(x)||^2`` penalises its distance from what the encoder
-says, and a new row is coded with the same penalty. Why all of ``k(x, x)``: what landmarks leave of it is nothing at a
-landmark and little where rows are alike, so that training rows were held where new ones are free, and regularisers
-chosen on rows among them misled.
+``s_i^2 = k(x_i, x_i)``, low rank plus a diagonal (Snelson and Ghahramani, 2006, whose diagonal is the residual of the
+features): every row has a code of its own, ``reg_1 / (2 s^2) ||z - f(x)||^2`` penalises its distance from the code of
+the encoder, and a new row is coded with the same penalty. The diagonal is all of ``k(x, x)`` because the residual of
+landmarks is zero at a landmark and small where rows are alike: codes of training rows were then fixed where those of
+new rows are free, and regularisers chosen on such rows were biased.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Autoencoder:
 
     encoder: Encoder
     last_layer: LastLayer
-    curvature: tuple[Any, ...] = ()  # what a solver knows of a problem like this one, for L-BFGS to go on with
-    solvers: tuple[str, ...] = ("lbfgs", "adam", "gradient_descent", "alternating")  # that fit, for messages
+    curvature: tuple[Any, ...] = ()  # curvature pairs of a similar problem, with which L-BFGS starts
+    solvers: tuple[str, ...] = ("lbfgs", "adam", "gradient_descent", "alternating")  # that apply, for messages
 
     @property
     def size(self) -> int:
@@ -73,7 +73,7 @@ class Autoencoder:
         return value + coded.encoder_penalty, *coded.backward(G)
 
     def freeze_last(self, first: Tensor) -> Autoencoder:
-        """Return the problem with the best last layer at ``first`` held: one step of algorithm 1."""
+        """Return the problem with the best last layer at ``first`` fixed: one step of algorithm 1."""
         layer: Any = self.last_layer
         frozen: Any = FrozenLayer(layer, layer.solve(self.encoder.layers(first)[-1]).parameters)
         return replace(self, last_layer=frozen)
@@ -93,7 +93,7 @@ def items_autoencoder(
     shortcut: bool = False,
     moving: bool = False,
 ) -> Autoencoder:
-    """Build a problem of any depth, layers on all items; kernels are of layers 2..L, the rest is one per layer."""
+    """Build a problem of any depth with all items as anchors; kernels of layers 2..L, the rest one per layer."""
     # With a Gram matrix as ``factor`` points are coefficients, also those of a last layer that is ``moving``.
     A, *between, last = operators or (None,) * len(reg)
     encoder: Any = None

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-_MOST_NODES = {1: 4096, 2: 1024, 3: 96}  # of an axis, by the number of axes
+_MAX_NODES = {1: 4096, 2: 1024, 3: 96}  # per axis, by the number of axes
 MAX_ALL_PAIRS = 1000  # rows up to which all pairs are summed
 _MARGIN = 3  # nodes beyond the outermost row
 _STEP = 32  # sizes of an axis are its multiples, so that the transformed similarities serve many steps
@@ -24,7 +24,7 @@ _STEP = 32  # sizes of an axis are its multiples, so that the transformed simila
 
 @dataclass(eq=False)
 class CauchyGrid:
-    """Sums over rows that move: the transformed similarities are kept from call to call."""
+    """Sums over moving rows; the transforms of the similarity are cached."""
 
     spacing: float  # of the nodes, in units of the map; wider where the map would take too many nodes
     border: float = 0.0  # width, around the rows
@@ -34,7 +34,7 @@ class CauchyGrid:
         """The sums of rows at places ``Z`` (n, p) with masses (n,)."""
         p = Z.shape[1]
         low, high = Z.amin(0) - self.border, Z.amax(0) + self.border
-        spacing = max(self.spacing, float((high - low).max()) / (_MOST_NODES[p] - 2 * _MARGIN - _STEP))
+        spacing = max(self.spacing, float((high - low).max()) / (_MAX_NODES[p] - 2 * _MARGIN - _STEP))
         nodes = ((high - low) / spacing).ceil().long() + 2 * _MARGIN
         sizes = tuple(_STEP * math.ceil(int(count) / _STEP) for count in nodes)
         sums = Sums(low - _MARGIN * spacing, spacing, sizes, Z.new_empty(0))
@@ -59,7 +59,7 @@ class CauchyGrid:
 
 @dataclass(eq=False)
 class ExactSums:
-    """The same sums, row by row: O(n) a place."""
+    """The same sums over all rows, O(n) per place."""
 
     places: Tensor  # (n, p)
     mass: Tensor  # (n,)
@@ -81,7 +81,7 @@ class Sums:
     fields: Tensor  # (p + 1, nodes): ``phi`` and ``F``
 
     def around(self, Z: Tensor) -> tuple[Tensor, Tensor]:
-        """Numbers and weights of the ``4^p`` nodes around each place; places off the grid are moved to its border."""
+        """Indices and weights of the ``4^p`` nodes around each place; places off the grid are moved to its border."""
         most = torch.tensor([size - 2.001 for size in self.sizes]).to(Z)
         u = torch.minimum(((Z - self.low) / self.spacing).clamp_min(1.0), most)
         first = u.floor()
@@ -96,7 +96,7 @@ class Sums:
         return cells, weights
 
     def at(self, Z: Tensor, masses: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """``phi`` and ``F`` at places (m, p), without rows of such masses (m,) at these places themselves."""
+        """``phi`` and ``F`` at places (m, p), without the rows of ``masses`` (m,) that lie at these places."""
         cells, weights = self.around(Z)
         found = (self.fields[:, cells.flatten()].view(len(self.fields), *cells.shape) * weights).sum(2)
         phi = found[0] if masses is None else found[0] - masses * ((weights @ self._nodes(Z)) * weights).sum(1)

@@ -1,4 +1,4 @@
-"""What a dual solution says about each sample: optimality, support, saturation; and output operators in coordinates."""
+"""Certificates of a dual solution per sample: optimality, support, saturation; output operators in coordinates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rkhs.problems.dual import DualProblem
 
 @dataclass(frozen=True)
 class SampleReport:
-    """Facts about every sample of every machine of a batch."""
+    """Certificates of every sample for every setting of a batch."""
 
-    gaps: Tensor  # (n, B)
-    kkt: Tensor  # (n, B)
+    gaps: Tensor  # (n, B): duality gaps
+    kkt: Tensor  # (n, B): residuals of the optimality conditions
     support: Tensor  # (n, B): samples with ``alpha_i != 0``
     saturated: Tensor  # samples at the cap ``||alpha_i|| = kappa`` (Huber) or 1 (norms): the loss is linear there
 
@@ -30,8 +30,8 @@ def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
     rows, V = problem.rows.with_tau(torch.ones_like(tau)), W * tau
     R = problem.targets[..., None] - problem.apply(W)
     step = 1.0 / (1.0 + rows.curvature)
-    moved = rows.prox((V + R) * step, step)
-    kkt = torch.linalg.vector_norm(V - moved, dim=1) * problem.root_weights[:, None]
+    proximal = rows.prox((V + R) * step, step)
+    kkt = torch.linalg.vector_norm(V - proximal, dim=1) * problem.root_weights[:, None]
     norms = torch.linalg.vector_norm(W, dim=1)
     caps = problem.rows.caps()
     saturated = (norms >= caps * (1.0 - 1e-9)) & (norms > 0)
@@ -54,7 +54,7 @@ def restricted_operator(A: Tensor, basis: Tensor | None) -> Tensor:
     if defect > 1e-6 * max(scale, torch.finfo(A.dtype).tiny):
         raise InputError(
             "operator must map the span of the training outputs into itself (assumption 3 of the double "
-            f"representer theorem); {defect / scale:.1%} of its image lies outside, where the data say nothing. "
+            f"representer theorem); {defect / scale:.1%} of its image lies outside, of which there are no data. "
             "Use operator='covariance' or None, give more training outputs than output dimensions, or approximate the "
             "dual by the leading eigenvectors of the operator"
         )

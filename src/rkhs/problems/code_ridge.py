@@ -1,4 +1,4 @@
-"""Encoders of codes: kernel ridge regression, its ridge by leave-one-out in closed form, and what has no ridge."""
+"""Encoders fitted to codes: kernel ridge regression of least leave-one-out error, and modes without a ridge."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -
 def ridge_coefs(
     K: Tensor, T: Tensor, center: bool, noise: float = 0.0, ridges: Sequence[float] = _RIDGES
 ) -> tuple[Tensor, float, float]:
-    """Kernel ridge regression, its ridge by leave-one-out in closed form."""
+    """Fit kernel ridge regression with the ridge of least leave-one-out error, in closed form."""
     n, mean = K.shape[0], float(K.diagonal().mean())
     floor = 100.0 * max(n * torch.finfo(K.dtype).eps * mean, noise)
     if not n * mean > floor:
         return torch.zeros_like(T), math.inf, 1.0
     if center:
-        K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
+        K = K + mean / n  # constants, to which centred targets are orthogonal, must not make it singular
 
     def solved(added: float) -> tuple[Tensor, Tensor] | None:
         A = K.clone()
@@ -43,8 +43,8 @@ def ridge_coefs(
         if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
             return None
         B = torch.cholesky_solve(T, L)
-        leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
-        return B, B / divisor(leverage)[:, None]
+        inverse_diagonal = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
+        return B, B / divisor(inverse_diagonal)[:, None]
 
     return _least_left_out(solved, T, ridges, mean, floor)
 
@@ -56,7 +56,7 @@ def _least_left_out(
     mean: float,
     floor: float,
 ) -> tuple[Tensor, float, float]:
-    """Coefficients, ridge and leave-one-out error: the least of those that can be solved."""
+    """Coefficients, ridge and leave-one-out error of the ridge of least error among those that can be solved."""
     best: tuple[Tensor, float, float] | None = None
     for chosen in ridges:
         found = solved(max(chosen * mean, floor))
@@ -96,14 +96,14 @@ def ridge_features(
     def solved(added: float) -> tuple[Tensor, Tensor]:
         shrunk = 1.0 / (s + added)
         w = shrunk[:, None] * projected
-        outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
-        return Q @ w, (T - P @ w) / divisor(outside)[:, None]
+        complement = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
+        return Q @ w, (T - P @ w) / divisor(complement)[:, None]
 
     return _least_left_out(solved, T, ridges, mean, floor)
 
 
 def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:
-    """Vectors of codes by kernel ridge regression from training codes, its ridge by leave-one-out; O(n^3)."""
+    """Decode codes by kernel ridge regression of the vectors on the training codes, ridge by leave-one-out; O(n^3)."""
     factor = float(len(train)) ** 0.5  # codes of order one
     output, U = Euclidean.fit(X, None, center=True, scale=True)
     kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)

@@ -40,7 +40,7 @@ class SimpleOptimum:
 class SimpleContrastive:
     """Simple contrastive loss of codes ``W* phi(x)`` with orthonormal ``W``."""
 
-    gram: Tensor  # (N, N): gram matrix of the points
+    gram: Tensor  # (N, N): Gram matrix of the points; features (N, m) if ``factored``
     pairs: Pairs
     n_components: int  # number of columns ``h``
     strict: bool = False  # take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed

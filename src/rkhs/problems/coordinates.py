@@ -1,7 +1,7 @@
 """Coordinates of codes: ``Z = F V`` with the penalty ``||V||^2``, whatever ``F`` is.
 
 A factor of the Gram matrix of all items (:class:`~rkhs._core.linalg.Factor`), the same with a linear part
-(:class:`~rkhs.problems.semiparametric.LinearFactor`), and finite features where rows have codes of their own.
+(:class:`~rkhs.problems.semiparametric.LinearFactor`), and finite features with per-row codes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from rkhs._core.linalg import Factor, apply_inverse, cholesky, square_root
 from rkhs.spaces.sums import upper_product
 
 STRIP = 2048
-"""Rows of a strip; part of the result as a seed is."""
+"""Rows of a strip; another number changes the rounding of sums."""
 
-_DELTA = 1e-8  # of the mean of the diagonal: makes every code of a constrained model reachable
-_RIDGE = 1e-8  # of the mean square of the features, where parameters are found without codes of the rows' own
+_DELTA = 1e-8  # jitter over the mean of the diagonal: makes every code of a constrained model reachable
+_RIDGE = 1e-8  # ridge over the mean square of the features, if there are no per-row codes
 
 
 class Coordinates(Protocol):
@@ -66,7 +66,7 @@ class MixedCoordinates:
 
     @property
     def dim(self) -> int:
-        """As without the operator."""
+        """Equals that of the factor."""
         return self.factor.dim
 
     @cached_property
@@ -109,7 +109,7 @@ class PerRowCodes:
         return self.width + (0 if self.spread is None else len(self.linear))
 
     def encoded(self, W: Tensor) -> Tensor:
-        """``Q A + F V`` of shape (n, p), what the encoder says, for ``[A; V]`` or all parameters."""
+        """``Q A + F V`` of shape (n, p), the output of the encoder, for ``[A; V]`` or all parameters."""
         k = self.linear.shape[1]
         return torch.addmm(self.linear @ W[:k], self.features, W[k : self.width])
 
@@ -124,7 +124,7 @@ class PerRowCodes:
         return torch.cat(parts if self.spread is None else [*parts, self.spread[:, None] * G])
 
     def solve(self, Z: Tensor) -> Tensor:
-        """Parameters of least norm whose codes are ``Z``; without own codes those that come nearest to them."""
+        """Parameters of least norm whose codes are ``Z``; without per-row codes those of least squares."""
         L, inner = self._system
         s = torch.ones_like(Z[:, :1]) if self.spread is None else self.spread[:, None]
         weighted = Z / (s * s)
@@ -132,13 +132,13 @@ class PerRowCodes:
         return W if self.spread is None else torch.cat([W, (Z - self.encoded(W)) / s])
 
     def coefficients(self, V: Tensor) -> Tensor:
-        """Map per-row codes to coefficients: what the kernel ``Q Q^T + F F^T + diag(s^2)`` takes to these codes."""
+        """Representer coefficients: the kernel ``Q Q^T + F F^T + diag(s^2)`` maps them to these codes."""
         assert self.spread is not None
         return V[self.width :] / self.spread[:, None]
 
     @cached_property
     def _system(self) -> tuple[Tensor, float]:
-        """Triangle of ``I + H^T S^-2 H``, or of ``H^T H / n`` and a little; the factor of its right-hand side."""
+        """Cholesky factor of ``I + H^T S^-2 H``, or of ``H^T H / n`` plus a ridge; factor of the right-hand side."""
         H = self.linear.new_zeros(self.width, self.width)
         for start in range(0, len(self.linear), STRIP):
             rows = slice(start, start + STRIP)

@@ -22,7 +22,7 @@ class Decoder:
     root: Tensor  # (n, r): ``Phi A^(1/2)``, so that ``N = root root^T``
     value: float  # ``reg / 2 <T, Phi>``, the optimum of loss plus penalty
     parameters: Tensor  # (n, r): ``Phi`` itself
-    gap: float = 0.0
+    gap: float = 0.0  # duality gap
     saturated: Tensor | None = None  # (n,): rows where the loss is linear
     solved: bool = True  # whether the gap is within the tolerance
     linear: Tensor | None = None  # of a semi-parametric layer: predictions are ``k(z, Z) Phi A + [z, 1] linear``
@@ -51,23 +51,23 @@ class RobustDecoder:
     def __init__(self, loss: Loss, solver: Any) -> None:
         self.loss, self.solver = loss, solver  # of dual problems
         self._previous: Tensor | None = None
-        self._bent = not isinstance(loss, EpsilonHuberLoss) or loss.dual_parameters[:2] != (1.0, 0.0)
+        self._not_quadratic_at_zero = not isinstance(loss, EpsilonHuberLoss) or loss.dual_parameters[:2] != (1.0, 0.0)
 
     def __call__(
         self, K: Tensor, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
     ) -> Decoder:
         """Solve at the given codes; arguments as in :func:`optimal_decoder`."""
         n = target.shape[0]
-        given = None if weights is None else weights * n
-        problem = dual_problem([(K, operator)], target, self.loss, reg, given)
+        scaled_weights = None if weights is None else weights * n
+        problem = dual_problem([(K, operator)], target, self.loss, reg, scaled_weights)
         previous = self._previous if self._previous is not None and self._previous.shape == target.shape else None
         solution = self.solver.solve(problem, previous)  # to a small gap
         Phi = solution.point
         gap = float(solution.gap or 0.0)
         norms = torch.linalg.vector_norm(problem.points(Phi[None]), dim=1)
         saturated = (norms >= problem.rows.caps() * (1.0 - 1e-9)) & (norms > 0)
-        # Where no row is cut the squared loss gives the answer, which is the solver's own start and exact.
-        self._previous = Phi if self._bent or bool(saturated.any()) else None
+        # If no row is saturated, the solution is that of the squared loss, with which the solver starts by default.
+        self._previous = Phi if self._not_quadratic_at_zero or bool(saturated.any()) else None
         return Decoder(
             Phi if operator is None else Phi @ operator,
             Phi if operator is None else Phi @ square_root(operator),

@@ -28,7 +28,7 @@ _TILE_BYTES = 2**26
 
 @dataclass(frozen=True)
 class FrozenMachine:
-    """A machine at one point: with its Gram matrices held there it is ``-1/2 sum_l Tr(H_l^T F_l H_l)``."""
+    """A machine at one point; with its Gram matrices fixed there, the objective is ``-1/2 sum_l Tr(H_l^T F_l H_l)``."""
 
     value: float
     grad: Tensor  # (n, S)
@@ -57,12 +57,12 @@ class ConstrainedDRKM:
 
     def __post_init__(self) -> None:
         n, widths = self.gram.shape[0], self.n_components
-        needed, most = sum(widths), n - 1 if self.center else n
-        if needed > most:
+        total, most = sum(widths), n - 1 if self.center else n
+        if total > most:
             why = " (one direction is lost by centring)" if self.center else ""
             raise InputError(
                 f"n_components must ask for at most {most} orthogonal codes with n_samples={n}{why}; got "
-                f"{' + '.join(map(str, widths))} = {needed} components. Ask for fewer components or give more samples"
+                f"{' + '.join(map(str, widths))} = {total} components. Ask for fewer components or give more samples"
             )
 
     @classmethod
@@ -296,7 +296,7 @@ class ExactGram(InnerGram):
 
 
 class TiledGram(InnerGram):
-    """The exact matrix of any differentiable kernel, of which a tile of rows is held at one time."""
+    """The exact matrix of any differentiable kernel, one tile of rows at a time."""
 
     def __init__(self, kernel: Kernel, Z: Tensor, rows: int | None = None) -> None:
         self.kernel = kernel
@@ -315,7 +315,7 @@ class TiledGram(InnerGram):
         return torch.cat(parts).mul_(2.0)
 
     def linear_pullback(self, T: Tensor) -> LinearMap | None:
-        """See :class:`InnerGram`; the tiles are computed again at every application."""
+        """See :class:`InnerGram`; the tiles are recomputed at every application."""
         edges = _edges(self.kernel)
         if edges is None:
             return None
@@ -347,7 +347,7 @@ Edges = tuple[Callable[..., Tensor], float, bool]
 
 
 def _edges(kernel: Kernel) -> list[Edges] | None:
-    """What the pull-back of ``Tr(T^T K T)`` multiplies with, term by term of a sum; None without that form."""
+    """Weights of pairs in the pull-back of ``Tr(T^T K T)``, one entry per term of a sum; None without that form."""
     found = [_edge(term, factor) for term, factor in weighted_terms(kernel)]
     known = [edge for edge in found if edge is not None]
     return known if len(known) == len(found) else None

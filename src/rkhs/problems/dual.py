@@ -33,19 +33,19 @@ from rkhs.spaces.feature_gram import FeatureGram
 
 @dataclass(frozen=True, eq=False)
 class _EigenResolvent:
-    """In an eigenbasis ``Q`` of shape (n, n), with what divides there, shape (n, q or 1, B)."""
+    """Resolvent in an eigenbasis ``Q`` of shape (n, n), with its eigenvalues ``inverse``, shape (n, q or 1, B)."""
 
     Q: Tensor
     inverse: Tensor
 
-    def _turned(self, T: Tensor) -> Tensor:
+    def _rotated(self, T: Tensor) -> Tensor:
         return (self.Q.mT @ T.view(len(T), -1)).view_as(T).mul_(self.inverse).view(len(T), -1)
 
     def __call__(self, T: Tensor) -> Tensor:
-        return (self.Q @ self._turned(T)).view_as(T)
+        return (self.Q @ self._rotated(T)).view_as(T)
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
-        out.view(len(T), -1).addmm_(self.Q, self._turned(T), alpha=alpha)
+        out.view(len(T), -1).addmm_(self.Q, self._rotated(T), alpha=alpha)
 
 
 class _Basis:
@@ -149,8 +149,8 @@ class DualProblem:
         """Whether the kernel is one term ``k A`` with a diagonal operator, so that an eigenbasis exists."""
         return len(self.grams) == 1 and self.operators[0].ndim == 1
 
-    def _of_one_term(self) -> Tensor:
-        """Eigenvalues of the operator, one where all are equal."""
+    def _operator_eigenvalues(self) -> Tensor:
+        """Eigenvalues of the output operator, a single one if all are equal."""
         if not self.separable:
             what = "an operator with a loss that is not isotropic"
             if len(self.grams) > 1:
@@ -163,25 +163,25 @@ class DualProblem:
 
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
         """Basis ``Q`` of shape (n, n) and eigenvalues of ``K (x) A`` of shape (n, q) or (n, 1)."""
-        a = self._of_one_term()
+        a = self._operator_eigenvalues()
         vectors, values = self.mean_basis()
         return vectors, torch.outer(values, a)
 
     def mean_basis(self) -> tuple[Tensor, Tensor]:
         """Eigenpairs, (n, n) and (n,), of the kernel with each operator of a sum replaced by its mean eigenvalue."""
         if not isinstance(self.basis, _Basis):
-            raise InputError("a Gram matrix of features has no eigenvectors at hand; use solver='auto' or 'admm'")
+            raise InputError("a Gram matrix of features has no eigenvectors computed; use solver='auto' or 'admm'")
         return self.basis.pairs()[::-1]
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of ``K (x) A``."""
-        a = self._of_one_term()
+        a = self._operator_eigenvalues()
         spectrum = torch.outer(self.basis.spectrum(), a)
         return spectrum.min(), spectrum.max()
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
         """``(K (x) A + shift)^-1`` for one shift per problem, shape (B,)."""
-        return self.basis.resolvent(self._of_one_term(), shift, floor)
+        return self.basis.resolvent(self._operator_eigenvalues(), shift, floor)
 
     def lipschitz(self) -> Tensor:
         """Largest curvature of the smooth part, shape (B,)."""
@@ -255,12 +255,12 @@ def _stretch(values: list[Any], length: int, name: str) -> list[Any]:
 
 
 def _diagonalise(operators: list[Tensor | None], ones: Tensor, *, rotate: bool) -> tuple[list[Tensor], Tensor | None]:
-    """Rotate the outputs so that a single operator is diagonal, if the losses may be; sums keep theirs."""
-    given = [ones if A is None else A.to(ones) for A in operators]
-    if rotate and len(given) == 1 and given[0].ndim == 2:
-        values, vectors = torch.linalg.eigh(given[0])
+    """Rotate the outputs so that a single operator is diagonal, if the losses are isotropic; others stay."""
+    matrices = [ones if A is None else A.to(ones) for A in operators]
+    if rotate and len(matrices) == 1 and matrices[0].ndim == 2:
+        values, vectors = torch.linalg.eigh(matrices[0])
         return [values.clamp_min(0.0)], vectors
-    return given, None
+    return matrices, None
 
 
 def _mean(A: Tensor) -> float:
@@ -275,12 +275,12 @@ def _times(W: Tensor, A: Tensor) -> Tensor:
 
 
 def _largest_eigenvalue(K: Tensor) -> Tensor:
-    """Upper bound, tight to 1e-6, of the largest eigenvalue, by power iteration."""
+    """Bound of the largest eigenvalue: 5 % above the power iteration, and at most the largest row sum."""
     v, value = torch.cos(torch.arange(len(K), dtype=K.dtype, device=K.device)) + 1.5, K.new_zeros(())
     for _ in range(200):
         v = K @ (v / torch.linalg.vector_norm(v).clamp_min(torch.finfo(K.dtype).tiny))
         value, before = torch.linalg.vector_norm(v), value
         if bool((value - before).abs() <= 1e-4 * value):
             break
-    # The residual bounds the distance to an eigenvalue; the row sums bound the largest one from above.
+    # Power iteration approaches the largest eigenvalue from below; no eigenvalue exceeds the largest row sum.
     return torch.minimum(1.05 * value, K.abs().sum(1).amax()).clamp_min(torch.finfo(K.dtype).tiny)

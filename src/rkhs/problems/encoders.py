@@ -1,4 +1,4 @@
-"""Encoders: codes of the rows, their penalty and its gradient; :func:`encoder_of` picks the encoder of a set of codes.
+"""Encoders: codes of the rows, their penalty and its gradient; :func:`encoder_of` gives the encoder of a set of codes.
 
 All use :class:`~rkhs.problems.coordinates.Coordinates`, whatever the storage. :class:`UnconstrainedCodes` may be
 penalised towards a sphere. :class:`ConstrainedCodes` lie on a sphere, in a ball, or are whitened: they are projections
@@ -133,7 +133,7 @@ class UnconstrainedCodes(_SingleLayer):
         return self.factor.solve(codes)
 
     def start(self, targets: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
-        """The parameters at this scale."""
+        """Scale ``known``, or solve for the scaled targets."""
         return scale * known if known is not None else self.factor.solve(scale * targets[0])
 
 
@@ -299,7 +299,7 @@ class DeepCodes:
         return self._through(self.first.layers(W)[0], hidden)[0]
 
     def _through(self, codes: Tensor, hidden: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor | None]]:
-        """Codes of every layer, what the kernels of hidden ones add, and the Gram matrices that are stored."""
+        """Codes of every layer, the kernel parts of hidden ones, and the Gram matrices that are stored."""
         layers, added, grams = [codes], [], []
         for layer, (kernel, Phi) in enumerate(zip(self.kernels, hidden, strict=True)):
             found, part, K = self._next(kernel, layers[-1], self._mixed(Phi, layer))
@@ -356,10 +356,10 @@ class DeepCodes:
         """Gradients in the coefficients of a layer and in the codes below it, in strips of rows."""
         blocks, seen = row_blocks(len(below), self.strip), (self.anchors, below, kernel, Phi, G)
         slope, dA, dZ = torch.zeros_like(Phi), torch.zeros_like(below[: self.anchors]), []
-        for of_slope, of_codes, of_anchors in (self.engine or Serial()).map(_pull, blocks, None, seen):
-            slope += of_slope
-            dA += of_anchors
-            dZ.append(of_codes)
+        for slope_part, codes_part, anchors_part in (self.engine or Serial()).map(_pull, blocks, None, seen):
+            slope += slope_part
+            dA += anchors_part
+            dZ.append(codes_part)
         codes = torch.cat(dZ)
         codes[: self.anchors] += dA
         codes[: self.anchors] += kernel._pullback(below[: self.anchors], Outer(Phi, Phi), None).mul_(0.5 * reg)
@@ -386,7 +386,7 @@ def _pull(items: Any, block: Block, seen: tuple[int, Tensor, Kernel, Tensor, Ten
 
 
 class SmoothBall:
-    """The unit ball as the image of ``y -> 2 y / (1 + ||y||^2)``: smooth and onto, where the projection has a kink."""
+    """The unit ball as the image of ``y -> 2 y / (1 + ||y||^2)``: smooth and surjective; the projection has a kink."""
 
     @staticmethod
     def project(Y: Tensor) -> Tensor:

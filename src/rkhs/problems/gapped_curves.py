@@ -8,7 +8,7 @@ output operator, ``h(x) = sum_k k(x, x_k) Lambda c_k`` in coordinates, and
     b_i = sum_{t in O_i} q_t (y_i(t) - mean(t)) psi(t).
 
 With ``c_i = sqrt(w_i) G_i^(1/2) a_i`` the system is ``(S + reg I) a = b'``, symmetric and positive definite. The
-residual of curve i by the machine without it is ``((S + reg I)^-1)_ii^-1 a_i``, with the block of this curve.
+leave-one-out residual of curve i is ``((S + reg I)^-1)_ii^-1 a_i``, with the block of this curve.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from torch import Tensor
 
 from rkhs._core.linalg import cholesky, weighted_mean
 
-_NOTHING = 1e-13  # of the largest eigenvalue of a G_i
-_ROUNDS, _STILL = 100, 1e-9  # of the mean curve, and its change relative to its size
+_ZERO = 1e-13  # eigenvalues of a G_i below this share of the largest are zero
+_MAX_ITERATIONS, _TOLERANCE = 100, 1e-9  # of the fixed-point iteration for the mean curve; the tolerance is relative
 Solve = Callable[[Tensor], Tensor]
 
 
@@ -38,7 +38,7 @@ class GappedCurves:
     eigenvalues: Tensor  # (m,): ``Lambda``
     quadrature: Tensor  # (T,): ``q_t``, not negative
     weights: Tensor | None = None  # (n,): not negative; sum to one
-    center: bool = True  # around the mean of the curves whose gaps have the values of the machine; False: around zero
+    center: bool = True  # around the mean of the curves with gaps filled by predictions; False: around zero
 
     def solve(self, reg: float) -> tuple[Tensor, Tensor, float]:
         """Coefficients of shape (n, m), the mean curve and the objective; O((n m)^3 / 3)."""
@@ -62,33 +62,33 @@ class GappedCurves:
         errors: list[Tensor] = []
         for _ in range(2):
             b, outside = self._right(mean)
-            turned, errors = vectors.mT @ b.reshape(-1), []
+            rotated, errors = vectors.mT @ b.reshape(-1), []
             for reg in regs:
                 shares = 1.0 / (values + float(reg))
-                a = (vectors @ (shares * turned)).view(b.shape)
+                a = (vectors @ (shares * rotated)).view(b.shape)
                 residuals = torch.linalg.solve((blocks * shares) @ blocks.mT, a[:, :, None])
                 errors.append(residuals.square().sum() + outside)
             shares = 1.0 / (values + float(regs[int(torch.stack(errors).argmin())]))
-            mean = self._mean(partial(_turned_back, vectors, shares))
+            mean = self._mean(partial(_apply_spectral, vectors, shares))
         return torch.stack(errors)
 
     @cached_property
     def _known(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Rows that count, their weights, which of their values are known, and the quadrature of these."""
+        """Rows of positive weight, their weights, a mask of their known values, and the quadrature of these."""
         n = len(self.K)
         w = self.K.new_full((n,), 1.0 / n) if self.weights is None else self.weights
         rows = w > 0.0
-        there = ~torch.isnan(self.curves[rows])
-        return rows, w[rows], there, torch.where(there, self.quadrature, 0.0)
+        known = ~torch.isnan(self.curves[rows])
+        return rows, w[rows], known, torch.where(known, self.quadrature, 0.0)
 
     @cached_property
     def _roots(self) -> tuple[Tensor, Tensor]:
         """``sqrt(w_i) G_i^(1/2)`` and ``sqrt(w_i) G_i^(-1/2)``, shape (k, m, m)."""
         _, w, _, q = self._known
         values, vectors = torch.linalg.eigh(torch.einsum("jt,it,kt->ijk", self.functions, q, self.functions))
-        there = values > _NOTHING * values[:, -1:].clamp_min(torch.finfo(values.dtype).tiny)
-        sizes = torch.where(there, values, 0.0).sqrt()
-        inverses = torch.where(there, 1.0 / torch.where(there, sizes, 1.0), 0.0)
+        known = values > _ZERO * values[:, -1:].clamp_min(torch.finfo(values.dtype).tiny)
+        sizes = torch.where(known, values, 0.0).sqrt()
+        inverses = torch.where(known, 1.0 / torch.where(known, sizes, 1.0), 0.0)
         sqrt_w = w.sqrt()[:, None, None]
         roots, inverses = (sqrt_w * (vectors * part[:, None, :]) @ vectors.mT for part in (sizes, inverses))
         return roots, inverses
@@ -103,9 +103,9 @@ class GappedCurves:
         return system.view(k * m, k * m)
 
     def _right(self, mean: Tensor) -> tuple[Tensor, float]:
-        """``b'`` of shape (k, m) around a mean curve, and the loss of what no function can say."""
-        rows, w, there, q = self._known
-        Y = torch.where(there, self.curves[rows] - mean, 0.0)
+        """``b'`` of shape (k, m) around a mean curve, and the loss outside the span of the functions."""
+        rows, w, known, q = self._known
+        Y = torch.where(known, self.curves[rows] - mean, 0.0)
         b = (self._roots[1] @ ((q * Y) @ self.functions.mT)[:, :, None])[:, :, 0]
         return b, max(float(w @ (q * Y * Y).sum(1) - b.square().sum()), 0.0)
 
@@ -115,30 +115,30 @@ class GappedCurves:
 
     @property
     def _known_mean(self) -> Tensor:
-        rows, w, there, _ = self._known
+        rows, w, known, _ = self._known
         if not self.center:
             return torch.zeros_like(self.quadrature)
-        shares = w[:, None] * there
+        shares = w[:, None] * known
         return (shares * torch.nan_to_num(self.curves[rows])).sum(0) / shares.sum(0)
 
     def _mean(self, solve: Solve) -> Tensor:
-        """The mean of the curves with the values of the machine in their gaps, which has this mean itself."""
-        rows, w, there, _ = self._known
+        """Fixed point: the mean of the curves with their gaps filled by the predictions around this mean."""
+        rows, w, known, _ = self._known
         mean = self._known_mean
         if not self.center:
             return mean
         K, Y = self.K[rows][:, rows], self.curves[rows]
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ITERATIONS):
             C = self._coefficients(solve(self._right(mean)[0].reshape(-1, 1)))
-            filled = torch.where(there, Y, mean + (K @ C * self.eigenvalues) @ self.functions)
+            filled = torch.where(known, Y, mean + (K @ C * self.eigenvalues) @ self.functions)
             new = weighted_mean(filled, w)
             change = float(torch.linalg.vector_norm(new - mean)) / max(float(torch.linalg.vector_norm(new)), 1e-300)
             mean = new
-            if change < _STILL:
+            if change < _TOLERANCE:
                 break
         return mean
 
 
-def _turned_back(vectors: Tensor, shares: Tensor, b: Tensor) -> Tensor:
+def _apply_spectral(vectors: Tensor, shares: Tensor, b: Tensor) -> Tensor:
     """``V diag(shares) V^T b``."""
     return vectors @ (shares[:, None] * (vectors.mT @ b))

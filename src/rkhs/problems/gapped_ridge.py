@@ -54,15 +54,15 @@ class GappedRidge:
     def solve(self, reg: float) -> tuple[Tensor, float]:
         """Coefficients of shape (n, q), zero at a gap, and the objective."""
         C, shares, T = torch.zeros_like(self.values), self.shares, self.targets
-        for rows, columns in self._alike():
+        for rows, columns in self._patterns():
             A = self.K[rows[:, None], rows]
             A.diagonal().add_(reg / shares[rows, columns[0]])
             cells = rows[:, None], columns
             C[cells] = solve_positive(A, T[cells], name="the system K + n reg I")
         return C, 0.5 * reg * float((C * T).sum())
 
-    def _alike(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Rows, and the outputs that are known on them and on no others."""
+    def _patterns(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the rows of each pattern of known targets, and the outputs that have it."""
         sets, numbers = np.unique(self.known.cpu().numpy(), axis=1, return_inverse=True)
         for number, rows in enumerate(sets.T):
             columns = np.flatnonzero(np.ravel(numbers) == number)
@@ -70,7 +70,7 @@ class GappedRidge:
             yield torch.as_tensor(np.flatnonzero(rows), device=device), torch.as_tensor(columns, device=device)
 
     def held_out_errors(self, train: Tensor, test: Tensor, regs: Sequence[float]) -> Tensor:
-        """Squared errors of rows that were left out, shape (len(regs),)."""
+        """Squared errors of held-out rows, shape (len(regs),)."""
         both = self.known[train].any(0) & self.known[test].any(0)
         w = self.weights
         part = GappedRidge(
@@ -79,6 +79,6 @@ class GappedRidge:
         rest = GappedRidge(self.K[:0], self.values[test][:, both], None if w is None else w[test])
         cross, found = self.K[test[:, None], train], []
         for reg in regs:
-            missed = cross @ part.solve(reg)[0] + part.mean - torch.nan_to_num(rest.values)
-            found.append((rest.shares * missed**2).sum() * (self.values.shape[1] / max(int(both.sum()), 1)))
+            residuals = cross @ part.solve(reg)[0] + part.mean - torch.nan_to_num(rest.values)
+            found.append((rest.shares * residuals**2).sum() * (self.values.shape[1] / max(int(both.sum()), 1)))
         return torch.stack(found)

@@ -1,4 +1,4 @@
-"""Where a kernel autoencoder starts: kernel PCA scores at a good scale, or random codes."""
+"""Initial codes of a kernel autoencoder: kernel PCA scores at the scale of least objective."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def targets_of_layers(scores: Tensor, widths: tuple[int, ...], weights: Tensor |
 
 
 def widened(codes: Tensor, scores: Tensor, widths: tuple[int, ...], weights: Tensor | None = None) -> list[Tensor]:
-    """Goals of layers that are wider than codes: what the codes lack comes from further scores, at their scale."""
+    """Targets of layers wider than the codes: further columns are scores, at the scale of the codes."""
     p, w = codes.shape[1], 1.0 if weights is None else weights[:, None].sqrt()
     scale = float((w * codes).norm() / divisor((w * scores[:, :p]).norm()))
     target = torch.cat([codes, scale * scores[:, p:]], 1)
@@ -50,26 +50,26 @@ def widened(codes: Tensor, scores: Tensor, widths: tuple[int, ...], weights: Ten
 
 
 def even_columns(Z: Tensor) -> Tensor:
-    """Codes with every column at the same scale: a circle of codes needs both of its axes."""
+    """Scale every column to standard deviation one: a circle of codes needs both of its axes."""
     spread = Z.std(0)
     return Z / spread.clamp_min(1e-6 * float(divisor(spread.max())))
 
 
 def best_start(value: Callable[[Tensor], float], start: Callable[[float], Tensor]) -> Tensor:
-    """The point ``start(scale)`` with the least value, which falls and then rises along the scales."""
+    """The point ``start(scale)`` of least value, which is taken as unimodal in the scale."""
     first = SCALES.index(2.0)
     best, least = start(SCALES[first]), math.inf
     with suppress(InputError):  # a system that is singular at this scale
         least = value(best)
     for side in (SCALES[first + 1 :], SCALES[:first][::-1]):
-        fell = False
+        improved = False
         for scale in side:
             point, found = start(scale), math.inf
             with suppress(InputError):
                 found = value(point)
             if not found < least:
                 break
-            best, least, fell = point, found, True
-        if fell:
+            best, least, improved = point, found, True
+        if improved:
             break
     return best

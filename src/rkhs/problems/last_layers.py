@@ -1,4 +1,4 @@
-"""The last layer at given codes, solved: what a reduced problem asks for, on all items or on anchors.
+"""The optimal last layer at given codes, for reduced problems: on all items or on anchors.
 
 On all items (:class:`ItemsLayer`) it is an n x n system, for the squared loss with or without a linear part that is
 free, and for every other loss by its dual. On anchors (:class:`AnchorsLayer`), the codes ``Z_a`` of the first rows,
@@ -8,7 +8,7 @@ free, and for every other loss by its dual. On anchors (:class:`AnchorsLayer`), 
 
 it solves normal equations, in two passes over strips of rows; the n x a arrays of a pass are never held at once. The
 anchors move with the codes. Without the linear part ``[z, 1] b`` that is the decoder of Laforgue et al. (2019) in the
-span of the anchors. Other losses are squared ones that touch them.
+span of the anchors. Other losses are majorised by weighted squared losses.
 
 Envelope theorem: the derivative at the optimal layer is that with the layer held fixed.
 """
@@ -67,7 +67,7 @@ class ItemsLayer:
         return self.rule(K, Z, self.target, self.reg, self.operator, self.weights)
 
     def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
-        """As of :class:`LastLayer`; distances are computed once for both."""
+        """See :class:`LastLayer`; distances are computed once for both."""
         K, pull = self.kernel.gram_and_pullback(Z)
         found = self._solved(K, Z)
         G = pull(Outer(found.root, found.root)).mul_(-0.5 * self.reg)
@@ -85,7 +85,7 @@ class ItemsLayer:
 
 @dataclass(frozen=True, eq=False)
 class FrozenLayer:
-    """A last layer that is held, as the alternating scheme does; without parameters codes are reconstructions."""
+    """A fixed last layer, as in the alternating scheme; without parameters codes are reconstructions."""
 
     layer: ItemsLayer
     parameters: Tensor | None = None  # (n, q): ``Phi``
@@ -102,10 +102,10 @@ class FrozenLayer:
         return value + 0.5 * layer.reg * float((Phi * predicted).sum()), layer.kernel.pullback(Z, S, K)
 
 
-# Penalty of the coefficients of the decoder, for targets of variance one: next to a linear part, and of kernel parts
-# alone, where it is what rounding needs.
+# Penalty of the coefficients of the decoder, for targets of variance one: with a linear part, and without, where it
+# only guards against rounding.
 _RIDGE, _LEAST_RIDGE = 1e-7, 1e-12
-_INDEFINITE = 1e-9  # what rounding can take from a diagonal that the factor of a semi-definite matrix leaves
+_INDEFINITE = 1e-9  # relative rounding error of the diagonal that a pivoted factor leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class AnchorsLayer:
     slope: float
     ridge: float
     weights: Tensor | None = None  # (n,): sum to one; None: equal
-    engine: Engine | None = None  # who computes the strips; None: one after another
+    engine: Engine | None = None  # that computes the strips; None: one after another
     strip: int = STRIP  # rows of a strip
     offset: float = 0.0  # constant that is added to the value
     linear: bool = True  # whether there is a linear part
@@ -152,7 +152,7 @@ class AnchorsLayer:
         *,
         linear: bool = True,
     ) -> Self:
-        """The last layer of a fit: penalties next to ``reg`` follow from the targets; at most so many anchors."""
+        """The last layer of a fit: other penalties than ``reg`` follow from the targets; ``anchors`` at most."""
         slope, ridge = slope_penalty(target, weights), _RIDGE if linear else _LEAST_RIDGE
         return cls(target, kernel, min(anchors, len(target)), reg, slope, ridge, weights, engine, linear=linear)
 
@@ -186,22 +186,22 @@ class AnchorsLayer:
         return N
 
     def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
-        """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
+        """Residuals of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
         return torch.cat(list((self.engine or Serial()).map(_residual, self.blocks, None, _Pass(self, Z, layer))))
 
     def majorise(self, loss: Loss, Z: Tensor, layer: AnchoredDecoder, residual: Tensor) -> AnchorsLayer:
-        """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``."""
+        """The problem of weighted squared losses that majorise ``loss``, equal at the residuals of ``layer``."""
         R = self.residuals(Z, layer)
         weights, centres = _majorizer(loss, R, residual)
         w = torch.full_like(weights, 1.0 / len(R)) if self.weights is None else self.weights
-        lost = loss.value(torch.cat([R, residual.sqrt()[:, None]], 1))
-        offset = float(w @ lost.sub_(0.5 * weights * ((R - centres) ** 2).sum(1)))
+        losses = loss.value(torch.cat([R, residual.sqrt()[:, None]], 1))
+        offset = float(w @ losses.sub_(0.5 * weights * ((R - centres) ** 2).sum(1)))
         return replace(self, target=self.target - centres, weights=w * weights, offset=offset)
 
     def robust(
         self, loss: Loss, Z: Tensor, residual: Tensor, turns: int, *, tol: float = 1e-4
     ) -> tuple[AnchorsLayer, AnchoredDecoder]:
-        """The best layer under a loss that has a majorizer, and the squared losses whose layer it is."""
+        """Majorise and minimise (IRLS); return the last quadratic surrogate and its minimiser."""
         layer, last, surrogate = self.solve(Z), torch.inf, self
         for _ in range(turns):
             surrogate = self.majorise(loss, Z, layer, residual)
@@ -232,7 +232,7 @@ class AnchorsLayer:
 
 
 def _majorizer(loss: Loss, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights and centres of squared losses that touch a loss, which may be a user's: checked."""
+    """Weights and centres of the majorizer of a loss, checked, as users may define losses."""
     found = loss.majorizer(R, residual)
     if isinstance(found, tuple) and len(found) == 2 and all(isinstance(part, Tensor) for part in found):
         weights, centres = found
@@ -252,18 +252,18 @@ def _majorizer(loss: Loss, R: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """What the strips of a pass share."""
+    """Objects that all strips of a pass share."""
 
     decoder: AnchorsLayer
     codes: Tensor
     layer: AnchoredDecoder | None
 
 
-def _normal(items: Any, block: Block, seen: _Pass) -> tuple[np.ndarray, ...]:
+def _normal(items: Any, block: Block, shared: _Pass) -> tuple[np.ndarray, ...]:
     """``w d d^T``, ``w d t^T`` and ``w |t|^2`` of a strip, with the columns ``d = [k(z, Z_a), z, 1]``."""
-    decoder, rows = seen.decoder, slice(block.start, block.stop)
-    kernel, Z, T = decoder.kernel.radial or decoder.kernel, seen.codes[rows], decoder.target[rows]
-    D = kernel._gram(Z, seen.codes[: decoder.anchors])
+    decoder, rows = shared.decoder, slice(block.start, block.stop)
+    kernel, Z, T = decoder.kernel.radial or decoder.kernel, shared.codes[rows], decoder.target[rows]
+    D = kernel._gram(Z, shared.codes[: decoder.anchors])
     D = torch.cat([D, Z, torch.ones_like(Z[:, :1])], 1) if decoder.linear else D
     if decoder.weights is None:
         scale = 1.0 / len(decoder.target)
@@ -276,15 +276,15 @@ def _normal(items: Any, block: Block, seen: _Pass) -> tuple[np.ndarray, ...]:
     return tuple(part.cpu().numpy() * scale for part in parts)
 
 
-def _residual(items: Any, block: Block, seen: _Pass) -> Tensor:
-    """Targets of a strip less what the layer says there."""
-    decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
+def _residual(items: Any, block: Block, shared: _Pass) -> Tensor:
+    """Residuals of the targets of a strip."""
+    decoder, layer, rows = shared.decoder, shared.layer, slice(block.start, block.stop)
     assert layer is not None
-    return decoder.target[rows] - layer.of(seen.codes[rows], decoder.kernel._gram(seen.codes[rows], layer.anchors))
+    return decoder.target[rows] - layer.of(shared.codes[rows], decoder.kernel._gram(shared.codes[rows], layer.anchors))
 
 
 def _solve_dependent(N: Tensor, c: Tensor) -> Tensor:
-    """A solution of normal equations in which equal anchors depend on each other: one of them has coefficients."""
+    """Solve singular normal equations: of linearly dependent anchors, such as equal ones, some get no coefficients."""
     factor, B = factorize(N), torch.zeros_like(c)
     pivots, left = factor.pivots, N.diagonal() - factor.matrix.square().sum(1)
     L, info = torch.linalg.cholesky_ex(N[pivots][:, pivots])
@@ -294,11 +294,11 @@ def _solve_dependent(N: Tensor, c: Tensor) -> Tensor:
     return B
 
 
-def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
+def _gradient(items: Any, block: Block, shared: _Pass) -> tuple[Tensor, Tensor]:
     """Derivative of the loss of a strip with the layer held fixed, in its codes and in those of the anchors."""
-    decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
+    decoder, layer, rows = shared.decoder, shared.layer, slice(block.start, block.stop)
     assert layer is not None
-    Z, b = seen.codes[rows], layer.linear
+    Z, b = shared.codes[rows], layer.linear
     K, vjp = gram_and_vjp(decoder.kernel, Z, layer.anchors)
     R = layer.of(Z, K).sub_(decoder.target[rows])
     R.mul_(1.0 / len(decoder.target) if decoder.weights is None else decoder.weights[rows, None])

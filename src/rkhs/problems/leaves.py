@@ -1,6 +1,6 @@
 """The last layer with all rows as anchors: one linear system, or one per leaf of a tree of the codes.
 
-At the end of a fit in stages every row is an anchor, which pays the more the more rows there are: codes are halved
+At the end of a fit in stages every row is an anchor, which helps the more the more rows there are: codes are halved
 along principal axes down to leaves of ``2 m`` rows at most, and each leaf solves
 
     g(z) = k(z, Z_I) C + [z, 1] b,   (K_I + reg diag(1 / w_I)) C + [Z_I, 1] b = T_I
@@ -29,13 +29,13 @@ from rkhs.problems.semiparametric import semiparametric_decoder
 from rkhs.spaces.features.base import subsampled
 
 MOST_IN_LEAVES = 32_768
-"""Rows that leaves have at most: the first ones, a random sample."""
+"""Largest number of rows of all leaves: the first ones, a random sample."""
 
-_FEWEST = 100  # of the nearest others of a leaf
-_BLENDED = 10  # part of ``m`` rows on each side of a cut at which both sides count
-_NUMBERS = 6000  # of the coefficients of all leaves, times ``m``, at most: what a model file has space for
-_NARROW = 1e-30  # half of the width of a zone of equal codes
-_SAMPLED = 500  # rows of a leaf that nearest others are found by
+_MIN_NEAREST = 100  # nearest other rows of a leaf
+_BLENDED = 10  # ``m // 10`` rows on each side of a cut are decoded by both leaves
+_MAX_COEFFICIENTS = 6000  # largest number of coefficients of all leaves over ``m``: bounds the size of model files
+_NARROW = 1e-30  # half of the width of a zone if its codes are equal
+_SAMPLED = 500  # rows of a leaf from which distances to the others are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Halves:
         return cls(*(torch.stack(part) for part in zip(*found, strict=True))), parts
 
     def leaf_of(self, Z: Tensor) -> Tensor:
-        """Numbers of the leaves that codes of shape (m, p) lie in, shape (m,)."""
+        """Indices of the leaves that codes of shape (m, p) lie in, shape (m,)."""
         at = torch.zeros(len(Z), dtype=torch.long, device=Z.device)
         while len(Z) and int(at[0]) < len(self.cuts):
             at = 2 * at + 1 + ((Z * self.normals[at]).sum(1) > self.cuts[at])
@@ -75,7 +75,7 @@ class Halves:
 
 @dataclass(frozen=True, eq=False)
 class LocalDecoder(AnchoredDecoder):
-    """A solved last layer, in leading directions of the targets replaced by those of leaves."""
+    """A solved last layer, replaced by the layers of leaves in leading directions of the targets."""
 
     halves: Halves
     leaves: list[tuple[Tensor, Decoder]]  # anchors of each leaf and what was solved there
@@ -94,12 +94,12 @@ class LeavesLayer:
 
     @classmethod
     def of(cls, whole: AnchorsLayer, reg: float, n: int, m: int, leading: Tensor | None = None) -> Self:
-        """That of ``n`` rows, in as many of the leading directions as a model file has space for."""
-        used, m = min(n, MOST_IN_LEAVES), max(m, _FEWEST)
+        """The layer of ``n`` rows, with leaves in as many leading directions as a model file may hold."""
+        used, m = min(n, MOST_IN_LEAVES), max(m, _MIN_NEAREST)
         if n <= MORE * m:
             return cls(whole, reg)
         depth = math.ceil(math.log2(used / (2 * m)))
-        count = _NUMBERS * m // (used + m * 2**depth)
+        count = _MAX_COEFFICIENTS * m // (used + m * 2**depth)
         if leading is None and whole.target.shape[1] > count:
             leading = top_eigenpairs(whole.target.mT @ whole.target, count)[1]
         return cls(whole, reg, m, depth, None if leading is None else leading[:, :count])
@@ -130,7 +130,7 @@ class LeavesLayer:
 
 
 def _with_nearest(Z: Tensor, part: Tensor, count: int) -> Tensor:
-    """Rows of a leaf, and so many of the others that are nearest to a sample of them. O(n p)."""
-    isolation = squared_distances(Z, subsampled(Z[part], _SAMPLED)).min(1).values
-    isolation[part] = -1.0
-    return torch.argsort(isolation, stable=True)[: len(part) + count]
+    """Rows of a leaf, and the ``count`` other rows nearest to a sample of them. O(n p)."""
+    distance = squared_distances(Z, subsampled(Z[part], _SAMPLED)).min(1).values
+    distance[part] = -1.0
+    return torch.argsort(distance, stable=True)[: len(part) + count]

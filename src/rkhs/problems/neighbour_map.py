@@ -36,7 +36,7 @@ Term = Callable[[Tensor], tuple[float, Tensor]]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The rows that each row is near to, their affinities, and the weights of all rows."""
+    """Nearest rows of each row, their affinities, and the weights of all rows."""
 
     columns: Tensor  # (n, k)
     affinities: Tensor  # (n, k): each row sums to one
@@ -73,8 +73,8 @@ class Neighbours:
         value = float(pairs @ D.log())
         A = scipy.sparse.csr_array(((pairs / D).numpy(), columns, starts), (n, n))
         Z1 = np.concatenate([Z.numpy(), np.ones((n, 1), Z.numpy().dtype)], 1)
-        drawn = torch.from_numpy(A @ Z1 + A.T @ Z1)
-        return value, 2.0 * (drawn[:, p:] * Z - drawn[:, :p])
+        products = torch.from_numpy(A @ Z1 + A.T @ Z1)
+        return value, 2.0 * (products[:, p:] * Z - products[:, :p])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class AllPairs:
 
 @dataclass(frozen=True, eq=False)
 class OnGrid:
-    """The same from a grid, O(n)."""
+    """The same sum from a grid, O(n)."""
 
     weights: Tensor
     grid: CauchyGrid
@@ -196,8 +196,8 @@ class OutOfSample:
     affinities: Tensor  # (m, k)
     left_out: tuple[Tensor, Tensor] | None = None  # places (m, p) and weights (m,) of rows that the new rows do not see
     decoder: Any = None  # with ``of`` and ``pull``
-    targets: Tensor | None = None  # (m, q): what it should give
-    misfit: float = 1.0  # weight of what it misses
+    targets: Tensor | None = None  # (m, q): that it should give
+    misfit: float = 1.0  # weight of its squared error
 
     def rows(self, index: Tensor) -> Self:
         """The problem of some of the new rows."""
@@ -231,7 +231,7 @@ class OutOfSample:
         return values, grads, 2.0 * a.sum(1)
 
     def with_curvature(self, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the problem with inverses of the curvature, shape (m, p, p)."""
+        """Values, gradients, and inverses of the curvature of the attraction, shape (m, p, p)."""
         values, grads, curvature = self.values_and_grads(Z)
         return values, grads, torch.eye(Z.shape[1]).to(Z) / curvature.clamp_min(1e-9)[:, None, None]
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours by squared kernel distances, and how much each of them counts.
+"""Nearest neighbours by squared kernel distances, and their affinities.
 
 A distance is ``k(x, x) + k(y, y) - 2 k(x, y)``. Neighbours have affinities ``p_j ~ exp(-b D_j)``, with ``b`` such
 that the entropy of the affinities is the logarithm of the perplexity: the calibration of t-SNE.
@@ -15,15 +15,15 @@ from torch import Tensor
 from rkhs._core.arrays import tile_rows, tiles
 
 Distances = Callable[[Tensor, Tensor], Tensor]
-"""Squared distances of rows of these numbers, shapes (a,) and (b,), to each other: shape (a, b)."""
+"""Squared distances, shape (a, b), between rows of these indices, shapes (a,) and (b,)."""
 
 _EXACT = 20_000  # rows up to which all distances are computed
-_CANDIDATES = 3_000  # distances a row beyond them, at least
+_CANDIDATES = 3_000  # least number of distances per row beyond them
 _BISECTIONS = 40
 
 
 def nearest(n: int, distances: Distances, count: int) -> tuple[Tensor, Tensor]:
-    """Squared distances and numbers of the nearest other rows of each row, shape (n, count) both, ascending."""
+    """Squared distances and indices of the nearest other rows of each row, shape (n, count) both, ascending."""
     # Up to 20,000 rows all distances are computed. More rows are divided into cells around some of them, and those of a
     # cell are compared with the rows of the cells nearest to it: O(n^(3/2)), and a few neighbours are missed.
     every = torch.arange(n)
@@ -54,7 +54,7 @@ def _cells(n: int, distances: Distances) -> list[tuple[Tensor, Tensor]]:
 
 
 def affinities(D: Tensor, perplexity: float) -> Tensor:
-    """Shares of neighbours with squared distances ``D`` (m, k), ascending; each row sums to one. O(m k) a bisection."""
+    """Affinities of squared distances ``D`` (m, k), ascending; each row sums to one. O(m k) per bisection."""
     D = D - D[:, :1]
     D = D / D.mean(1, keepdim=True).clamp_min(torch.finfo(D.dtype).tiny)
     low, high = D.new_full((len(D), 1), -15.0), D.new_full((len(D), 1), 15.0)

@@ -1,4 +1,4 @@
-"""Which items are alike and which are not: anchors, positives and negatives, as rows of one set of points."""
+"""Anchors, their positives (similar points) and negatives, as rows of one set of points."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-_FEW = 8  # up to this many points an anchor, adding rows is faster than a sparse product
+_FEW = 8  # up to this many points per anchor, adding rows is faster than a sparse product
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Pairs:
     """Anchors with their positives and negatives, all of them rows of a set of ``N`` points."""
 
     anchors: Tensor  # (n,): rows of the points that are anchors
-    positives: Links | Groups  # points alike each anchor
-    negatives: Links | None  # points unlike each anchor; None: the whole pool, for every anchor alike
+    positives: Links | Groups  # points similar to each anchor
+    negatives: Links | None  # None: the whole pool, for every anchor
     pool: Tensor  # (N,): weights of the pool, summing to one; used where ``negatives`` is None
 
     @property

@@ -19,7 +19,7 @@ class Preimage:
     """Pre-images of ``sum_j b_ij phi(x_j)``, all rows at once."""
 
     kernel: Kernel  # differentiable, resolved
-    X: Tensor  # (n, d): the points that the combinations are made of
+    X: Tensor  # (n, d): the points ``x_j``
     weights: Tensor  # (m, n): one combination per row
 
     def rows(self, index: Tensor) -> Preimage:

@@ -1,4 +1,4 @@
-"""Refined codes: the best code of one more item, with the decoder and the training codes as they are.
+"""Refined codes: the best code of one more item, with decoder and training codes fixed.
 
 Changing the encoder at ``x`` while the training codes stay increases its squared norm by at least ``||z - f(x)||^2 /
 s^2(x)``, with the power function ``s^2(x) = k(x, x) - k(x, X) K^(-1) k(X, x)``. So the objective of the autoencoder
@@ -84,10 +84,10 @@ class CodeRefinement:
         """Steps to start from (m, p): to the best support, where it is better than the encoder's code."""
         if decoded is None:
             decoded = CodeRefinement._decoded(self, self.supports, self.kernel._gram(self.supports))
-        missed = self._support_distances(decoded)
+        distances = self._support_distances(decoded)
         if isinstance(self.row_constraint, SoftSphere):
-            missed += self.row_constraint.misfit(self.supports)[:, 0] ** 2
-        cost = missed.div_(2.0 * self.n)
+            distances += self.row_constraint.misfit(self.supports)[:, 0] ** 2
+        cost = distances.div_(2.0 * self.n)
         cost += squared_distances(self.start, self.supports).div_(2.0 * divisor(self.radius**2)[:, None])
         least, chosen = cost.min(1)
         U = (self.supports[chosen] - self.start) / self.radius[:, None]
@@ -148,8 +148,8 @@ class CodeRefinement:
         return values, grads, inverse
 
     def optimality(self, Y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Evaluate at codes ``Y``: the gradient ``Q`` of the error (m, p), ``dQ/dY`` and ``-n dQ/dgoal``."""
-        # ``Y = start - radius^2 Q(Y, goal)`` at the least objective. The second derivatives are central differences.
+        """Evaluate at codes ``Y``: the gradient ``Q`` of the error (m, p), ``dQ/dY`` and ``-n dQ/dt``."""
+        # ``Y = start - radius^2 Q(Y, t)`` at the least objective. The second derivatives are central differences.
         zero, free = torch.zeros_like(Y), replace(self, radius=torch.ones_like(self.radius))
         step = torch.finfo(Y.dtype).eps ** (1 / 3) * divisor(self.supports.std())
         unit = torch.eye(Y.shape[1]).to(Y)
@@ -247,9 +247,9 @@ class LeaveOneOutRefinement(CodeRefinement):
         if self.linear_influence is not None:
             share.addmm_(self.linear_influence[:, :-1], self.supports.mT).add_(self.linear_influence[:, -1:])
         along = (self.targets * self.steps).sum(1, keepdim=True) - self.steps @ decoded.mT
-        missed = super()._support_distances(decoded).add_(2.0 * share * along)
-        missed.addcmul_(share * share, (self.steps * self.steps).sum(1, keepdim=True)).clamp_min_(0.0)
-        return missed.fill_diagonal_(torch.inf)
+        distances = super()._support_distances(decoded).add_(2.0 * share * along)
+        distances.addcmul_(share * share, (self.steps * self.steps).sum(1, keepdim=True)).clamp_min_(0.0)
+        return distances.fill_diagonal_(torch.inf)
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
         share = (K * self.influence).sum(1)

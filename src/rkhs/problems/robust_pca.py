@@ -29,7 +29,7 @@ class RobustPCA:
         return -float(self.w @ self.loss.value(self.factor @ V))
 
     def dual_variable(self, V: Tensor) -> Tensor:
-        """``H = w f'(Z)``, shape (n, s); rows of projections that cost nothing are zero."""
+        """``H = w f'(Z)``, shape (n, s); rows at which the loss has gradient zero are zero."""
         return self.w[:, None] * self.loss.gradient(self.factor @ V)
 
     def step(self, V: Tensor) -> tuple[Tensor, float]:

@@ -61,7 +61,7 @@ class RowLoss(ABC):
 
 
 class CanonicalRows(RowLoss):
-    """Losses with the conjugate ``c/2 ||a||^2 + epsilon ||a||`` on ``||a|| <= cap``, one of them a setting."""
+    """Losses with the conjugate ``c/2 ||a||^2 + epsilon ||a||`` on ``||a|| <= cap``, one of them per setting."""
 
     def __init__(self, root_weights: Tensor, tau: Tensor, c: Tensor, epsilon: Tensor, cap: Tensor) -> None:
         super().__init__(root_weights, tau)
@@ -81,12 +81,12 @@ class CanonicalRows(RowLoss):
     def scale(self, norms: Tensor, step: Tensor) -> Tensor:
         """Factors by which the prox multiplies rows of these norms, shape (n, B)."""
         if self._insensitive:
-            kept = (norms - self._epsilon_rows * step).clamp_min_(0.0)
+            shrunk = (norms - self._epsilon_rows * step).clamp_min_(0.0)
         else:
-            kept = norms.clone()
+            shrunk = norms.clone()
         if self._capped:
-            kept = torch.minimum(kept, self._cap_rows)
-        return kept.div_(norms.clamp_min(torch.finfo(norms.dtype).tiny))
+            shrunk = torch.minimum(shrunk, self._cap_rows)
+        return shrunk.div_(norms.clamp_min(torch.finfo(norms.dtype).tiny))
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
         """Shrink and cut the rows, shape (n, q, B)."""
@@ -130,7 +130,7 @@ class CanonicalRows(RowLoss):
 
 
 def _conjugate_inside(loss: Loss, A: Tensor) -> Tensor:
-    """``f*`` of each row; of a row that rounding left outside its domain, at the point a few roundings towards zero."""
+    """``f*`` of each row; a row that rounding put outside the domain is first shrunk by 16 machine epsilons."""
     found = loss.conjugate(A)
     outside = torch.isinf(found)
     if not bool(outside.any()):

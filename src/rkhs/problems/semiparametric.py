@@ -1,12 +1,12 @@
-"""Linear parts that cost next to nothing, with kernel parts that pay: the semi-parametric autoencoder.
+"""The semi-parametric autoencoder: linear parts with a small penalty next to kernel parts.
 
 Encoder ``z = q(x) A + f(x)``, decoder ``g(z) = [z, 1] b + h(z)``, with the principal coordinates ``q`` of the inputs at
 unit variance, and ``f``, ``h`` in the spaces of their kernels:
 
     J = sum_i w_i 1/2 ||t_i - g(z_i)||^2 + reg_1 / 2 ||f||^2 + reg_2 / 2 ||h||^2 + slope / 2 ||A||^2 + free / 2 ||b||^2.
 
-Every direction costs the same, ``slope``, however little the inputs vary along it, and ``free`` is tiny, so principal
-component analysis is in the model at next to no cost, and the kernels are paid for what they add to it. With
+Every direction has the penalty ``slope``, however little the inputs vary along it, and ``free`` is tiny: principal
+component analysis is in the model almost without penalty, and kernels are penalised for what they add to it. With
 ``B = [Z, 1]`` and ``W = K + reg_2 diag(1/w)`` the decoder is the solution of
 
     (B^T W^-1 B + free / reg_2 I') b = B^T W^-1 T,   Phi = W^-1 (T - B b),   J = reg_2 / 2 <T, Phi> + encoder's terms,
@@ -29,14 +29,14 @@ from rkhs._core.linalg import Factor, divisor, fix_signs, solve_positive
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.initial_codes import kernel_pca_scores
 
-# Beside a total variance of one, of the slopes of the encoder on coordinates of unit variance. It sets the scale of the
-# codes next to the kernel of the decoder: far lower, the codes spread until every item is alone and the kernels
+# For targets of total variance one: of the slopes of the encoder on coordinates of unit variance. It sets the scale of
+# codes relative to the kernel of the decoder: far lower, codes spread until every item is isolated and the kernels
 # interpolate.
 SLOPE_PENALTY = 3e-2
-_TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
-SAMPLE = 2000  # rows that say what the leading directions of the data leave
-_MUCH_LEFT = 1e-2  # of the variance; a tenth or all of it measured no better
-_LEAST_LEFT = 1e3  # times the share that rounding makes: what is less is not worth a model
+_TAIL = 0.05  # share of the residual of principal components: the descent leaves out target directions below it
+SAMPLE = 2000  # rows from which leading directions are estimated
+_LARGE_RESIDUAL = 1e-2  # share of the variance: smaller residuals are scaled; 0.1 or 1 measured no better
+_MIN_RESIDUAL = 1e3  # times the rounding error: smaller residuals are not modelled
 
 
 def slope_penalty(target: Tensor, weights: Tensor | None = None) -> float:
@@ -47,7 +47,7 @@ def slope_penalty(target: Tensor, weights: Tensor | None = None) -> float:
 
 
 def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
-    """Divisor of targets of total variance one, so that kernel penalties are not too strong for a residual."""
+    """Divisor of targets of total variance one, so that kernel penalties are not too strong for a small residual."""
     w = target.new_full((len(target),), 1.0 / len(target)) if weights is None else weights
     Y = (w.sqrt()[:, None] * target).to(torch.float64)
     total, k = float((Y * Y).sum()), min(k, *Y.shape)
@@ -56,13 +56,13 @@ def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
     kept, _ = top_eigenpairs(Y.mT @ Y if Y.shape[1] <= Y.shape[0] else Y @ Y.mT, k)
     left = 1.0 - float(kept.sum()) / total
     rounding = max(torch.finfo(torch.float64).eps, torch.finfo(target.dtype).eps ** 2)  # of the sums, of the squares
-    if left <= _LEAST_LEFT * rounding:
+    if left <= _MIN_RESIDUAL * rounding:
         return 1.0
-    return min(1.0, left / _MUCH_LEFT) ** 0.5
+    return min(1.0, left / _LARGE_RESIDUAL) ** 0.5
 
 
 def leading_directions(target: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
-    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
+    """Leading principal directions of targets, down to a share of the variance that ``p`` of them leave; None: all."""
     T, weights = target[:SAMPLE], None if weights is None else weights[:SAMPLE] / weights[:SAMPLE].sum()
     q = T.shape[1]
     Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
@@ -120,7 +120,7 @@ class PrincipalCoordinates:
 
     @classmethod
     def of_gram(cls, K: Tensor, k: int, weights: Tensor | None = None) -> PrincipalCoordinates:
-        """Build it of the leading ``k`` features of a kernel; rows are then kernel values with the training items."""
+        """Build it from the leading ``k`` features of a kernel; rows are then kernel values with the training items."""
         n = len(K)
         scores, values = kernel_pca_scores(K, min(k, n), weights)
         kept = _with_variance(values, n, K.dtype)
@@ -206,7 +206,7 @@ def semiparametric_decoder(
     weights: Tensor | None = None,
 ) -> Decoder:
     """Minimise ``sum_i w_i 1/2 ||t_i - [z_i, 1] b - (K Phi)_i||^2 + reg / 2 <K, Phi Phi^T> + free / 2 ||b||^2``."""
-    # One Cholesky factorisation of ``W = K + reg diag(1 / w)``; see the head of this file.
+    # One Cholesky factorisation of ``W = K + reg diag(1 / w)``; see the module docstring.
     assert operator is None
     n, p = codes.shape
     W = K

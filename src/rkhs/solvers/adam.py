@@ -1,4 +1,4 @@
-"""Adam on the full gradient, for comparison and for the settings of papers: free, or with orthonormal columns."""
+"""Adam on the full gradient, for comparisons and the settings of papers: unconstrained, or with orthonormal columns."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class CayleyAdam(OnASet):
         norm = math.sqrt(max(float(((U.mT @ U) * (V.mT @ V)).sum()), 1e-300))
         step = min(self.learning_rate, 1.0 / norm)
         moved = cayley(H, U, V, step)
-        # Rounding drifts by an ulp a step; one Newton step of the polar factor holds it for any number of them.
+        # Rounding drifts off the manifold by an ulp per step; one Newton step of the polar factor corrects it.
         return torch.addmm(moved, moved, gram_defect(moved), alpha=-0.5), U @ (V.mT @ H) * r
 
 
@@ -158,7 +158,7 @@ def _best_seen(
     move: Callable[[Tensor, Tensor, int], Tensor],
     patience: float = math.inf,
 ) -> Solution:
-    """The best point of those that a rule, which is given point, gradient and iteration, moves through."""
+    """Iterate ``x = move(x, grad, iteration)``; return the best point seen."""
     best, best_value = x, math.inf
     iteration, stalled, reference = 0, 0, math.inf
     reason: Reason | None = None

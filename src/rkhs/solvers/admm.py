@@ -5,7 +5,7 @@ In the eigenbasis the quadratic part is diagonal, ``D = w a + curvature``, and o
     X = Q [(Q^T Y + rho Q^T (Z - U)) / (D + rho)];  V = U + relax X + (1 - relax) Z;  Z = prox_{1/rho}(V);  U = V - Z.
 
 For losses of the norm the prox rescales rows, ``Z = f V`` and ``U = (1 - f) V``: then ``V`` and the small array ``f``
-carry the whole state, and an iteration is two wide matrix products and four sweeps over memory.
+carry the whole state, and an iteration is two wide matrix products and four passes over memory.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ADMM(GapSolver):
 
 
 class _Splitting(Iterates):
-    """Points and multipliers in one, ``V``, with ``rho`` a setting; radial losses need factors ``f`` of rows alone."""
+    """Points plus multipliers ``V``, with one ``rho`` per setting; radial losses need only row factors ``f``."""
 
     def __init__(self, problem: Any, start: Tensor | None) -> None:
         super().__init__(problem)
@@ -81,11 +81,11 @@ class _Splitting(Iterates):
 
     @property
     def Y(self) -> Tensor:
-        """Targets, of all settings."""
+        """Targets, the same for all settings."""
         return self.problem.targets[..., None]
 
     def _ridge(self) -> Tensor:
-        """Solution of the squared loss, the start: exact where no row is cut."""
+        """Solution of the squared loss, the start: exact if no row is saturated."""
         c = self.problem.rows.curvature
         floor = _START * float((self.problem.extremes()[1] + c).max()) if bool((c == 0.0).any()) else 0.0
         Y = self.Y.expand(self.problem.shape).contiguous()
@@ -131,18 +131,18 @@ class _Splitting(Iterates):
         return self.V * self.f[:, None] if self.radial else self.Z
 
     def _balance(self) -> None:
-        """Double or halve ``rho`` where one residual leads the other by a factor of ten."""
+        """Double or halve ``rho`` where one residual exceeds the other by a factor of ten."""
         factor = torch.where(self.primal > 10.0 * self.dual, 2.0, torch.where(self.dual > 10.0 * self.primal, 0.5, 1.0))
         if bool((factor == 1.0).all()):
             return
-        kept = 1.0 / factor.to(self.rho)
-        self.rho = self.rho / kept
+        ratio = 1.0 / factor.to(self.rho)
+        self.rho = self.rho / ratio
         if self.radial:
-            mixed = self.f + kept * (1.0 - self.f)
+            mixed = self.f + ratio * (1.0 - self.f)
             self.V.mul_(mixed[:, None])
             self.f = torch.where(mixed > 0, self.f / mixed, self.f)
         else:
-            self.V = self.Z + kept * (self.V - self.Z)
+            self.V = self.Z + ratio * (self.V - self.Z)
         self._divisor()
 
     def select(self, columns: Tensor) -> None:

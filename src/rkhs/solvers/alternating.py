@@ -17,8 +17,8 @@ from rkhs.solvers.gradient_descent import DIVERGED, Step, backtrack, gradients
 class Alternating(Solver):
     """Gradient steps on all blocks but the last, alternating with the closed form of the last one.
 
-    A round updates the last layer to its optimum, holds it, and makes ``encoder_steps`` gradient steps on the other
-    layers. The gradient is that of the objective with the last layer held, also when several steps follow one update;
+    A round updates the last layer to its optimum, fixes it, and makes ``encoder_steps`` gradient steps on the other
+    layers. The gradient is that of the objective with the last layer fixed, also when several steps follow one update;
     the paper's formula for it is right for the first step only.
 
     Parameters
@@ -26,7 +26,7 @@ class Alternating(Solver):
     learning_rate : float or None, default=None
         Constant step length; None: backtracking, so that the objective never rises.
     encoder_steps : int, default=1
-        Gradient steps a round.
+        Gradient steps per round.
     max_iter : int or None, default=None
         Largest number of rounds. None: that of the estimator, or 500 in direct use.
     tol : float or None, default=None
@@ -106,7 +106,7 @@ class Alternating(Solver):
         return Solution(best, best_value, reason, max(1, iteration), evaluations, history=monitor.finish())
 
     def _encode(self, frozen: Any, first: Step) -> Step:
-        """Make the gradient steps of one round with the last block held."""
+        """Make the gradient steps of one round with the last block fixed."""
         step, trials = first, 0
         for index in range(self.encoder_steps):
             if self.learning_rate is not None:

@@ -1,4 +1,4 @@
-"""What a solver is: hyper-parameters in the constructor, one ``solve`` that answers with a :class:`Solution`."""
+"""Base class of solvers: hyper-parameters in the constructor, one ``solve`` that returns a :class:`Solution`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rkhs.constraints.base import Constraint, Unconstrained
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 
 BETA1, BETA2 = 0.9, 0.999  # decay of the first and second moment of Adam
-ARMIJO = 1e-4  # share of the decrease that the slope guarantees, which a step must reach
+ARMIJO = 1e-4  # least decrease of a step, as a share of what the slope predicts
 
 _OPTIONS: dict[str, Callable[..., Any]] = {
     "max_iter": check_count,
@@ -43,14 +43,14 @@ def check_options(solver: Configurable) -> None:
 
 @lru_cache(maxsize=256, typed=True)
 def _read_option(name: str, value: Any, where: str) -> None:
-    """Check one number; a choice solves with the same solver many times."""
+    """Check one number, cached: a search over parameters solves with the same solver many times."""
     _OPTIONS[name](value, where)
 
 
 class Solver(Configurable):
-    """An algorithm for the problems that meet the protocols it names and demand no constraint that it does not keep.
+    """An algorithm for problems that meet its protocols and require no constraint that it does not satisfy.
 
-    Parameters named ``max_iter`` and ``tol`` may be None: an estimator then puts its own in their place, and a solver
+    Parameters named ``max_iter`` and ``tol`` may be None: an estimator then sets its own, and a solver
     that is used alone takes :attr:`limits`.
 
     Examples
@@ -73,7 +73,7 @@ class Solver(Configurable):
     """Protocols that a problem must meet."""
 
     limits: ClassVar[tuple[int, float]] = (500, 1e-6)
-    """``max_iter`` and ``tol`` where they are None and no estimator says them."""
+    """``max_iter`` and ``tol`` where they are None and no estimator sets them."""
 
     max_iter: Any
     tol: Any
@@ -105,15 +105,15 @@ class Solver(Configurable):
         return ready._solve(problem, start, Monitor() if monitor is None else monitor)
 
     def within(self, max_iter: int | None = None, tol: float | None = None, *, force: bool = False) -> Self:
-        """The solver with limits in place of its own that are None.
+        """Return the solver with these limits where its own are None.
 
         Parameters
         ----------
         max_iter : int, optional
         tol : float, optional
-            None: nothing is put there.
+            None: left as it is.
         force : bool, default=False
-            Also in place of those that it has.
+            Also replace limits that are set.
 
         Returns
         -------
@@ -130,21 +130,21 @@ class Solver(Configurable):
         return found
 
     def keeps(self, constraint: object) -> bool:
-        """Whether every answer lies on a set; by default only :class:`rkhs.constraints.Unconstrained` is kept."""
+        """Whether every solution satisfies a constraint; by default only :class:`rkhs.constraints.Unconstrained`."""
         return isinstance(constraint, Unconstrained)
 
     def check(self, problem: Any) -> None:
-        """Refuse parameters out of range, and a problem that lacks a protocol or demands what the solver does not keep.
+        """Refuse parameters out of range, and a problem that lacks a protocol or whose constraint is not kept.
 
         Parameters
         ----------
         problem : object
-            Its ``constraint``, if it has one, is what an answer must keep; its ``solvers`` names those that fit.
+            Its ``constraint``, if it has one, must be satisfied; its ``solvers`` names those that apply.
 
         Raises
         ------
         InputError
-            Naming the parameter, the protocol or the constraint, and solvers that fit.
+            Naming the parameter, the protocol or the constraint, and solvers that apply.
         """
         if not self._known:
             check_options(self)
@@ -164,7 +164,7 @@ class Solver(Configurable):
 
     @abstractmethod
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        """Solve a problem that fits."""
+        """Solve a checked problem."""
 
     def _stop(
         self,
@@ -177,7 +177,7 @@ class Solver(Configurable):
         stalled: bool = False,
         **facts: Any,
     ) -> Reason | None:
-        """Why to end at a point: time, a gradient small relative to ``size``, no decrease, or the last iteration."""
+        """Reason to stop, or None: time, a gradient small relative to ``size``, no decrease, or the last iteration."""
         monitor.tolerance, monitor.max_iter = self.tol * size, self.max_iter
         if monitor.row(iteration, value, measure, **facts):
             return Reason.TIME
@@ -189,7 +189,7 @@ class Solver(Configurable):
 
 
 class OnASet(Solver):
-    """A solver of problems whose points stay on a set, such as a manifold; a subclass says on which sets."""
+    """A solver of problems whose points stay on a set, such as a manifold; ``sets`` is the class of these."""
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
     sets: ClassVar[type] = Constraint
@@ -199,7 +199,7 @@ class OnASet(Solver):
         self.tol = tol
 
     def keeps(self, constraint: object) -> bool:
-        """Whether it is one of the sets."""
+        """Whether the constraint is an instance of ``sets``."""
         return isinstance(constraint, self.sets)
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
@@ -207,9 +207,9 @@ class OnASet(Solver):
 
     @abstractmethod
     def _solve_on(self, manifold: Any, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        """Solve a problem that fits, on its set."""
+        """Solve a checked problem on its constraint set."""
 
 
 def rounding(x: Tensor) -> float:
-    """Root of the precision: where a relative gradient is below it, differences of the objective are rounding."""
+    """Root of the machine precision: at smaller relative gradients, changes of the objective are rounding errors."""
     return float(torch.finfo(x.dtype).eps ** 0.5)

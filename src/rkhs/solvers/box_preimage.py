@@ -14,16 +14,16 @@ from rkhs.solvers.base import check_options
 
 
 class PreimageInBox(Configurable):
-    """L-BFGS-B on one pre-image problem a row, from its best training points.
+    """L-BFGS-B on one pre-image problem per row, from its best training points.
 
     Parameters
     ----------
     n_starts : int, default=3
-        Training points to start from, put into the box; the lowest end wins.
+        Training points to start from, clipped to the box; the lowest result is returned.
     max_iter : int, default=200
         Of each start.
     tol : float, default=1e-9
-        Relative decrease under which a start ends.
+        Relative decrease below which a descent stops.
 
     References
     ----------
@@ -61,13 +61,13 @@ class PreimageInBox(Configurable):
             If the kernel of the problem has no gradient.
         """
         check_options(self)
-        inside = problem.X.clamp(low, high)
+        clipped = problem.X.clamp(low, high)
         box = Bounds(low.cpu().numpy().astype(float), high.cpu().numpy().astype(float))
-        starts = torch.argsort(problem.table(inside), dim=1, stable=True)[:, : self.n_starts]
+        starts = torch.argsort(problem.table(clipped), dim=1, stable=True)[:, : self.n_starts]
         found = []
         for i, order in enumerate(starts):
             row = problem.rows(torch.tensor([i], device=low.device))
-            ends = [self._descend(row, inside[j], box) for j in order]
+            ends = [self._descend(row, clipped[j], box) for j in order]
             found.append(min(ends, key=lambda end: end[0])[1])
         return torch.stack(found)
 
@@ -82,7 +82,7 @@ class PreimageInBox(Configurable):
         first = start.cpu().numpy().astype(float)
         options = {"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-12}
         end = minimize(value_and_grad, first, jac=True, method="L-BFGS-B", bounds=box, options=options)
-        begun = value_and_grad(first)[0]
-        if not np.isfinite(end.fun) or end.fun > begun:
-            return begun, start
+        start_value = value_and_grad(first)[0]
+        if not np.isfinite(end.fun) or end.fun > start_value:
+            return start_value, start
         return float(end.fun), torch.as_tensor(np.clip(end.x, box.lb, box.ub)).to(like)

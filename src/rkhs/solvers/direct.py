@@ -54,7 +54,7 @@ class Direct(GapSolver):
             return super()._run(problem, start, results, monitor)
         Q, spectrum = problem.eigenbasis()
         W = _in_basis(Q, problem.targets[..., None], 1.0 / (spectrum[..., None] + problem.rows.curvature))
-        # The gap of a closed form is rounding, which an exacting tol may not allow for.
+        # The gap of a closed form is rounding error, which may exceed a small tol.
         results.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
         left = results.record(problem, W, 1, monitor)
         if left is not None:
@@ -66,7 +66,7 @@ class Direct(GapSolver):
 
 
 class _ConjugateGradients(Iterates):
-    """Points, residuals, directions; the inverse of the nearest problem ``k I``, operators as mean eigenvalues."""
+    """State of conjugate gradients, preconditioned with each operator replaced by its mean eigenvalue."""
 
     def __init__(self, problem: Any, start: Tensor | None) -> None:
         super().__init__(problem)
@@ -94,8 +94,8 @@ class _ConjugateGradients(Iterates):
 
 def _in_basis(Q: Tensor, R: Tensor, factors: Tensor) -> Tensor:
     """``Q (factors * Q^T R)``, shape (n, q, B)."""
-    turned = (Q.mT @ R.reshape(len(Q), -1)).view(R.shape) * factors
-    return (Q @ turned.view(len(Q), -1)).view(turned.shape)
+    rotated = (Q.mT @ R.reshape(len(Q), -1)).view(R.shape) * factors
+    return (Q @ rotated.view(len(Q), -1)).view(rotated.shape)
 
 
 def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tensor:

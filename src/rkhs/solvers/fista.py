@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient with restart: any kernel, any loss, one product with the Gram matrices an iteration."""
+"""Accelerated proximal gradient with restart: any kernel and loss, one product with the Gram matrices per iteration."""
 
 from __future__ import annotations
 

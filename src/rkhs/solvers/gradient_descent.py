@@ -14,7 +14,7 @@ from rkhs.protocols import HasNaturalGradient, Monitor, Reason, Solution
 from rkhs.solvers.base import ARMIJO, Solver
 
 _HALVINGS = 60
-DIVERGED = 1e6  # an objective this many times the first one will not come back
+DIVERGED = 1e6  # an objective this many times the first one counts as diverged
 
 
 class Gradients(NamedTuple):
@@ -31,7 +31,7 @@ class Gradients(NamedTuple):
 
     @property
     def finite(self) -> bool:
-        """Whether the value and the norm are."""
+        """Whether the value and the norm are finite."""
         return math.isfinite(self.value) and math.isfinite(float((self.plain * self.direction).sum()))
 
 
@@ -82,7 +82,7 @@ class GradientDescent(Solver):
         or 1e-6 in direct use.
     metric : {"auto", "plain"}, default="auto"
         Inner product of the gradient: ``"plain"`` is that of the coefficients, as in the paper, ``"auto"`` that of the
-        function space where the problem knows it, which is a good preconditioner.
+        function space where the problem provides it, which is a good preconditioner.
 
     Raises
     ------

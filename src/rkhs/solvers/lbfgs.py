@@ -106,7 +106,7 @@ class _Pairs:
     """Steps ``s`` and changes ``y`` of the gradient, the last few, and the quasi-Newton direction that they give."""
 
     def __init__(self, like: Tensor, size: int) -> None:
-        self._vectors = like.new_zeros(2 * size, like.numel())  # steps, then changes, in places that are used again
+        self._vectors = like.new_zeros(2 * size, like.numel())  # steps, then changes, in rows that are reused
         self._places: list[int] = []  # the oldest first, as in these matrices:
         self._sy, self._yy = np.zeros((size, size)), np.zeros((size, size))
         self._size, self._shape = size, like.shape
@@ -170,7 +170,7 @@ class _Pairs:
 
 
 def two_loop(grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...]) -> Tensor:
-    """Minus the inverse Hessian guess of pairs ``(s, y, 1 / <s, y>)`` times the gradient."""
+    """Minus the approximate inverse Hessian of pairs ``(s, y, 1 / <s, y>)`` times the gradient."""
     q = grad.clone()
     weights = []
     for s, y, rho in reversed(pairs):

@@ -1,4 +1,4 @@
-"""Momentum with gains, a rate a row: for many rows that start near the end."""
+"""Momentum with adaptive gains and one rate per row, for many rows that start near a minimum."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from rkhs.solvers.lbfgs import LBFGS
 
 @dataclass(eq=False, repr=False)
 class QuadraticPenalty(OnASet):
-    """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for growing ``mu``; the answer is the nearest feasible point.
+    """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for increasing ``mu``; the solution is projected on the constraint.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class QuadraticPenalty(OnASet):
     tol : float, default=1e-9
         Stop when ``||H^T H - I||_F^2`` is at most this.
     feasible : bool, default=True
-        False: the answer is the last point as it is, near the constraint and not on it, as printed.
+        False: the last point as it is, near the constraint and not on it, as published.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class QuadraticPenalty(OnASet):
 
     Notes
     -----
-    The objective of the solution is that of the answer; the history holds the infeasibility before the
+    The objective is that of the returned point; the history holds the infeasibility before the
     projection.
 
     References

@@ -79,7 +79,7 @@ class PreimageDescent(Configurable):
         values, _, jump = state
         assert values is not None
         left = torch.arange(len(Y), device=Y.device)
-        new, lost = Y, left
+        new, failed = Y, left
         if jump is not None:
             usable = torch.isfinite(jump).all(1)
             safe = torch.where(usable[:, None], jump, Y)
@@ -88,17 +88,17 @@ class PreimageDescent(Configurable):
             if bool(done.all()):
                 return safe, found, lengths
             new, state, left = torch.where(done[:, None], safe, Y), _choose(done, found, state), left[~done]
-            lost = left[usable[left]]
+            failed = left[usable[left]]
             for share in _SHARES:
-                trial = Y[lost] + share * (jump[lost] - Y[lost])
-                better = problem.rows(lost).values(trial) <= values[lost]
-                new[lost[better]] = trial[better]
-                lost = lost[~better]
-            lost = torch.cat([lost, left[~usable[left]]])
+                trial = Y[failed] + share * (jump[failed] - Y[failed])
+                better = problem.rows(failed).values(trial) <= values[failed]
+                new[failed[better]] = trial[better]
+                failed = failed[~better]
+            failed = torch.cat([failed, left[~usable[left]]])
         else:
             new = Y.clone()
-        at = _rows(state, lost)
-        new[lost], lengths[lost] = _along_gradient(problem.rows(lost), Y[lost], at, 2.0 * lengths[lost])
+        at = _rows(state, failed)
+        new[failed], lengths[failed] = _along_gradient(problem.rows(failed), Y[failed], at, 2.0 * lengths[failed])
         for whole, some in zip(state, problem.rows(left).state(new[left]), strict=True):
             if whole is not None:
                 whole[left] = some
@@ -106,7 +106,7 @@ class PreimageDescent(Configurable):
 
 
 def preimages(problem: Any, start: Tensor) -> Tensor:
-    """Pre-images that stay among the training points and the starts."""
+    """Pre-images; rows that leave the enlarged bounding box of points and starts restart from the best point."""
     points = torch.cat([problem.X, start])
     low, high = points.min(dim=0).values, points.max(dim=0).values
     reach = high - low
@@ -116,12 +116,12 @@ def preimages(problem: Any, start: Tensor) -> Tensor:
 
     solver = PreimageDescent()
     found = solver.solve(problem, start)
-    lost = away(found).nonzero()[:, 0]
-    if len(lost):
-        part = problem.rows(lost)
+    failed = away(found).nonzero()[:, 0]
+    if len(failed):
+        part = problem.rows(failed)
         first = problem.X[part.nearest()]
         retried = solver.solve(part, first)
-        found[lost] = torch.where(away(retried)[:, None], first, retried)
+        found[failed] = torch.where(away(retried)[:, None], first, retried)
     return found
 
 

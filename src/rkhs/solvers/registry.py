@@ -23,7 +23,7 @@ DESCENTS = ByName(
     gradient_descent="GradientDescent",
     alternating="Alternating",
 )
-"""Of autoencoders."""
+"""Solvers of autoencoders."""
 
 STIEFEL_SOLVERS = ByName(
     "rkhs.solvers",
@@ -34,7 +34,7 @@ STIEFEL_SOLVERS = ByName(
     penalty_lbfgs=partial(_penalty, "lbfgs"),
     penalty_adam=partial(_penalty, "adam"),
 )
-"""Of problems whose answers have orthonormal columns."""
+"""Solvers of problems with orthonormal columns."""
 
 DUAL_SOLVERS = ByName(
     "rkhs.solvers",
@@ -43,7 +43,7 @@ DUAL_SOLVERS = ByName(
     proximal_gradient="ProximalGradient",
     direct="Direct",
 )
-"""Of operator-valued machines."""
+"""Solvers of dual problems of operator-valued kernels."""
 
 
 def as_solver(

@@ -88,12 +88,12 @@ class RiemannianLBFGS(OnASet):
 
 
 def _rounding(x: Tensor) -> float:
-    """Relative change of the objective that is rounding: 1e-15 in double precision."""
+    """Relative change of the objective that may be rounding error: 1e-15 in double precision."""
     return 4.5 * float(torch.finfo(x.dtype).eps)
 
 
 class _Pairs:
-    """The step pairs of L-BFGS, carried along."""
+    """Pairs of L-BFGS, transported to the current point."""
 
     def __init__(self) -> None:
         self.pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=PAIRS)

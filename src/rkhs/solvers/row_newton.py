@@ -17,7 +17,7 @@ _TRIALS = 8  # of lengths of a step
 
 
 def descend(problem: Any, start: Tensor, max_iter: int, tol: float) -> Tensor:
-    """Steps found from ``start`` (m, p); a row is done when its step is at most ``tol`` times ``1 + ||u||``."""
+    """Minimise from ``start`` (m, p); a row is done when its step is at most ``tol`` times ``1 + ||u||``."""
     U, active = start.clone(), torch.arange(len(start), device=start.device)
     values, grads, inverse = problem.with_curvature(U)
     for number in range(max_iter):
@@ -36,7 +36,7 @@ def descend(problem: Any, start: Tensor, max_iter: int, tol: float) -> Tensor:
 def _lowered(problem: Any, U: Tensor, step: Tensor, values: Tensor, grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Moves along ``step`` that lower the values, and values and gradients there; zero where none does."""
     moved, values_there, grads_there = torch.zeros_like(U), values.clone(), grads.clone()
-    share, falls = torch.ones_like(values), (grads * step).sum(1)
+    share, directional = torch.ones_like(values), (grads * step).sum(1)
     left = torch.arange(len(U), device=U.device)
     for _ in range(_TRIALS):
         trial = share[left, None] * step[left]
@@ -49,14 +49,14 @@ def _lowered(problem: Any, U: Tensor, step: Tensor, values: Tensor, grads: Tenso
         if len(left) == 0:
             break
         # The lowest point of the parabola through what is known, not too near to either end.
-        fall = share[left] * falls[left]
-        bend = -0.5 * fall / (found - values[left] - fall)
-        share[left] *= torch.nan_to_num(bend, nan=0.1).clamp(0.1, 0.5)
+        predicted = share[left] * directional[left]
+        minimiser = -0.5 * predicted / (found - values[left] - predicted)
+        share[left] *= torch.nan_to_num(minimiser, nan=0.1).clamp(0.1, 0.5)
     return moved, values_there, grads_there
 
 
 def _updated(B: Tensor, s: Tensor, y: Tensor) -> Tensor:
-    """Inverses of the curvature after the steps ``s`` changed the gradients by ``y``; as before where none is shown."""
+    """BFGS update of inverse curvatures for steps ``s`` and gradient changes ``y``; none without positive curvature."""
     sy = (s * y).sum(1)
     curved = sy > 1e-8 * s.norm(dim=1) * y.norm(dim=1)
     rho = torch.where(curved, 1.0 / torch.where(curved, sy, torch.ones_like(sy)), torch.zeros_like(sy))

@@ -94,8 +94,8 @@ class Subspace(OnASet):
             H, fixed, model = moved, moved_fixed, candidate
 
     def _hand_over(self, problem: Any, state: _State, monitor: Monitor) -> Solution:
-        left = RiemannianLBFGS(max_iter=max(1, self.max_iter - state.iteration), tol=self.tol)
-        done = left._solve(problem, state.point, monitor)
+        solver = RiemannianLBFGS(max_iter=max(1, self.max_iter - state.iteration), tol=self.tol)
+        done = solver._solve(problem, state.point, monitor)
         rows = tuple({"route": "riemannian", **row} for row in done.history)
         n_iter, n_evaluations = state.iteration + done.n_iter, state.evaluations + done.n_evaluations
         return replace(done, n_iter=n_iter, n_evaluations=n_evaluations, history=rows)

@@ -1,4 +1,4 @@
-"""Where functions of a kernel live: what a fit asks of its data, the same whatever the storage."""
+"""Spaces of functions on the training items: one interface to a fit for every storage."""
 
 from rkhs._core.lazy import names_in_stub
 

@@ -1,4 +1,4 @@
-"""What a space of functions on the training items can do for a fit."""
+"""Interface of spaces of functions on the training items."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rkhs.spaces.features import FeatureMap
 
 
 class Targets(NamedTuple):
-    """Vectors to return to."""
+    """Training vectors as targets of a decoder."""
 
     output: Euclidean  # mean and scale of the training vectors
-    coordinates: Tensor | None  # (n, r): those of the training vectors; None: read from the rows again
+    coordinates: Tensor | None  # (n, r): those of the training vectors; None: reread from the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Components:
     coefficients: Tensor  # (w, p): scores of items are ``raw coefficients + shift``
     shift: Tensor  # (p,)
     scores: Tensor  # (n, p): of the training items
-    variances: Tensor  # (p,): descending; zero where there is no more than rounding
+    variances: Tensor  # (p,): descending; zero within rounding errors
     total: float  # variance of all features
     mean: Tensor | None  # (w,): the mean feature as weights on the kept items; None: not centred
     raw_mean: Tensor  # (w,): mean of the raw features; zero if not centred
@@ -43,7 +43,7 @@ class Components:
 class Space(ABC):
     """The span of the features of the training items, or of what a storage keeps of them."""
 
-    map: FeatureMap  # what a model keeps to read new items
+    map: FeatureMap  # feature map of new items
     kernel: Kernel  # resolved
     n: int  # number of training items
     weights: Tensor | None  # (n,): of the training items; sum to one
@@ -60,7 +60,7 @@ class Space(ABC):
 
     @abstractmethod
     def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
-        """A kernel with numbers for what depends on the scores of the training items."""
+        """Resolve a kernel on the scores of the training items."""
 
     @abstractmethod
     def regress(self, kernel: Kernel, found: Components, targets: Targets, reg: float) -> tuple[Tensor, Tensor]:
@@ -68,6 +68,6 @@ class Space(ABC):
 
 
 def enough(variances: Tensor, share: float, total: float) -> int | None:
-    """How many components explain a share of a variance; None if these do not."""
+    """Number of components that explain a share of the variance; None if these do not."""
     reached = torch.cumsum(variances, 0) >= share * total
     return int(reached.to(torch.uint8).argmax()) + 1 if bool(reached.any()) else None

@@ -29,10 +29,10 @@ class RowFeatures(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PassedFeatures:
-    """Features that every product computes again, block by block."""
+    """Features that every product recomputes, block by block."""
 
     passes: Data  # the rows
-    block_pass: BlockPass  # with the features, in double precision where the device knows it
+    block_pass: BlockPass  # with the features, in double precision if the device has it
 
     def _maps(self, V: Tensor) -> BlockPass:
         return self.block_pass.cast(maps=self.block_pass.features.whiten(V))
@@ -53,7 +53,7 @@ class PassedFeatures:
         return torch.from_numpy(np.concatenate(list(parts))).to(V)
 
     def in_memory(self) -> InMemoryFeatures:
-        """The same, computed once."""
+        """Compute the features once."""
         passes = self.passes
         raw = torch.empty(passes.blocks[-1].stop, self.block_pass.features.width, dtype=torch.float64)
         parts = passes.engine.map(block_features, passes.blocks, passes.rows, self.block_pass)
@@ -149,10 +149,10 @@ class FeatureResolvent:
     def __call__(self, T: Tensor) -> Tensor:
         """Apply the matrix to ``T`` of shape (n, q, B)."""
         n, q, B = T.shape
-        turned = (self.vectors.mT @ self.gram.adjoint(T.reshape(n, q * B))).view(-1, q, B) * self.inside
-        found = self.gram.values(self.vectors @ turned.reshape(-1, q * B))
+        rotated = (self.vectors.mT @ self.gram.adjoint(T.reshape(n, q * B))).view(-1, q, B) * self.inside
+        found = self.gram.values(self.vectors @ rotated.reshape(-1, q * B))
         return torch.addcmul(found.view(n, q, B), T, self.outside)
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
-        """Add ``alpha`` times it to ``out``."""
+        """Add ``alpha`` times the product with ``T`` to ``out``."""
         out.add_(self(T), alpha=alpha)

@@ -25,11 +25,11 @@ class InMemoryItems:
     kernel: Kernel  # resolved
     items: Any  # (n, d)
     values: Tensor  # (n, n): their Gram matrix, or features of them
-    map: FeatureMap  # what new items are read through
+    map: FeatureMap  # feature map of new items
 
     @classmethod
     def open(cls, options: Options, storage: Storage | str, kernel: Kernel, items: Any) -> Self:
-        """Resolve a kernel on the items, and hold what a storage keeps of them; landmarks are among the items."""
+        """Resolve a kernel on the items and compute their Gram matrix or features; landmarks are among the items."""
         if isinstance(storage, Storage):
             check_sample_memory(storage, items)
             rng, n = check_seed(storage.random_state), len(items)

@@ -28,8 +28,8 @@ class MappedSpace(Space):
     def __init__(
         self, source: Source, passes: Data, block_pass: BlockPass, anchors: int, diagonal: Tensor | None = None
     ) -> None:
-        self.source, self.passes, self.block_pass = source, passes, block_pass  # what every block needs to know
-        self.anchors = anchors  # rows that a regression is spread over, if the features keep no items
+        self.source, self.passes, self.block_pass = source, passes, block_pass  # parameters of every block
+        self.anchors = anchors  # number of anchors of a regression, if the features keep no items
         self.map, self.kernel, self.n, self.size = source.features, source.kernel, source.n, source.diag
         self.weights = None if source.weights is None else torch.from_numpy(source.weights)
         self.diagonal = diagonal  # of a Gram matrix
@@ -62,7 +62,7 @@ class MappedSpace(Space):
         sums = self.passes.sum(block_normal, replace(block_pass, kernel=kernel, space=targets.output))
         N, c, _ = (torch.as_tensor(part) for part in sums)
         G = kernel._gram(anchors)
-        ridge = max(1e-12, 4.0 * torch.finfo(block_pass.dtype).eps * len(anchors) ** 0.5)  # what rounding needs
+        ridge = max(1e-12, 4.0 * torch.finfo(block_pass.dtype).eps * len(anchors) ** 0.5)  # against rounding
         N.add_(G, alpha=reg).diagonal().add_(ridge * float(G.diagonal().max()))
         L, info = torch.linalg.cholesky_ex(N)
         if int(info) != 0:
@@ -120,12 +120,12 @@ def feature_components(
 def block_spread(items: Any, block: Any, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
     """Weighted sums of the targets and of their squared distances from the first mean, ``block_pass.shift``."""
     rows = block_pass.read(items).to(torch.float64)
-    given = rows if rows.shape[1] == block_pass.columns else rows[:, block_pass.columns :]
+    targets = rows if rows.shape[1] == block_pass.columns else rows[:, block_pass.columns :]
     root = block_pass.root_weights(block)
     w = rows.new_full((len(rows), 1), 1.0 / block_pass.n) if root is None else root * root
     if block_pass.shift is None:
-        return ((w * given).sum(0).cpu().numpy(),)
-    return (np.asarray(float((w * (given - block_pass.shift.to(given)) ** 2).sum())),)
+        return ((w * targets).sum(0).cpu().numpy(),)
+    return (np.asarray(float((w * (targets - block_pass.shift.to(targets)) ** 2).sum())),)
 
 
 def fit_euclidean(passes: Data, source: Source, *, center: bool, scale: bool) -> Euclidean:

@@ -1,4 +1,4 @@
-"""Rows in blocks next to the features that were chosen for them."""
+"""Training rows in blocks, with the features that were chosen for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rkhs.spaces.rounding import check_row_digits
 from rkhs.spaces.sums import BlockPass
 
 BLOCK = 4096
-"""Rows of a block: part of the result as a seed is."""
+"""Rows of a block; another number changes the rounding of sums."""
 
 Options = dict[str, Any]
 """``dtype`` and ``device`` of a computation, as torch takes them."""
@@ -40,7 +40,7 @@ class Source:
     blocks: tuple[Block, ...]
 
     def block_pass(self, options: Options) -> BlockPass:
-        """What blocks need to know of these data."""
+        """Parameters of a pass over these data."""
         return BlockPass(self.evaluated, options["dtype"], str(options["device"]), self.columns, self.weights, self.n)
 
 
@@ -87,7 +87,7 @@ def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
 
 
 def positive_rows(n: int, size: int, weights: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray | None:
-    """Rows that the features are chosen from; rows of weight zero are none."""
+    """Rows that the features are chosen from, of positive weight."""
     if weights is None or (weights > 0.0).all():
         return sample_rows(n, size, rng)
     positive = np.flatnonzero(weights > 0.0)

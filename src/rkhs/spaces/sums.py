@@ -1,4 +1,4 @@
-"""Passes over rows in blocks, and the sums that models in finite features are made of: moments, normal equations.
+"""Passes over rows in blocks, and the sums of models in finite features: moments, normal equations.
 
 Each function has the form that engines map over blocks; what all blocks share is a :class:`BlockPass`. Blocks are
 computed in the dtype of the pass and summed in float64: sums of a million products in float32 are not positive
@@ -27,7 +27,7 @@ STRIP = 1024  # rows of a block computed at once: their features stay in the cac
 
 @dataclass(frozen=True)
 class BlockPass:
-    """What every block of a pass needs to know."""
+    """Parameters of a pass, the same for every block."""
 
     features: FeatureMap  # ``F = raw W`` of the inputs
     dtype: torch.dtype  # of the blocks
@@ -38,22 +38,22 @@ class BlockPass:
     maps: Tensor | None = None  # (width, p): ``B``: codes are ``raw B + shift``
     shift: Tensor | None = None  # (p,)
     kernel: Kernel | None = None  # on codes
-    anchors: Tensor | None = None  # (a, p): codes that the last layer is spread over
+    anchors: Tensor | None = None  # (a, p): codes at which the last layer has coefficients
     space: OutputSpace | None = None  # puts targets in coordinates
-    side: Tensor | None = None  # (n, p): A row next to every row
+    side: Tensor | None = None  # (n, p): further columns of every row
 
     def cast(self, **parts: Tensor | None) -> BlockPass:
-        """The sweep with other parameters, in its dtype and on its device."""
+        """The pass with other parameters, in its dtype and on its device."""
         moved = {k: None if v is None else v.to(dtype=self.dtype, device=self.device) for k, v in parts.items()}
         return replace(self, **moved)  # type: ignore[arg-type]
 
     def in_double(self) -> BlockPass:
-        """The sweep, before it has parameters, in float64 where the device knows it."""
+        """The pass, before it has parameters, in float64 if the device has it."""
         return replace(self, dtype=torch.float64) if self.wide == torch.float64 else self
 
     @property
     def wide(self) -> torch.dtype:
-        """Float64 where the device knows it, of products that are divided by small numbers."""
+        """Dtype of products that are divided by small numbers: float64 if the device has it."""
         return self.dtype if torch.device(self.device).type == "mps" else torch.float64
 
     def read(self, items: Any) -> Tensor:
@@ -195,7 +195,7 @@ def _square(T: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, in blocks, and who computes them."""
+    """Rows in blocks, and the engine that computes them."""
 
     rows: Rows
     blocks: tuple[Block, ...]

@@ -1,4 +1,4 @@
-"""The span of all training items, from their Gram matrix: held in memory, or computed again tile by tile."""
+"""The span of all training items, from their Gram matrix: in memory, or recomputed tile by tile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rkhs.spaces.source import Options
 
 
 def training_gram(kernel: Kernel, items: Any, options: Options) -> Tensor:
-    """Gram matrix of training items; one of a kernel that is not known to be positive semi-definite is made so."""
+    """Gram matrix of training items; negative eigenvalues of a kernel that may be indefinite become zero."""
     K = kernel._gram(items).to(**options)  # objects give float64
     if not bool(torch.isfinite(K.sum())):
         raise not_finite(kernel, K)
@@ -36,7 +36,7 @@ def training_gram(kernel: Kernel, items: Any, options: Options) -> Tensor:
 
 
 def whole_items(kernel: Kernel, items: Any, options: Options) -> tuple[WholeMap, Tensor]:
-    """What new items are read through, and the Gram matrix of training items; the kernel is resolved."""
+    """Feature map and Gram matrix of the training items under a resolved kernel."""
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), len(items))
     return features, training_gram(kernel, items, options)
 

@@ -159,5 +159,5 @@ def test_parameters_out_of_range_have_their_own_errors(bad: kernels.Kernel) -> N
 def test_squares_that_do_not_fit_are_refused_as_those_of_rows_written_out() -> None:
     X = np.diag([1e200, 1e-3, 2.0, 5.0])
     for kernel in (Gaussian("scale"), SparseRows(Gaussian("scale"), 4)):
-        with pytest.raises(InputError, match=r"squares are finite: Gaussian.gamma='scale' is 0 of these"):
+        with pytest.raises(InputError, match=r"squares are finite: Gaussian.gamma='scale' gives 0; rescale"):
             kernel(X)

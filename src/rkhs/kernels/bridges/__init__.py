@@ -1,3 +1,3 @@
-"""Kernels from outside and to outside: functions and Gram matrices of users, scikit-learn, torch."""
+"""Kernels from other sources: functions and Gram matrices of users, scikit-learn, torch modules."""
 
-__all__: list[str] = []  # rkhs.kernels lists the names of all rooms
+__all__: list[str] = []  # rkhs.kernels lists the names of all subpackages

@@ -1,4 +1,4 @@
-"""Kernels made elsewhere: scikit-learn's, and feature maps that are torch modules."""
+"""Kernels of scikit-learn, and kernels on the features of torch modules."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rkhs._core.ownership import is_process_kernel
 from rkhs.kernels.base import Kernel, VectorKernel, read_matrix
 from rkhs.kernels.vectors.dot_product import Linear
 
-_BLOCK = 32  # items whose diagonal is read off one small square
+_BLOCK = 32  # items per block; its small Gram matrix has the diagonal
 # The pairwise kernels of scikit-learn that are positive semi-definite on what they accept. "rbf" is one by its formula,
-# but far from the origin its distances are rounding, and its matrix may be indefinite: there it is looked at.
+# but rounding of distances far from the origin may make its matrix indefinite, so that it is checked.
 _PSD = frozenset({"chi2", "cosine", "laplacian", "linear", "poly", "polynomial"})
 
 
@@ -96,7 +96,7 @@ class FromSklearn(Kernel):
         try:
             with np.errstate(all="ignore"):  # values that are not finite are refused by name
                 return function(X, X if Y is None else Y, **(self.params or {}))
-        except (ValueError, TypeError) as error:  # what it refuses, data or parameters, in its own words
+        except (ValueError, TypeError) as error:  # data or parameters that scikit-learn refuses
             raise InputError(f"scikit-learn's kernel {self.kernel!r} refuses: {error}") from None
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
@@ -193,8 +193,8 @@ class FromModule(VectorKernel):
         if not isinstance(self._base, Kernel) or self._base.domain != "vectors":
             raise InputError(f"FromModule.base must be a kernel on vectors; got {self.base!r}")
         if self.input_shape is not None:
-            given = check_list(self.input_shape, "FromModule.input_shape")
-            sizes = [check_count(size, "FromModule.input_shape") for size in given]
+            shape = check_list(self.input_shape, "FromModule.input_shape")
+            sizes = [check_count(size, "FromModule.input_shape") for size in shape]
             if int(np.prod(sizes)) != X.shape[1]:
                 raise InputError(
                     f"FromModule.input_shape must hold as many numbers as a row, {X.shape[1]}; got {self.input_shape}"
@@ -204,7 +204,7 @@ class FromModule(VectorKernel):
         return self if base is unresolved else FromModule(self.module, base, self.input_shape)
 
     def _map(self, X: Tensor) -> Tensor:
-        """Features in the dtype of ``X``, with their graph where gradients are on."""
+        """Compute the features in the dtype of ``X``, with the autograd graph if gradients are enabled."""
         weight = next(iter(self.module.parameters()), X)
         folded = X if self.input_shape is None else X.reshape(len(X), *self.input_shape)
         with _evaluating(self.module):
@@ -227,7 +227,7 @@ class FromModule(VectorKernel):
         return self._base._diag(self._features(X))
 
     def _through(self, X: Tensor, pull: Any) -> Tensor:
-        """Gradient by ``X`` from the gradient by its features."""
+        """Pull a gradient with respect to the features back to ``X``."""
         with torch.enable_grad():
             leaf = X.detach().clone().requires_grad_()
             H = self._map(leaf)
@@ -246,7 +246,7 @@ class FromModule(VectorKernel):
 
 @contextmanager
 def _evaluating(module: torch.nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while: drop-out and batch statistics would make a kernel of the batch, not of the row."""
+    """Set evaluation mode for a while: with drop-out or batch statistics the features of a row depend on the batch."""
     training = [part for part in module.modules() if part.training]
     module.eval()
     try:

@@ -1,4 +1,4 @@
-"""Kernels that users bring: a Gram matrix, or any Python function on any objects."""
+"""Kernels of users: a Gram matrix, or a Python function on any objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rkhs._core.linalg import Outer
 from rkhs._core.stored import check_shape
 from rkhs.kernels.base import Kernel, read_matrix
 
-_DIAG_BLOCK = 32  # items whose diagonal is read off one small square of a vectorised function
+_DIAG_BLOCK = 32  # items per call of a vectorised function; its small Gram matrix has the diagonal
 
 
 class Precomputed(Kernel):
@@ -72,7 +72,7 @@ class Precomputed(Kernel):
 
     @property
     def known_psd(self) -> bool:
-        """False: a matrix is what its maker made it."""
+        """False: nothing is known of the matrix."""
         return False
 
     def check_stored(self) -> None:
@@ -163,7 +163,7 @@ class FromFunction(Kernel):
 
     Notes
     -----
-    A Gram matrix costs n (n + 1) / 2 calls per pair of items, or one call of a vectorised function. Functions cannot
+    A Gram matrix of n items costs n (n + 1) / 2 + 1 calls, or one call of a vectorised function. Functions cannot
     be written to model files.
 
     References
@@ -193,7 +193,7 @@ class FromFunction(Kernel):
 
     @property
     def known_psd(self) -> bool:
-        """False: a function is what its author made it."""
+        """False: nothing is known of the function."""
         return False
 
     def read(self, X: Any) -> Any:
@@ -231,7 +231,7 @@ class FromFunction(Kernel):
         return K.clone()
 
     def _called(self, x: Any, y: Any, what: str) -> Any:
-        """What the function returns; its errors say that they are its own."""
+        """Call the function; its errors are raised as errors of the function."""
         try:
             return self.function(x, y)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -264,7 +264,7 @@ class FromFunction(Kernel):
                 if Y is None:
                     values[j, i] = values[i, j]
         if Y is None and n > 1 and np.isfinite(values[n - 1, 0]):
-            # One pair asked twice finds most asymmetric functions.
+            # One pair in both orders finds most asymmetric functions.
             mirror = self._value(A[0], A[n - 1], 0, n - 1)
             self._symmetric(torch.tensor([[0.0, mirror], [values[n - 1, 0], 0.0]], dtype=torch.float64))
         return self._finish(values, n, m, X)
@@ -292,7 +292,7 @@ class FromFunction(Kernel):
         return torch.cat(parts)
 
     def _matrix(self, X: Tensor, Y: Tensor) -> Tensor:
-        """The Gram matrix with its graph of operations."""
+        """Compute the Gram matrix with its autograd graph."""
         if self.vectorized:
             return self.function(X, Y)
         return torch.stack([torch.stack([self.function(x, y).reshape(()) for y in Y]) for x in X])

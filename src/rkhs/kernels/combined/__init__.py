@@ -1,3 +1,3 @@
-"""Kernels made of kernels: sums and products, normalised and centred ones, views, scaled columns, and their weights."""
+"""Kernels composed of kernels: sums, products, normalised ones, views, scaled columns, sparse rows; their weights."""
 
-__all__: list[str] = []  # rkhs.kernels lists the names of all rooms
+__all__: list[str] = []  # rkhs.kernels lists the names of all subpackages

@@ -63,7 +63,7 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     traces = np.array([np.average(C.diagonal().cpu().numpy(), weights=w) for C in centred])
     floor = np.array([1e-12 * float(K.diagonal().abs().max()) for K in matrices])
     varied = traces > floor
-    if not varied.any():  # one item, or copies of one: no view says more than another
+    if not varied.any():  # one item, or copies of one: all views are alike
         varied, traces = np.ones(len(matrices), dtype=bool), np.ones(len(matrices))
     scaled = np.where(varied, 1.0 / np.where(varied, traces, 1.0), 0.0)
     if isinstance(weights, str):
@@ -110,7 +110,7 @@ def _centred(matrices: list[Tensor], weights: Tensor | None) -> list[Tensor]:
 
 
 def _read(grams: Any, name: str = "grams") -> list[Tensor]:
-    """Square matrices of one size, in float64."""
+    """Convert the Gram matrices to square float64 matrices of one size."""
     if not isinstance(grams, Sequence) and getattr(grams, "ndim", 0) != 3:
         raise InputError(
             f"{name} must be a sequence of Gram matrices (n, n), or an array (v, n, n); got a {type(grams).__name__}"

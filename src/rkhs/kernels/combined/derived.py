@@ -160,16 +160,16 @@ class GaussianOf(Derived):
 
 
 def _distances(base: Kernel, X: Any, Y: Any = None) -> Tensor:
-    """Squared distances in the feature space of ``base``, shape (n, m), zero where they are rounding."""
+    """Squared distances in the feature space of ``base``, shape (n, m), zero where they are within rounding errors."""
     D = base._gram(X, Y).mul_(-2.0)
     columns = base._column_diag(X, Y).to(D)
     # Rows of a Gram matrix come without their own columns, so there Y=None does not mean the same items on both sides.
     same = Y is None and base.domain != "gram"
     rows = columns if same else base._diag(X).to(D)
-    exact = (
+    shrink = (
         1.0 - 8.0 * torch.finfo(D.dtype).eps
-    )  # distances of equal items must be zero, or rounding sets the bandwidth
-    D.add_((exact * rows)[:, None]).add_(exact * columns)
+    )  # equal items are at distance zero, so that rounding does not set the bandwidth
+    D.add_((shrink * rows)[:, None]).add_(shrink * columns)
     D = (D + D.mT).mul_(0.5) if same else D  # rounding can differ between the triangles
     D.clamp_min_(0.0)
     return D.fill_diagonal_(0.0) if same else D

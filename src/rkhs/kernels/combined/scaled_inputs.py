@@ -1,4 +1,4 @@
-"""A kernel on columns in units of their own: automatic relevance determination once the units are learned."""
+"""A kernel on scaled columns: automatic relevance determination (ARD) if the scales are learned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rkhs.kernels.vectors.dot_product import Linear
 
 
 class ScaledInputs(Mapped):
-    """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with a positive ``s_j`` a column.
+    """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with ``s_j > 0`` per column.
 
     ``1 / s_j`` is the length over which column j matters.
 

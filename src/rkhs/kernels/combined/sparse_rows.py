@@ -1,4 +1,4 @@
-"""Kernels on the rows of sparse matrices, from sparse products: no row is ever written out in full."""
+"""Kernels on the rows of sparse matrices, from sparse products: no row is made dense."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.kernels.vectors.stationary import Stationary, found_rate, read_rule
 
 _NAMES = "Gaussian, Laplacian, Matern, Linear, Polynomial, Tanimoto, MinMax, ArcCosine, NTK"
-_NEAR = 2.0**-10  # squared distances under this share of the squared norms come from differences, digit by digit
+_NEAR = 2.0**-10  # squared distances under this share of the squared norms are recomputed from differences
 _DOUBLE = torch.empty(0, dtype=torch.float64)
-_PAIRS = 2**14  # of rows whose differences are held at one time
+_PAIRS = 2**14  # pairs of rows whose differences are in memory at once
 
 
 class SparseRows(Kernel):
     """A kernel of vectors on the rows of a sparse matrix, ``k(x, y) = base(x, y)``.
 
-    An item is a pair of arrays: the places of the entries of a row, ascending, and their values. Estimators put this
-    kernel in place of their own where they are given a sparse matrix.
+    An item is a pair of arrays: the column indices of the entries of a row, ascending, and their values. Estimators
+    wrap their kernel in this one if they are given a sparse matrix.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class SparseRows(Kernel):
 
     @property
     def rotation_invariant(self) -> bool:
-        """As the base."""
+        """Equals that of the base."""
         return self._checked.rotation_invariant
 
     @property
     def known_psd(self) -> bool:
-        """As the base."""
+        """Equals that of the base."""
         return self._checked.known_psd
 
     @property
@@ -78,7 +78,7 @@ class SparseRows(Kernel):
 
     @property
     def _checked(self) -> Any:
-        """The base, which computes its values from inner products or from distances."""
+        """Return the base; refuse one that cannot compute its values from inner products or from distances."""
         known = hasattr(self.base, "from_products") or hasattr(self.base, "from_distances")
         if not known or not type(self.base).__module__.startswith("rkhs."):  # a user's subclass may do something else
             raise InputError(
@@ -88,7 +88,7 @@ class SparseRows(Kernel):
         return self.base
 
     def read(self, X: Any) -> list[SparseItem]:
-        """Rows of a sparse matrix, of an array of shape (n, width), or items that are such rows, as items."""
+        """Convert the rows of a sparse matrix, or of an array of shape (n, width), to items; items stay as they are."""
         assert self._checked is self.base
         if not is_sparse(X):
             if getattr(X, "dtype", None) == np.dtype(object) and X.ndim == 1:  # a column of items
@@ -103,24 +103,24 @@ class SparseRows(Kernel):
     def resolve(self, X: list[SparseItem], weights: Tensor | None = None) -> SparseRows:
         """Turn parameters of the base that depend on data into numbers."""
         base = self._checked
-        shape_alone = torch.zeros((), dtype=torch.float64).expand(len(X), self.width)
+        zeros = torch.zeros((), dtype=torch.float64).expand(len(X), self.width)
         if isinstance(base, Stationary) and isinstance(base.gamma, str):
-            base._with(gamma=1.0).resolve(shape_alone)  # what else may be wrong
+            base._with(gamma=1.0).resolve(zeros)  # checks the other parameters
             factor, rule = read_rule(base.gamma, name := f"{type(base).__name__}.gamma")
             if rule != "1/d":
                 rate = factor * self._bandwidth(rule, from_items(X, self.width), weights)
                 base = base._with(gamma=found_rate(rate, name, base.gamma))
         elif isinstance(base, Linear):
             base = self._centred(base, X, weights)
-        resolved = base.resolve(shape_alone)
+        resolved = base.resolve(zeros)
         return self if resolved is self.base else SparseRows(resolved, self.width)
 
     def _centred(self, base: Linear, X: list[SparseItem], weights: Tensor | None) -> Linear:
-        """A linear kernel with numbers for the names of its offset and its scale."""
-        w, offset = _shares(len(X), weights), base.offset
+        """Return the linear kernel with numbers in place of a named offset and scale."""
+        w, offset = _sample_weights(len(X), weights), base.offset
         if isinstance(offset, str):
             if offset != "mean":
-                Linear(1.0, offset).resolve(torch.zeros(1, self.width))  # says what it takes
+                Linear(1.0, offset).resolve(torch.zeros(1, self.width))  # raises the error
             offset = w @ from_items(X, self.width)
         if isinstance(base.scale, str):
             sizes = SparseRows(Linear(1.0, offset), self.width)._diag(X).sqrt()[:, None]
@@ -130,7 +130,7 @@ class SparseRows(Kernel):
     def _bandwidth(self, rule: str, rows: scipy.sparse.csr_array, weights: Tensor | None) -> float:
         base = self._checked
         if rule == "scale":
-            w = _shares(rows.shape[0], weights)
+            w = _sample_weights(rows.shape[0], weights)
             with np.errstate(all="ignore"):
                 size, mean = float(w @ _squared_norms(rows)), w @ rows
                 spread = size - float(mean @ mean)
@@ -157,12 +157,12 @@ class SparseRows(Kernel):
 
     def _products(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array) -> tuple[Tensor, Tensor, Tensor]:
         """Inner products of rows, shape (n, m), and their squared norms."""
-        few, other = _over_few_columns(A, B)
+        left, other = _without_empty_columns(A, B)
         right = other.T.tocsr()
 
         P = new_matrix(A.shape[0], B.shape[0], _DOUBLE)
         for rows, strip in strips(P):
-            strip.copy_(torch.from_numpy((few[rows] @ right).toarray()))
+            strip.copy_(torch.from_numpy((left[rows] @ right).toarray()))
         u, a = _along(self._offset, A)
         v, b = _along(self._offset, B)
         if self._offset is not None:
@@ -171,7 +171,7 @@ class SparseRows(Kernel):
 
     def _distances(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array | None) -> Tensor:
         """Squared distances of rows, or L1 distances, shape (n, m)."""
-        A, other = _over_few_columns(A, A if B is None else B)
+        A, other = _without_empty_columns(A, A if B is None else B)
         if self._l1:
             from sklearn.metrics.pairwise import manhattan_distances
 
@@ -183,7 +183,7 @@ class SparseRows(Kernel):
             norms, D = a[rows, None] + b, (A[rows] @ right).toarray()
             np.subtract(norms, np.multiply(D, 2.0, out=D), out=D)
             if B is None:
-                np.fill_diagonal(D[:, rows], np.inf)  # zero in the end, and not to be computed again
+                np.fill_diagonal(D[:, rows], np.inf)  # set to zero below, so not recomputed
             i, j = np.nonzero(np.multiply(norms, _NEAR, out=norms) > D)
             for start in range(0, len(i), _PAIRS):
                 part = slice(start, start + _PAIRS)
@@ -211,17 +211,17 @@ class SparseRows(Kernel):
 
     def _diag(self, X: list[SparseItem]) -> Tensor:
         base, rows = self._checked, from_items(X, self.width)
-        # A row of one number with the same norm has the same value with itself.
+        # k(x, x) depends on the norm alone, so that rows of one number with these norms have the same diagonal.
         sizes = _along(self._offset, rows)[1].clamp_min_(0.0).sqrt_()[:, None]
         return (Linear(base.scale) if isinstance(base, Linear) else base)._diag(sizes)
 
 
-def _shares(n: int, weights: Tensor | None) -> np.ndarray:
+def _sample_weights(n: int, weights: Tensor | None) -> np.ndarray:
     return np.full(n, 1.0 / n) if weights is None else weights.cpu().numpy().astype(np.float64)
 
 
-def _over_few_columns(*both: scipy.sparse.csr_array) -> list[scipy.sparse.csr_array]:
-    """Both matrices without the empty columns, where most are empty: a product passes over every column."""
+def _without_empty_columns(*both: scipy.sparse.csr_array) -> list[scipy.sparse.csr_array]:
+    """Drop the empty columns of both matrices if most are empty: a sparse product passes over every column."""
     if both[0].shape[1] <= sum(M.nnz for M in both):
         return list(both)
     used = np.union1d(*(M.indices for M in both)) if any(M.nnz for M in both) else np.zeros(1, np.int32)
@@ -243,19 +243,19 @@ def _along(offset: np.ndarray | None, rows: scipy.sparse.csr_array) -> tuple[Ten
 
 
 def _is_item(one: Any, width: int) -> bool:
-    """Whether something is a row of a sparse matrix of so many columns."""
+    """Whether ``one`` is an item: a row of a sparse matrix with ``width`` columns."""
     if not (isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, np.ndarray) for part in one)):
         return False
-    places, values = one
-    fits = places.ndim == 1 and places.shape == values.shape and places.dtype == np.int32 and values.dtype == np.float64
-    if not fits or not len(places):
+    index, values = one
+    fits = index.ndim == 1 and index.shape == values.shape and (index.dtype, values.dtype) == (np.int32, np.float64)
+    if not fits or not len(index):
         return bool(fits)
-    ascending = bool((np.diff(places) > 0).all())
-    return ascending and places[0] >= 0 and places[-1] < width and bool(np.isfinite(values).all())
+    ascending = bool((np.diff(index) > 0).all())
+    return ascending and index[0] >= 0 and index[-1] < width and bool(np.isfinite(values).all())
 
 
 def on_sparse_rows(kernel: Kernel, width: int) -> Kernel:
-    """Return the same kernel on rows of sparse matrices of so many columns."""
+    """Return the same kernel on rows of sparse matrices with ``width`` columns."""
     if kernel.domain != "vectors":
         return kernel
     if isinstance(kernel, Composite) and kernel.of_values:

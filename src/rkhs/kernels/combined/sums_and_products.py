@@ -56,7 +56,7 @@ class Sum(_Many):
 
     @property
     def _passes(self) -> list[Kernel]:
-        """The terms, those that read the same distances as one."""
+        """The terms, with all radial ones merged, so that distances are computed once."""
         radial: list[tuple[float, Radial]] = []
         others: list[Kernel] = []
         for term in self.terms:
@@ -78,7 +78,7 @@ class Sum(_Many):
 
     @property
     def radial(self) -> Kernel | None:
-        """All terms as one, if each of them is."""
+        """All terms as one radial kernel, if each of them is radial."""
         return passes[0].radial if len(passes := self._passes) == 1 else None
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
@@ -86,7 +86,7 @@ class Sum(_Many):
         K, pull = first
         for other, _ in rest:
             K += other
-        return K, lambda S: sum((more(S) for _, more in rest), start=pull(S))
+        return K, lambda S: sum((pull_term(S) for _, pull_term in rest), start=pull(S))
 
     def _diag(self, X: Any) -> Tensor:
         return torch.stack([term._diag(X) for term in self.parts]).sum(0)
@@ -201,7 +201,7 @@ class Scaled(Derived):
 
     @property
     def radial(self) -> Radial | None:
-        """The base, scaled, if it is one."""
+        """The scaled base, if that is radial."""
         base = self.base.radial
         return Mixture([self.scale], [base]) if isinstance(base, Radial) else None
 
@@ -235,7 +235,7 @@ class Scaled(Derived):
 
 
 def weighted_terms(kernel: Kernel, weight: float = 1.0) -> list[tuple[Kernel, float]]:
-    """The kernel as a weighted sum of simple ones."""
+    """Expand sums and multiples into pairs of a kernel and its weight."""
     if isinstance(kernel, Sum):
         return [pair for part in kernel.parts for pair in weighted_terms(part, weight)]
     if isinstance(kernel, Scaled):

@@ -29,7 +29,7 @@ class Views(Kernel):
     weights : {"alignment", "equal"} or sequence of float, default="alignment"
         How the views, each divided by its total variance in feature space, are weighted; see :func:`view_weights`.
     multipliers : array of shape (v,), default=None
-        ``m_v``; left out by users of ``weights``, written down by :meth:`resolve`.
+        ``m_v``; None: :meth:`resolve` sets them from ``weights``.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Views(Kernel):
         return _combined((kernel._diag(part) for (_, kernel), part in pairs), self._multipliers)
 
     def _memory(self, X: Any) -> float:
-        return 32.0 * len(X) ** 2  # views are compared before they are added
+        return 32.0 * len(X) ** 2  # the Gram matrices of the views are compared before they are added
 
     @property
     def _multipliers(self) -> list[float]:

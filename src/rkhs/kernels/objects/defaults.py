@@ -11,7 +11,7 @@ from rkhs.kernels.objects.graphs import ShortestPath, WeisfeilerLehman, read_gra
 from rkhs.kernels.objects.series import ShiftInvariant, read_series
 from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
 
-_MOST_NODES = 1000  # of a graph: all its shortest paths take time
+_MAX_NODES = 1000  # of a graph; shortest paths of larger ones take too long
 
 
 def kernels_for(kind: Literal["graphs", "series"], items: Any) -> tuple[Kernel, ...]:
@@ -53,7 +53,7 @@ def kernels_for(kind: Literal["graphs", "series"], items: Any) -> tuple[Kernel, 
     read = check_items(items, "items")
     if kind == "graphs":
         sizes = [len(read_graph(item, "label", f"item {row}")["labels"]) for row, item in enumerate(read)]
-        if max(sizes) > _MOST_NODES:
+        if max(sizes) > _MAX_NODES:
             return WeisfeilerLehman(), WeisfeilerLehman(2)
         return WeisfeilerLehman(2) + ShortestPath(), ShortestPath(), WeisfeilerLehman()
     shapes = {read_series(item, row, "kernels_for").shape for row, item in enumerate(read)}

@@ -21,11 +21,11 @@ _FORMS = (
     "a networkx graph, or a pair (edges, labels): pairs of node numbers, and one label per node or the number of nodes"
 )
 _PAIRS = 2**19  # pairs of nodes whose distances are in memory at once
-_SALT = np.uint64(0x632BE59BD9B4E019)  # keeps numbers of another kind apart from labels
+_SALT = np.uint64(0x632BE59BD9B4E019)  # keeps hashes of neighbourhoods and lengths distinct from those of labels
 
 
 def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
-    """Read one graph in the plain form that kernels and model files hold."""
+    """Convert one graph to the dict of edges and labels that kernels and model files hold."""
     if isinstance(item, dict) and item.keys() == {"edges", "labels"}:
         edges, labels = item["edges"], item["labels"]
     elif hasattr(item, "is_directed") and hasattr(item, "nodes") and hasattr(item, "edges"):
@@ -40,7 +40,7 @@ def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
 
 
 def _of_networkx(item: Any, node_label: str, where: str) -> tuple[list[tuple[int, int]], Any]:
-    """Edges between numbers of nodes, and the labels of the nodes or their number."""
+    """Edges as pairs of node numbers, and the labels of the nodes, or how many nodes there are."""
     if item.is_directed():
         raise InputError(f"{where} is directed; graphs must be undirected. Pass its to_undirected()")
     if not isinstance(node_label, Hashable):
@@ -58,14 +58,14 @@ def _of_networkx(item: Any, node_label: str, where: str) -> tuple[list[tuple[int
 
 
 def _warn_of_attributes(names: set[str]) -> None:
-    """Warn that kernels of graphs do not use what edges have besides their two nodes."""
+    """Warn that graph kernels do not use attributes of edges."""
     if names:
         listed = ", ".join(map(repr, sorted(map(str, names))))
-        warn(f"edges have {listed}, which kernels of graphs do not use: they compare nodes, and which have an edge")
+        warn(f"edges have {listed}, which graph kernels do not use: they compare labels of nodes and who is adjacent")
 
 
 def _refuse_transposed(edges: Any, where: str) -> None:
-    """Refuse two rows of two numbers where an edge_index of PyTorch Geometric would be another graph than two edges."""
+    """Refuse edges of shape (2, 2) that are another graph if read as an edge_index of PyTorch Geometric."""
     array = np.asarray(as_numpy(edges)) if isinstance(edges, (np.ndarray, Tensor)) else np.empty(0)
     if array.shape == (2, 2) and not np.array_equal(np.sort(array, 1), np.sort(array.T, 1)):
         raise InputError(
@@ -101,7 +101,7 @@ def _hash(text: str) -> int:
 
 
 def _pairs(edges: Any) -> np.ndarray:
-    """Edges as an array, without what lists of them hold behind the two nodes."""
+    """Convert edges to an array; entries of listed edges after the two nodes are dropped with a warning."""
     edges = as_numpy(edges)
     if isinstance(edges, np.ndarray) or is_frame(edges):
         return np.asarray(edges)
@@ -127,7 +127,7 @@ def _edges(edges: Any, n: int, where: str) -> np.ndarray:
 
 
 class _Union:
-    """Graphs next to each other as one: nodes of graph g are numbered from ``starts[g]``."""
+    """Disjoint union of graphs: nodes of graph g are numbered from ``starts[g]``."""
 
     def __init__(self, graphs: list[dict[str, np.ndarray]]) -> None:
         sizes = [len(graph["labels"]) for graph in graphs]
@@ -142,7 +142,7 @@ class _Union:
 
 
 class _GraphKernel(ObjectKernel):
-    """What the graph kernels share: how graphs are read."""
+    """Base class of the graph kernels: reads graphs."""
 
     node_label: str
 
@@ -214,11 +214,11 @@ class WeisfeilerLehman(_GraphKernel, PartsKernel):
         label = mix(union.labels.astype(np.uint64))
         layers = [label]
         for depth in range(1, self.n_iter + 1):
-            around = np.zeros(len(label), dtype=np.uint64)
+            neighbour_sums = np.zeros(len(label), dtype=np.uint64)
             if len(sources):
-                around[sources[heads]] = np.add.reduceat(mix(label)[targets], heads)
+                neighbour_sums[sources[heads]] = np.add.reduceat(mix(label)[targets], heads)
             # The depth keeps the labels of different layers apart.
-            label = mix(mix(label + np.uint64(depth)) ^ mix(around + _SALT))
+            label = mix(mix(label + np.uint64(depth)) ^ mix(neighbour_sums + _SALT))
             layers.append(label)
         counts = count_parts(np.tile(union.owners, len(layers)), np.concatenate(layers), union.n)
         if not self.optimal_assignment:
@@ -237,11 +237,11 @@ class ShortestPath(_GraphKernel, PartsKernel):
     Parameters
     ----------
     normalize, node_label : bool and str, default=True and "label"
-        As of :class:`WeisfeilerLehman`.
+        As in :class:`WeisfeilerLehman`.
 
     Notes
     -----
-    O(v (v + e) ) a graph of v nodes and e edges. A graph without edges has no path: its kernel values are zero.
+    O(v (v + e)) per graph of v nodes and e edges. A graph without edges has no path: its kernel values are zero.
 
     References
     ----------
@@ -266,12 +266,12 @@ class ShortestPath(_GraphKernel, PartsKernel):
 
     def _memory(self, X: list[dict[str, np.ndarray]]) -> float:
         counts = [(len(graph["labels"]), len(np.unique(graph["labels"]))) for graph in X]
-        kept = sum(min(n * n, labels * labels * n) for n, labels in counts)  # different triples, at most
-        return 64.0 * min(_PAIRS, max(n for n, _ in counts) ** 2) + 24.0 * kept
+        n_triples = sum(min(n * n, labels * labels * n) for n, labels in counts)  # different triples, at most
+        return 64.0 * min(_PAIRS, max(n for n, _ in counts) ** 2) + 24.0 * n_triples
 
 
 def _path_counts(graph: dict[str, np.ndarray]) -> Counts:
-    """Counted paths of one graph, from some of its nodes at a time."""
+    """Count the shortest paths of one graph, from a block of its nodes at a time."""
     n, edges = len(graph["labels"]), graph["edges"]
     A = scipy.sparse.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
     label, step = mix(graph["labels"].astype(np.uint64)), max(1, _PAIRS // n)
@@ -281,7 +281,7 @@ def _path_counts(graph: dict[str, np.ndarray]) -> Counts:
         D = shortest_path(A, directed=False, unweighted=True, indices=np.arange(start, min(start + step, n)))
         rows, columns = np.nonzero(np.isfinite(D) & (D > 0.0))
         length = D[rows, columns].astype(np.uint64)
-        # (a, b) and (b, a) are both there, so the order of the ends may stay.
+        # Both (a, b) and (b, a) are counted, so the ends need no order.
         codes, number = np.unique(
             mix(mix(label[rows + start] ^ mix(length + _SALT)) + label[columns]), return_counts=True
         )

@@ -34,14 +34,14 @@ class MixedTable(Kernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        Over the mean of the ``delta_j``; 1.0 is the analogue of ``"median"``.
+        Factor of the mean of the ``delta_j``; 1.0 is the analogue of ``"median"``.
     categorical : sequence of int, default=()
         Positions of columns whose numbers are names, such as codes of regions. Columns of texts are categorical anyhow.
     missing : {"average", "raise"}, default="average"
         ``"raise"``: refuse missing values. If a missing value is itself information, write a text such as "unknown"
         into the cell; it is then a category.
     columns : tuple of dict, default=None
-        What the training rows say of each column. Left out by users, written down by :meth:`resolve`.
+        Scale and known values of each training column; None: :meth:`resolve` sets them.
 
     Raises
     ------
@@ -121,7 +121,7 @@ class MixedTable(Kernel):
         """Known values of a column must be as many as their shares."""
         for column in self.columns or ():
             if not isinstance(column, dict):
-                return  # _check_width says it
+                return  # _check_width refuses it
             parts: list[Any] = [column.get(name) for name in ("kind", "values", "shares")]
             kind, values, shares = parts
             check_shape("shares", shares, None)
@@ -141,7 +141,7 @@ class MixedTable(Kernel):
             raise InputError(f"MixedTable was fitted on rows of {len(self.columns)} cells; got {len(rows[0])}")
 
     def _rates(self) -> list[float]:
-        """What multiplies ``(x - y)^2`` or ``[x != y]`` in each column."""
+        """Factors of ``(x - y)^2`` or ``[x != y]``, one per column."""
         if self.columns is None:
             raise InputError("MixedTable knows no scales yet; call resolve(rows) with the training rows first")
         used = sum(1 for column in self.columns if column["scale"] > 0.0)
@@ -155,14 +155,14 @@ class MixedTable(Kernel):
         if Y is None:
             np.fill_diagonal(K, 1.0)
         for a, b, rate, column in zip(left, right, self._rates(), self.columns, strict=True):
-            gone, lost = _is_missing(a), _is_missing(b)
-            if rate == 0.0 or not (gone.any() or lost.any()):
+            missing_left, missing_right = _is_missing(a), _is_missing(b)
+            if rate == 0.0 or not (missing_left.any() or missing_right.any()):
                 continue
             both = _self_mean(column, rate)
-            if gone.any():
-                K[gone] *= np.where(lost, both, _means(b, column, rate))
-            if lost.any():
-                K[np.ix_(~gone, lost)] *= _means(a[~gone], column, rate)[:, None]
+            if missing_left.any():
+                K[missing_left] *= np.where(missing_right, both, _means(b, column, rate))
+            if missing_right.any():
+                K[np.ix_(~missing_left, missing_right)] *= _means(a[~missing_left], column, rate)[:, None]
         if Y is None:
             K = (K + K.T) / 2
         return torch.from_numpy(K)
@@ -171,9 +171,9 @@ class MixedTable(Kernel):
         columns = self._split(X)
         d = np.ones(len(columns[0]))
         for values, rate, column in zip(columns, self._rates(), self.columns, strict=True):
-            gone = _is_missing(values)
-            if rate > 0.0 and gone.any():
-                d[gone] *= _self_mean(column, rate)
+            missing = _is_missing(values)
+            if rate > 0.0 and missing.any():
+                d[missing] *= _self_mean(column, rate)
         return torch.from_numpy(d)
 
     def _split(self, X: Any) -> list[np.ndarray]:
@@ -220,7 +220,7 @@ def _describe(values: tuple[Any, ...], w: np.ndarray) -> dict[str, Any]:
 
 
 def _spread(value: float) -> float:
-    """Zero for what is rounding: a constant column."""
+    """Return zero for a scale within rounding errors: the column is constant."""
     return value if value > 1e-15 else 0.0
 
 
@@ -237,14 +237,14 @@ def _known_distances(left: list[np.ndarray], right: list[np.ndarray], rates: lis
     for a, b, rate, column in zip(left, right, rates, columns, strict=True):
         if rate == 0.0:
             continue
-        known, seen = ~_is_missing(a), ~_is_missing(b)
+        known, known_right = ~_is_missing(a), ~_is_missing(b)
         if column["kind"] == "category":
-            levels = {value: i for i, value in enumerate(dict.fromkeys([*a[known], *b[seen]]))}
+            levels = {value: i for i, value in enumerate(dict.fromkeys([*a[known], *b[known_right]]))}
             code, other = (np.array([levels.get(v, -1) for v in values]) for values in (a, b))
             part = (code[:, None] != other[None, :]) * rate
         else:
-            part = (np.where(known, a, 0.0)[:, None] - np.where(seen, b, 0.0)[None, :]) ** 2 * rate
-        D += part if known.all() and seen.all() else part * (known[:, None] & seen[None, :])
+            part = (np.where(known, a, 0.0)[:, None] - np.where(known_right, b, 0.0)[None, :]) ** 2 * rate
+        D += part if known.all() and known_right.all() else part * (known[:, None] & known_right[None, :])
     return D
 
 

@@ -23,16 +23,16 @@ LARGEST_RADIUS = 100  # bonds; RDKit takes memory for each of them
 MOST_BITS = 2**24  # no molecule has so many different features
 _FIVE = "five"  # the counts of MoleculeKernel
 _MACCS = 167
-_SHOWN = 5
-_LONGEST = 10_000  # RDKit takes a second or two for so long a SMILES, the square of that beyond, and cannot be stopped
+_MAX_LISTED = 5
+_MAX_LENGTH = 10_000  # RDKit takes a second or two for so long a SMILES, grows quadratically, and cannot be stopped
 
 
 def fingerprint_rows(
     molecules: Iterable[Any], fingerprint: str, counts: bool, radius: int, n_bits: int
 ) -> tuple[list[Any], list[int], list[tuple[int, Any, str]]]:
-    """Fingerprints of what RDKit can read."""
+    """Compute fingerprints; return the rows, their positions, and the items that RDKit cannot read with the reason."""
     rdBase = optional("rdkit.rdBase")
-    make = _maker(fingerprint, counts, radius, n_bits)
+    make = _fingerprint_function(fingerprint, counts, radius, n_bits)
     rows: list[Any] = []
     kept: list[int] = []
     refused: list[tuple[int, Any, str]] = []
@@ -47,16 +47,16 @@ def fingerprint_rows(
                 kept.append(number)
     finally:
         del quiet
-        _take_back_ctrl_c()
+        _restore_ctrl_c()
     return rows, kept, refused
 
 
 def every_fingerprint(reads: str, molecules: list[Any], *recipe: Any) -> list[Any]:
-    """Fingerprints of all molecules; ``reads`` begins what is said if some of them cannot be read."""
+    """Fingerprints of all molecules; ``reads`` begins the error message if some of them cannot be read."""
     rows, _, refused = fingerprint_rows(molecules, *recipe)
     if refused:
-        listed = ", ".join(f"item {number} ({quote(text)}: {reason})" for number, text, reason in refused[:_SHOWN])
-        more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
+        listed = ", ".join(f"item {number} ({quote(text)}: {reason})" for number, text, reason in refused[:_MAX_LISTED])
+        more = f" and {len(refused) - _MAX_LISTED} more" if len(refused) > _MAX_LISTED else ""
         raise InputError(
             f"{reads} SMILES that RDKit reads; got {len(refused)} of {len(molecules)} that it does not: {listed}{more};"
             ' correct them, or leave them out: rkhs.data.molecular_fingerprints(..., on_error="skip").kept says which '
@@ -78,8 +78,8 @@ def _read_molecule(item: Any) -> Any:
     from rdkit import Chem
 
     if isinstance(item, str):
-        if len(item) > _LONGEST:
-            return f"longer than {_LONGEST} characters"
+        if len(item) > _MAX_LENGTH:
+            return f"longer than {_MAX_LENGTH} characters"
         if not item.strip():  # RDKit reads it as a molecule without atoms, which in a file is a missing value
             return "missing"
         molecule = Chem.MolFromSmiles(item)
@@ -87,14 +87,14 @@ def _read_molecule(item: Any) -> Any:
     return item if isinstance(item, Chem.Mol) and item.GetNumAtoms() else "missing"
 
 
-def _take_back_ctrl_c() -> None:
-    """Put Python's handler of Ctrl-C back: RDKit's search for MACCS keys leaves its own, and fits go on for ever."""
+def _restore_ctrl_c() -> None:
+    """Restore Python's handler of Ctrl-C: RDKit's search for MACCS keys replaces it, and fits ignore Ctrl-C."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
 
 
-def _maker(fingerprint: str, counts: bool, radius: int, n_bits: int) -> Any:
+def _fingerprint_function(fingerprint: str, counts: bool, radius: int, n_bits: int) -> Any:
     """A function of an RDKit molecule that returns its fingerprint."""
     from rdkit.Chem import rdFingerprintGenerator, rdMolDescriptors
 
@@ -138,7 +138,7 @@ def _five_counts() -> Any:
 
 
 class _MoleculeKernel(ObjectKernel):
-    """Kernels of SMILES and RDKit molecules, kept as SMILES."""
+    """Base class of kernels on molecules, which are stored as SMILES."""
 
     def _read_item(self, item: Any, row: int) -> str:
         if isinstance(item, str):
@@ -174,8 +174,8 @@ class MoleculeKernel(_MoleculeKernel):
     -----
     It has no parameters: weights that were fitted to the targets predicted no better. Items are SMILES or RDKit
     molecules; models keep canonical SMILES and count again when they are loaded. No feature is folded, so that values
-    are exact: a count ``c`` becomes ``c`` ones, and common ones are products of sparse matrices. Some 2 ms a molecule
-    and half a microsecond a pair on one core.
+    are exact: a count ``c`` becomes ``c`` ones, and common ones are products of sparse matrices. Some 2 ms per molecule
+    and half a microsecond per pair on one core.
 
     References
     ----------
@@ -212,7 +212,7 @@ class MoleculeKernel(_MoleculeKernel):
 
 @dataclass(eq=False, repr=False)
 class MoleculeTanimoto(_MoleculeKernel):
-    """Tanimoto kernel of molecules: common over all features of two fingerprints.
+    """Tanimoto kernel of molecules: the share of common features among all features of two fingerprints.
 
     Bits: ``k(x, y) = |x and y| / |x or y|``. Counts: ``sum_t min(x_t, y_t) / sum_t max(x_t, y_t)`` (the Tanimoto
     similarity of count fingerprints in cheminformatics, called MinMax in machine learning), or with

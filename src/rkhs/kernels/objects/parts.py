@@ -1,7 +1,7 @@
-"""Kernels on objects through counted parts: substrings, subtrees, paths, atom neighbourhoods.
+"""Kernels on objects by counts of their parts: substrings, subtrees, paths, atom neighbourhoods.
 
 An object is a sparse vector of counts, one for each part that occurs. A part is identified by a 64-bit hash that does
-not depend on the other objects, so that features of different lists fit together.
+not depend on the other objects, so that features of different lists are comparable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from rkhs._core.arrays import check_items
 from rkhs.kernels.base import Kernel
 
-_DENSE = 0.05  # product of the fills of a column from which on a dense product is cheaper
+_DENSE = 0.05  # product of both fill ratios of a column above which a dense product is cheaper
 _ROWS = 512
 
 
@@ -48,7 +48,7 @@ def count_parts(rows: np.ndarray, hashes: np.ndarray, n: int) -> Counts:
 
 
 def in_unary(rows: np.ndarray, hashes: np.ndarray, counts: np.ndarray, n: int) -> Counts:
-    """Counted parts of which a count c becomes c parts, so that products of counts are minima."""
+    """Count parts in unary: a count c becomes c distinct parts, so that inner products are sums of minima."""
     levels = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return count_parts(np.repeat(rows, counts), np.repeat(mix(hashes), counts) + levels.astype(np.uint64), n)
 
@@ -63,7 +63,7 @@ def stack(blocks: list[Counts]) -> Counts:
 
 
 def _placed(counts: Counts, hashes: np.ndarray) -> Any:
-    """The matrix with the columns of a longer list of hashes."""
+    """Return the matrix with one column for each hash of a superset."""
     old = counts.matrix
     columns = np.searchsorted(hashes, counts.hashes)[old.indices]
     return scipy.sparse.csr_array((old.data, columns, old.indptr), shape=(old.shape[0], len(hashes)))
@@ -85,14 +85,14 @@ def common_product(A: Counts, B: Counts) -> np.ndarray:
     rare = np.flatnonzero((fill > 0.0) & (fill <= _DENSE))
     K = left[:, full].toarray() @ right[:, full].toarray().T if len(full) else np.zeros((n, m))
     if len(rare):
-        thin, other = left[:, rare], right[:, rare].T.tocsr()
+        rare_rows, other = left[:, rare], right[:, rare].T.tocsr()
         for start in range(0, n, _ROWS):
-            K[start : start + _ROWS] += (thin[start : start + _ROWS] @ other).toarray()
+            K[start : start + _ROWS] += (rare_rows[start : start + _ROWS] @ other).toarray()
     return K
 
 
 class ObjectKernel(Kernel):
-    """A kernel on objects that reads them into a plain form and remembers the features of the last list."""
+    """A kernel on objects: converts them to a plain form and caches the features of the last training list."""
 
     @property
     def _name(self) -> str:
@@ -122,7 +122,7 @@ class ObjectKernel(Kernel):
         return self._from_features(G if X is Y else self._features(X), G)
 
     def _remembered(self, items: list[Any]) -> Any:
-        """Features of a list of training items, which every call for new items needs again."""
+        """Features of a list of training items, cached because every call for new items needs them."""
         params = self.get_params(deep=False)
         last = getattr(self, "_cache_features", None)
         if last is not None and _same_items(last[0], items) and last[1] == params and last[2] == len(items):
@@ -132,7 +132,7 @@ class ObjectKernel(Kernel):
         return features
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without what can be computed again."""
+        """Return the state without the cached features."""
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
 
 
@@ -146,30 +146,30 @@ class PartsKernel(ObjectKernel):
         """Counted parts of objects in the plain form."""
 
     @staticmethod
-    def _norms(F: Counts) -> np.ndarray:
+    def _squared_norms(F: Counts) -> np.ndarray:
         return np.asarray(F.matrix.multiply(F.matrix).sum(axis=1)).ravel()
 
     def _from_features(self, F: Counts, G: Counts) -> Tensor:
         K = common_product(F, G)
         if self.normalize:
-            K *= _rates(self._norms(F))[:, None]
-            K *= _rates(self._norms(G))
+            K *= _inverse_norms(self._squared_norms(F))[:, None]
+            K *= _inverse_norms(self._squared_norms(G))
             if F is G:
-                np.fill_diagonal(K, (self._norms(F) > 0.0).astype(float))
+                np.fill_diagonal(K, (self._squared_norms(F) > 0.0).astype(float))
         return torch.from_numpy(K)
 
     def _diag(self, X: list[Any]) -> Tensor:
         last = getattr(self, "_cache_features", None)
         F = self._remembered(X) if last is not None and last[0] is X else self._features(X)
-        norms = self._norms(F)
-        return torch.from_numpy((norms > 0.0).astype(float) if self.normalize else norms)
+        squared_norms = self._squared_norms(F)
+        return torch.from_numpy((squared_norms > 0.0).astype(float) if self.normalize else squared_norms)
 
 
 def _same_items(known: list[Any], items: list[Any]) -> bool:
-    """Whether two lists are one, or hold the same texts: models read theirs again, and counting parts takes long."""
+    """Whether two lists are one object, or equal lists of texts: comparing them is cheaper than counting parts."""
     return known is items or (bool(items) and isinstance(items[0], str) and known == items)
 
 
-def _rates(norms: np.ndarray) -> np.ndarray:
-    """``norms^(-1/2)``, zero where there are no parts."""
-    return np.divide(1.0, np.sqrt(norms), out=np.zeros_like(norms), where=norms > 0.0)
+def _inverse_norms(squared_norms: np.ndarray) -> np.ndarray:
+    """``squared_norms^(-1/2)``, zero for objects without parts."""
+    return np.divide(1.0, np.sqrt(squared_norms), out=np.zeros_like(squared_norms), where=squared_norms > 0.0)

@@ -1,4 +1,4 @@
-"""Time series: reading them, and the kernel of all shifts; one or several channels."""
+"""Time series of one or several channels: reading, and the shift-invariant kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rkhs._core.checks import Declared, choice, number
 from rkhs._core.errors import InputError, warn
 from rkhs.kernels.objects.parts import ObjectKernel
 
-_SHIFTS = 4_000_000  # entries of the shifted pairs of a batch
+_SHIFTS = 4_000_000  # entries of the cross-correlations of a batch of pairs
 
 
 def read_series(item: Any, row: int, reader: str) -> np.ndarray:
@@ -41,7 +41,7 @@ def read_series(item: Any, row: int, reader: str) -> np.ndarray:
 
 
 class SeriesKernel(ObjectKernel):
-    """What the kernels of series share: reading, and that all series have as many channels."""
+    """Base class of kernels on series: reads them and checks that all have the same number of channels."""
 
     gamma: Any
 
@@ -70,22 +70,22 @@ class SeriesKernel(ObjectKernel):
 
 
 class ShiftInvariant(SeriesKernel):
-    """Kernel of series that does not see when something happens: the sum over all shifts of a Gaussian of directions.
+    """Shift-invariant kernel of series: the sum over all shifts of a Gaussian of the normalised series.
 
     ``k(x, y) = sum_s exp(gamma (c_s(x, y) - 1))`` with ``c_s(x, y) = <x, y shifted by s> / (||x|| ||y||)``, over all
-    shifts with zeros around the series, divided by ``sqrt(k(x, x) k(y, y))``. A sum over a group of shifts of a kernel
-    that all shifts leave alone, so positive semi-definite.
+    shifts with zeros around the series, divided by ``sqrt(k(x, x) k(y, y))``. It sums over the group of shifts a kernel
+    that does not change if both series are shifted, so it is positive semi-definite.
 
     Parameters
     ----------
     gamma : float, default=5.0
         > 0; the larger, the more the best shift decides.
     center : {"mean", "none"}, default="mean"
-        Subtract from every channel of a series its mean first, since zeros stand around it.
+        Subtract from every channel of a series its mean first, since series are padded with zeros.
 
     Notes
     -----
-    Items are arrays of shape (length,) or (length, channels), of one length. O(length log length) a pair by fast
+    Items are arrays of shape (length,) or (length, channels), of one length. O(length log length) per pair by fast
     Fourier transforms.
 
     References
@@ -108,7 +108,7 @@ class ShiftInvariant(SeriesKernel):
     _declared: ClassVar[Declared] = {"gamma": number(above=0.0), "center": choice(choices=("mean", "none"))}
 
     def _features(self, items: list[np.ndarray]) -> tuple[Tensor, Tensor, int]:
-        """Transforms of the series, their kernel values with themselves, and their length."""
+        """Fourier transforms of the unit-norm series, the sums over shifts of each with itself, and their length."""
         self._checked(items)
         length = len(items[0])
         for row, one in enumerate(items):

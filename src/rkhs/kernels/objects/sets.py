@@ -23,7 +23,7 @@ class MeanEmbedding(Kernel):
 
     ``k(P, Q) = 1 / (|P| |Q|) sum_{x in P, y in Q} base(x, y)``, the inner product of the mean embeddings of two bags.
     ``GaussianOf(MeanEmbedding(base))`` is the Gaussian of their maximum mean discrepancy,
-    ``exp(-gamma MMD(P, Q)^2)``, which tells apart all distributions that ``base`` does.
+    ``exp(-gamma MMD(P, Q)^2)``, which distinguishes all distributions that ``base`` distinguishes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class MeanEmbedding(Kernel):
             raise InputError(f"bag {index}: {error}") from None
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> MeanEmbedding:
-        """Fix the bandwidths of the base kernel on the points of the training bags; see :class:`MeanEmbedding`."""
+        """Choose the bandwidths of the base kernel on the points of the training bags; see :class:`MeanEmbedding`."""
         count = check_count(self.max_points, "MeanEmbedding.max_points", at_least=2)
         points, owners, _ = self._points(self.read(X))
         w = None if weights is None else weights[owners]

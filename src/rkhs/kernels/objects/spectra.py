@@ -45,7 +45,7 @@ class ProbabilityProduct(Kernel):
     Notes
     -----
     Items are pairs ``(mz, intensity)`` of sequences, sorted or not. Peaks are sorted once and only pairs within
-    12.6 widths are summed; what is left out is below ``exp(-40)`` a pair. Cost: one exponential per pair of near peaks.
+    12.6 widths are summed; what is left out is below ``exp(-40)`` per pair. Cost: one exponential per such pair.
 
     References
     ----------
@@ -93,7 +93,7 @@ class ProbabilityProduct(Kernel):
         out = np.empty(len(X))
         for i, item in enumerate(X):
             positions, w = self._spectrum(item, i)
-            with np.errstate(over="ignore"):  # peaks that are any number of widths apart share nothing
+            with np.errstate(over="ignore"):  # an overflow is an infinite distance, whose term is zero
                 near = (positions[:, None] - positions) / (2.0 * self.width)
                 out[i] = w @ np.exp(-near * near) @ w
         return torch.from_numpy(out)
@@ -119,7 +119,10 @@ class ProbabilityProduct(Kernel):
                 f"{positions.shape} and {intensities.shape}"
             )
         if not (np.isfinite(positions).all() and np.isfinite(intensities).all() and (intensities >= 0.0).all()):
-            raise InputError(f"ProbabilityProduct reads finite positions and intensities >= 0; item {row} has others")
+            raise InputError(
+                f"ProbabilityProduct reads finite positions and intensities >= 0; item {row} has NaN, infinity or a "
+                "negative intensity"
+            )
         top = intensities.max()
         if top == 0.0:
             raise InputError(f"ProbabilityProduct reads spectra with a peak of intensity > 0; item {row} has none")

@@ -1,4 +1,4 @@
-"""Time series of any lengths: kernels of all alignments, and of the best one."""
+"""Kernels of time series of different lengths: global alignment and dynamic time warping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.objects.series import SeriesKernel
 
-_NUMBERS = 200_000  # points of the pairs of a batch: what is worked on stays in the cache
+_NUMBERS = 200_000  # points of the pairs of a batch, so that it stays in the cache
 _SAMPLE = 2000  # points for a median of distances
 
 
@@ -35,7 +35,7 @@ class _Aligned(SeriesKernel):
     _outside: float
 
     def _raw(self, F: list[np.ndarray], G: list[np.ndarray], pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """Last cell of the table of every pair."""
+        """Last cell of the dynamic-programming table of every pair."""
         self._match(F, G)
         left, right = pairs
         lengths = np.array([len(F[i]) for i in left]), np.array([len(G[j]) for j in right])
@@ -83,7 +83,7 @@ class _Aligned(SeriesKernel):
                     cost.addcmul_(gap, gap)
                 cells = self._step(cost, new[low : high + 1], new[low - 1 : high], old[low - 1 : high])
                 old[low : high + 1] = cells
-                old[low - 1] = old[high + 1] = self._outside  # all that the next two diagonals read next to the cells
+                old[low - 1] = old[high + 1] = self._outside  # cells off the band that the next two diagonals read
             old, new = new, old
             if diagonal in ends:
                 done = (last == diagonal) & (n >= low) & (n <= high)
@@ -119,7 +119,7 @@ def _padded(series: list[np.ndarray]) -> tuple[Tensor, Tensor]:
 
 
 def _median_square(series: list[np.ndarray]) -> float:
-    """Median squared distance of points of all series; an even choice of them if there are many."""
+    """Median squared distance of points of all series; of evenly spaced ones if there are many."""
     points = np.concatenate(series)
     some = points[np.unique(np.linspace(0, len(points) - 1, _SAMPLE).astype(int))] if len(points) > _SAMPLE else points
     X = torch.from_numpy(np.ascontiguousarray(some))
@@ -151,7 +151,7 @@ class GlobalAlignment(_Aligned):
     Notes
     -----
     Items are arrays of shape (length,) or (length, channels), of any lengths. The table of a pair is computed in
-    logarithms, so that nothing overflows: O(length^2 (channels + 20)) a pair, thousands of pairs at once.
+    logarithms, so that nothing overflows: O(length^2 (channels + 20)) per pair, thousands of pairs at once.
 
     References
     ----------
@@ -174,7 +174,7 @@ class GlobalAlignment(_Aligned):
 
     @property
     def known_psd(self) -> bool:
-        """Without a window."""
+        """True without a window."""
         return self.window is None
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> GlobalAlignment:
@@ -188,7 +188,7 @@ class GlobalAlignment(_Aligned):
 
     def _step(self, cost: Tensor, left: Tensor, up: Tensor, corner: Tensor) -> Tensor:
         local = cost.mul_(-float(self.gamma))
-        top = torch.maximum(torch.maximum(left, up), corner).clamp_min_(-1e300)  # -inf - (-inf) is no number
+        top = torch.maximum(torch.maximum(left, up), corner).clamp_min_(-1e300)  # -inf - (-inf) is NaN
         total = (left - top).exp_().add_((up - top).exp_()).add_((corner - top).exp_())
         return total.div_(local.exp().neg_().add_(2.0)).log_().add_(local).add_(top)
 
@@ -224,7 +224,7 @@ class DynamicTimeWarping(_Aligned):
 
     Notes
     -----
-    Items are those of :class:`GlobalAlignment`. O(length^2 (channels + 4)) a pair.
+    Items are those of :class:`GlobalAlignment`. O(length^2 (channels + 4)) per pair.
 
     References
     ----------
@@ -261,13 +261,13 @@ class DynamicTimeWarping(_Aligned):
             return DynamicTimeWarping(1.0, self.window)
         some = np.unique(np.linspace(0, len(series) - 1, 100).astype(int))
         left, right = np.tril_indices(len(some), -1)
-        middle = float(np.median(self._joined(self._raw(series, series, (some[left], some[right])), series, series)))
+        middle = float(np.median(self._aligned(self._raw(series, series, (some[left], some[right])), series, series)))
         return DynamicTimeWarping(1.0 / middle if middle > 0.0 else 1.0, self.window)
 
     def _step(self, cost: Tensor, left: Tensor, up: Tensor, corner: Tensor) -> Tensor:
         return torch.minimum(torch.minimum(left, up), corner).add_(cost)
 
-    def _joined(self, squares: np.ndarray, F: list[np.ndarray], G: list[np.ndarray]) -> np.ndarray:
+    def _aligned(self, squares: np.ndarray, F: list[np.ndarray], G: list[np.ndarray]) -> np.ndarray:
         if not np.isfinite(squares).all():
             longest = max(len(one) for one in [*F, *G]) - min(len(one) for one in [*F, *G])
             raise InputError(
@@ -277,5 +277,5 @@ class DynamicTimeWarping(_Aligned):
         return squares
 
     def _from_features(self, F: list[np.ndarray], G: list[np.ndarray]) -> Tensor:
-        K = np.exp(-float(self.gamma) * self._joined(self._pairs(F, G), F, G))
+        K = np.exp(-float(self.gamma) * self._aligned(self._pairs(F, G), F, G))
         return torch.from_numpy(K)

@@ -1,4 +1,4 @@
-"""Squared distances between rows without loss of digits, and their medians: the bandwidths that the data choose."""
+"""Squared distances between rows without cancellation, and their medians for bandwidths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.linalg import column_means
 
-ROWS = 64  # rows of a sweep: a block of some thousand columns stays in the second-level cache
+ROWS = 64  # rows of a block: with some thousand columns it stays in the second-level cache
 _SAMPLE = 1024  # rows whose pairs bracket the median
 _MARGIN = 0.05  # half of the share of pairs inside the bracket
 TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
@@ -39,7 +39,7 @@ class SymmetricTiles:
                 yield near, far, self._buffer[: shape[0] * shape[1]].view(shape)
 
     def place(self, near: slice, far: slice, values: Tensor) -> None:
-        """Write a tile down, and its mirror."""
+        """Store a tile and its transpose."""
         if near != far:
             self.matrix[near, far] = values
             self.matrix[far, near] = values.mT
@@ -48,13 +48,13 @@ class SymmetricTiles:
 
 
 def blocks(n: int, height: int = ROWS, first: int = 0) -> Iterator[slice]:
-    """Rows in blocks, from the first on."""
+    """Yield slices of ``height`` rows from row ``first`` on."""
     for start in range(first, n, height):
         yield slice(start, min(start + height, n))
 
 
 def strips(K: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Whole rows of a matrix, so few that they are written in place while cached."""
+    """Yield blocks of whole rows that fit the cache, as slices and views."""
     for rows in blocks(len(K), max(ROWS, 2 * TILE**2 // max(K.shape[1], 1))):
         yield rows, K[rows]
 
@@ -65,7 +65,7 @@ def cancels(ratio: float, dtype: torch.dtype) -> bool:
 
 
 def rounding(norms: Tensor) -> float:
-    """What rounding can make of a squared distance of zero, given the squared norms of centred points."""
+    """Bound the rounding error of a squared distance of zero, given the squared norms of centred points."""
     return 8.0 * torch.finfo(norms.dtype).eps * float(norms.max()) if len(norms) else 0.0
 
 
@@ -81,7 +81,7 @@ def upper_distances(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
 def squared_distances(
     X: Tensor, Y: Tensor | None = None, rate: float = 0.0, of: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:
-    """Squared Euclidean distances, shape (n, m), by one matrix product on centred data, clamped at zero."""
+    """``of`` the squared distances (n, m), by one product of centred data unless ``rate`` shows that digits cancel."""
     center = column_means(X if Y is None else Y)
     A = X - center
     B = A if Y is None else Y - center
@@ -178,7 +178,7 @@ def _joined(blocks: Iterator[np.ndarray]) -> np.ndarray:
 
 
 def _middle(blocks: Iterator[np.ndarray], n: int) -> list[float]:
-    """The middle values of n zeros and every pair twice."""
+    """Middle values of n zeros and of every pair twice."""
     pairs = _joined(blocks)
     ranks = _pair_ranks(n)
     if not ranks:
@@ -194,13 +194,13 @@ def _middle_ranks(n: int) -> list[int]:
 
 
 def _pair_ranks(n: int) -> list[int]:
-    """The same, among the ``n (n - 1) / 2`` pairs that stand twice after n zeros."""
+    """Ranks of these values among the ``n (n - 1) / 2`` pairs, each of which occurs twice after n zeros."""
     return [(k - n) // 2 for k in _middle_ranks(n) if k >= n]
 
 
 def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
     """Return one over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``."""
-    weights = None if weights is None else weights.to(D)  # items of several views have a type of their own
+    weights = None if weights is None else weights.to(D)  # distances of several views are float64
     scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if scale <= 0.0:
         scale = float(D.mean() if weights is None else weights @ D @ weights)

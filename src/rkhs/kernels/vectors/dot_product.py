@@ -201,7 +201,7 @@ class Polynomial(DotProduct):
 
     Notes
     -----
-    The derivative is computed from the base again, never from ``k^((degree - 1) / degree)``, which is wrong where the
+    The derivative is computed from the base, never from ``k^((degree - 1) / degree)``, which is wrong where the
     base is negative.
 
     References

@@ -96,7 +96,7 @@ class _Functional(VectorKernel):
 
     @abstractmethod
     def _distances(self, X: Tensor) -> Tensor:
-        """What ``gamma`` multiplies, for all pairs: shape (n, n)."""
+        """Distances that ``gamma`` multiplies, shape (n, n)."""
 
 
 class FunctionalLaplacian(_Functional):
@@ -139,7 +139,7 @@ class FunctionalLaplacian(_Functional):
         parts = []
         for i in range(0, len(X), rows):
             D = X[i : i + rows, None, :] - Y[None, :, :]
-            slope = torch.sign(D) * D.abs_().mul_(-gamma).exp_()  # zero where curves touch
+            slope = torch.sign(D) * D.abs_().mul_(-gamma).exp_()  # zero where curves coincide
             parts.append(torch.einsum("ij,ijt->it", S[i : i + rows], slope).mul_(-gamma * w))
         return torch.cat(parts)
 
@@ -156,7 +156,7 @@ class FunctionalGaussian(_Functional):
     gamma : float or "median", default="median"
         ``"median"``: one over the median over pairs of the squared distance.
     times, rule : array of shape (T,) and {"trapezoid", "mean"}, default=None and "trapezoid"
-        As of :class:`FunctionalLaplacian`.
+        As in :class:`FunctionalLaplacian`.
 
     References
     ----------
@@ -211,7 +211,7 @@ def grid_weights(kernel: Any, n_points: int) -> np.ndarray | None:
 
 
 def on_grid(kernel: Any, X: Any) -> Any:
-    """The kernel on the grid that curves carry, where it has none of its own."""
+    """Return the kernel with the grid of the curves, if it has none."""
     if not is_curves(X):
         return kernel
     times = read_curves(X)[1]
@@ -237,8 +237,8 @@ def check_times(X: Any, grid: np.ndarray, name: str, reader: str, more: str = ""
     times = read_curves(X, name)[1]
     if grid.shape != times.shape or not np.allclose(grid, times, rtol=1e-9, atol=1e-12 * np.ptp(times)):
         pairs = zip(grid, times, strict=False)
-        inside = next((f", such as {t:g} in place of {g:g}" for g, t in pairs if not np.isclose(g, t)), "")
+        example = next((f", such as {t:g} in place of {g:g}" for g, t in pairs if not np.isclose(g, t)), "")
         raise InputError(
             f"{name} must hold curves on the grid of {reader}, {len(grid)} times from {grid[0]:g} to {grid[-1]:g}; got "
-            f"{len(times)} times from {times[0]:g} to {times[-1]:g}{inside}. Resample the curves{more}"
+            f"{len(times)} times from {times[0]:g} to {times[-1]:g}{example}. Resample the curves{more}"
         )

@@ -1,6 +1,6 @@
 """Kernels of infinitely wide rectifier networks: arc-cosine kernels and neural tangent kernels of any depth.
 
-All of them are ``|x|^a |y|^a g(u)`` with ``u`` the cosine of the angle, so one sweep serves all: a kernel only gives
+All of them are ``|x|^a |y|^a g(u)`` with ``u`` the cosine of the angle, so they share a base class: a kernel only gives
 ``g`` and ``g'``. The slope of a tangent kernel grows like ``1 / sqrt(1 - u^2)`` where points coincide; it always
 multiplies the part of ``y`` orthogonal to ``x``, which vanishes as fast, and is capped where rounding begins.
 """
@@ -21,16 +21,16 @@ from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import TILE, blocks
 
-_DEEPEST = 10_000  # the time grows with it, and kernels of deeper networks hardly tell directions apart
+_MAX_DEPTH = 10_000  # the time is linear in it, and kernels of deeper networks hardly depend on the directions
 
 
 def _kappa_0(u: Tensor) -> Tensor:
-    """``(pi - arccos u) / pi``: twice the chance that both rectifiers are open."""
+    """``(pi - arccos u) / pi``: twice the probability that both units are active."""
     return torch.acos(u).mul_(-1.0 / math.pi).add_(1.0)
 
 
-def _at_the_edge(u: Tensor) -> Tensor:
-    """Cosines in place: arccos turns one rounding near 1 into its root, and points that coincide must give 1 itself."""
+def _clamp_cosines(u: Tensor) -> Tensor:
+    """Set cosines within rounding of 1 or -1 to these, in place: arccos turns a rounding error there into its root."""
     edge = 1.0 - 8.0 * torch.finfo(u.dtype).eps
     u[u >= edge] = 1.0
     u[u <= -edge] = -1.0
@@ -51,7 +51,7 @@ class _Angular(VectorKernel):
 
     @property
     def rotation_invariant(self) -> bool:
-        """Norms and angles are invariant; the bias coordinate does not turn."""
+        """Norms and angles are invariant; the bias coordinate is fixed."""
         return True
 
     @abstractmethod
@@ -67,7 +67,7 @@ class _Angular(VectorKernel):
     def _top(self) -> float:
         """``g(1)``."""
 
-    _declared: ClassVar[Declared] = {"depth": count(at_most=_DEEPEST), "bias": check_flag}
+    _declared: ClassVar[Declared] = {"depth": count(at_most=_MAX_DEPTH), "bias": check_flag}
 
     def _directions(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Unit vectors (zero stays zero) and norms, with the bias coordinate if there is one."""
@@ -77,7 +77,7 @@ class _Angular(VectorKernel):
 
     @staticmethod
     def _cosines(A: Tensor, B: Tensor) -> Tensor:
-        return _at_the_edge(A @ B.mT)
+        return _clamp_cosines(A @ B.mT)
 
     def _size(self, norms: Tensor) -> Tensor:
         return norms if self._homogeneous else (norms > 0.0).to(norms.dtype)
@@ -98,7 +98,7 @@ class _Angular(VectorKernel):
         extra = 1.0 if self.bias else 0.0
         left, right = (a + extra).sqrt(), (b + extra).sqrt()
         sizes = torch.outer(left, right)
-        u = _at_the_edge(torch.where(sizes > 0.0, P.add_(extra).div_(sizes), 0.0))
+        u = _clamp_cosines(torch.where(sizes > 0.0, P.add_(extra).div_(sizes), 0.0))
         return self._profile(u).mul_(self._size(right)).mul_(self._size(left)[:, None])
 
     def _symmetric(self, A: Tensor, sizes: Tensor) -> Tensor:
@@ -239,7 +239,7 @@ class NTK(_Angular):
     Parameters
     ----------
     depth, bias : int and bool, default=1 and False
-        As of :class:`ArcCosine`.
+        As in :class:`ArcCosine`.
 
     Notes
     -----

@@ -85,7 +85,7 @@ def packed_jaccard(A: np.ndarray, B: np.ndarray | None = None) -> Tensor:
 
 
 def jaccard(X: Tensor, Y: Tensor | None, *, bits_only: bool) -> Tensor | None:
-    """The Jaccard index of rows of bits (or of counts, as multisets) by packed words, where that is the kernel."""
+    """The Jaccard index of rows of bits (or of counts, as multisets) by packed words; None for other rows."""
     if X.device.type != "cpu" or X.shape[0] * (X if Y is None else Y).shape[0] < 64:
         return None
     rows = [T.detach().numpy() for T in ((X,) if Y is None else (X, Y))]

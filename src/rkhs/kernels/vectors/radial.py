@@ -1,4 +1,4 @@
-"""Kernels of the distance, ``k(x, y) = f(||x - y||^2)``: what they share, the Gaussian and the Matern kernels.
+"""Kernels of the distance, ``k(x, y) = f(||x - y||^2)``: base classes, the Gaussian and the Matern kernels.
 
 The data are centred before the expanded square ``||x||^2 + ||y||^2 - 2 x.y``: without it float32 loses every digit at
 an offset of 1000.
@@ -30,11 +30,11 @@ from rkhs.kernels.vectors.distances import (
 from rkhs.kernels.vectors.stationary import Stationary
 
 LOG2E = math.log2(math.e)
-_FEW = 2048  # points up to which slopes are kept next to the Gram matrix
+_MAX_POINTS = 2048  # up to which derivatives are stored with the Gram matrix
 
 
 def flat_where_infinite(slope: Tensor) -> Tensor:
-    """Zero in place of ``-inf``: the slope of a kernel of the plain distance at two equal points."""
+    """Set ``-inf`` to zero: the derivative of a kernel of the distance (not squared) at two equal points."""
     return torch.threshold_(slope, -torch.finfo(slope.dtype).max, 0.0)
 
 
@@ -52,11 +52,11 @@ def _distances(A: Tensor, norms: Tensor, tiles: SymmetricTiles) -> Iterator[tupl
 
 def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tensor:
     """``(diag(M 1) - M) A`` for a symmetric ``M`` given in blocks of rows, each from the diagonal to the right."""
-    wide = torch.cat([A, A.new_ones(A.shape[0], 1)], 1)  # the ones give the row sums along the way
-    P = torch.zeros_like(wide)
+    augmented = torch.cat([A, A.new_ones(A.shape[0], 1)], 1)  # the ones give the row sums along the way
+    P = torch.zeros_like(augmented)
     for rows, M in halves:
-        P[rows].addmm_(M, wide[rows.start :])
-        P[rows.stop :].addmm_(M[:, rows.stop - rows.start :].mT, wide[rows])
+        P[rows].addmm_(M, augmented[rows.start :])
+        P[rows.stop :].addmm_(M[:, rows.stop - rows.start :].mT, augmented[rows])
     return (P[:, -1:] * A).sub_(P[:, :-1])
 
 
@@ -117,13 +117,13 @@ class Radial(Stationary):
         return squared_distances(X, Y, self._gamma ** (2 / self._power), self._profile)
 
     def _cancels(self, norms: Tensor) -> bool:
-        """Whether distances that matter are lost in a product of rows with these squared norms."""
+        """Whether a product of rows with these squared norms loses digits of distances that matter."""
         return cancels(self._gamma ** (2 / self._power) * float(norms.max()), norms.dtype)
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
         A = X - column_means(X)
         n, norms = len(A), (A * A).sum(1)
-        if n > _FEW or self._cancels(norms):
+        if n > _MAX_POINTS or self._cancels(norms):
             return super().gram_and_pullback(X)
         slopes = A.new_empty(n, n)  # of the tiles on and above the diagonal: distances are computed once for both
 
@@ -154,7 +154,7 @@ class Radial(Stationary):
 
     def gram_and_slopes(self, X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """``k(X, Y)`` and ``f'`` there, for :meth:`pulled` and :meth:`jacobian_of`, each of shape (m, n)."""
-        K, slopes = X.new_empty(2, len(X), len(Y))  # aligned as products of the same bits need it
+        K, slopes = X.new_empty(2, len(X), len(Y))  # the alignment on which bitwise equal products depend
         for rows in blocks(len(X), max(ROWS, TILE**2 // len(Y))):
             D = squared_distances(X[rows], Y, self._gamma ** (2 / self._power))
             K[rows], slopes[rows] = self._profile_and_slope(D)
@@ -162,7 +162,7 @@ class Radial(Stationary):
 
     @staticmethod
     def pulled(X: Tensor, Y: Tensor, M: Tensor) -> Tensor:
-        """Cross pull-back of ``S`` for ``M``, the slopes times ``S``; shape (m, d)."""
+        """Cross pull-back of ``S``, shape (m, d), from ``M``, the product of ``S`` and the slopes."""
         center = column_means(Y)
         return 2.0 * (M.sum(1, keepdim=True) * (X - center) - M @ (Y - center))
 
@@ -216,7 +216,7 @@ class Gaussian(Radial):
 
     Notes
     -----
-    One matrix product of augmented factors and one ``exp2`` in place: O(n m d). Its pull-back costs the same again.
+    One matrix product of augmented factors and one ``exp2`` in place: O(n m d). Its pull-back costs as much.
 
     References
     ----------

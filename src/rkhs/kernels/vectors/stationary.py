@@ -16,9 +16,9 @@ from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import cancels, median_bandwidth, middle_squared_distances, squared_distances
 
 
-def read_rule(given: str, name: str) -> tuple[float, str]:
+def read_rule(text: str, name: str) -> tuple[float, str]:
     """Factor and rule of a bandwidth such as ``"median"`` or ``"4*median"``."""
-    factor, star, rule = given.rpartition("*")
+    factor, star, rule = text.rpartition("*")
     try:
         number = float(factor) if star else 1.0
     except ValueError:
@@ -26,22 +26,22 @@ def read_rule(given: str, name: str) -> tuple[float, str]:
     if rule.strip() not in ("median", "scale", "1/d") or not 0.0 < number < math.inf:
         raise InputError(
             f"{name} must be > 0 or one of 'median', 'scale', '1/d', or a multiple of these such as '4*median'; "
-            f"got {quote(given)}"
+            f"got {quote(text)}"
         )
     return number, rule.strip()
 
 
 def found_rate(gamma: float, name: str, rule: str) -> float:
-    """A bandwidth that a rule found, where squares of the data are finite."""
+    """Check the bandwidth of a rule: it is not positive if squares of the data overflow."""
     if not gamma > 0.0:
         raise InputError(
-            f"X must hold values whose squares are finite: {name}={rule!r} is {gamma:g} of these; rescale the data"
+            f"X must hold values whose squares are finite: {name}={rule!r} gives {gamma:g}; rescale the data"
         )
     return gamma
 
 
 def _typical(X: Tensor) -> float:
-    """Squared distance of a typical row from the middle of the data."""
+    """Median squared distance of a row from the median of every column."""
     norms = ((X - X.median(dim=0).values) ** 2).sum(1)
     positive = norms[norms > 0.0]
     return float(norms.median()) or (float(positive.min()) if len(positive) else 1.0)
@@ -95,8 +95,8 @@ class Stationary(VectorKernel):
             spread = float((w @ (centred * centred)).mean()) * X.shape[1]
             # The rule is for squared distances; kernels of the plain distance take its root.
             return 1.0 if spread <= 0.0 else (1.0 / spread) ** (0.5 * self._power)
-        middle = self._median_distance(X) if weights is None else 0.0
-        return 1.0 / middle if middle > 0.0 else median_bandwidth(self._distances(X), weights)
+        median = self._median_distance(X) if weights is None else 0.0
+        return 1.0 / median if median > 0.0 else median_bandwidth(self._distances(X), weights)
 
     _power = 1
     """The distance that ``gamma`` multiplies is ``||x - y||^power``."""

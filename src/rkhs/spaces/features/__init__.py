@@ -1,7 +1,7 @@
 """Finite features whose inner products are, or approximate, a kernel: landmarks and random features.
 
-Both are scikit-learn transformers, and the ``storage=`` of the estimators. ``FilledTable`` makes numbers of tables with
-texts and gaps.
+Both are scikit-learn transformers, and the ``storage=`` of the estimators. ``FilledTable`` encodes tables with
+texts and gaps as numbers.
 """
 
 from rkhs._core.lazy import names_in_stub

@@ -1,4 +1,4 @@
-"""What a feature map is, and the transformer and storage that every choice of one shares."""
+"""Base classes: feature maps, and the transformers that choose one and serve as storage."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FeatureMap(Configurable):
 
     @property
     def kept(self) -> Any:
-        """Training items that raw features are kernel values with, in the form that files hold; None where none are."""
+        """Items whose kernel values are the raw features, in the form that files hold; None for other features."""
         return None
 
     def support(self, like: Tensor) -> Any:
@@ -71,12 +71,12 @@ class FeatureMap(Configurable):
         return None
 
     def in_file(self) -> FeatureMap:
-        """The map as a model file holds it, without what it computes again."""
+        """The map as a model file holds it, without what it can recompute."""
         return self
 
     @property
     def reads(self) -> int | None:
-        """Number of columns of the vectors that are read; None where items are others, or any."""
+        """Number of columns of the vectors that are read; None for other items, or any number."""
         return None
 
     @property
@@ -158,14 +158,14 @@ def check_items_stored(kernel: Any, items: Any, n: int) -> None:
 
 def check_resolved(kernel: Kernel, items: Any) -> None:
     """Refuse a kernel of a file whose parameters are none, or still depend on data, or that cannot read its items."""
-    few = torch.tensor(items[:2]) if kernel.domain == "vectors" else items[:2]  # in the precision of the model
-    if kernel.resolve(few) != kernel:
+    sample = torch.tensor(items[:2]) if kernel.domain == "vectors" else items[:2]  # in the precision of the model
+    if kernel.resolve(sample) != kernel:
         raise InputError(f"a kernel of a model file must have numbers for its parameters; got {kernel!r}")
-    kernel._gram(few)
+    kernel._gram(sample)
 
 
 def check_kernel_stored(kernel: Kernel, features: FeatureMap) -> None:
-    """Refuse a kernel of a file that does not read what its features are of."""
+    """Refuse a kernel of a file that does not read the items of its features."""
     if features.kept is not None:
         check_resolved(kernel, features.kept)
     elif features.reads is not None:
@@ -214,7 +214,7 @@ class LinearMap(FeatureMap):
 
     @property
     def reads(self) -> int:
-        """As many columns as it has."""
+        """Equals ``columns``."""
         return self.columns
 
     @property
@@ -229,19 +229,19 @@ class LinearMap(FeatureMap):
 
 
 class EvaluatedMap(FeatureMap):
-    """A map whose raw features are at hand: its items are rows of them, so that slow kernels are evaluated once."""
+    """A map whose items are rows of precomputed raw features, so that slow kernels are evaluated once."""
 
     def __init__(self, base: FeatureMap) -> None:
         self.base = base
 
     @property
     def width(self) -> int:
-        """As the base map."""
+        """Equals that of the base map."""
         return self.base.width
 
     @property
     def dim(self) -> int:
-        """As the base map."""
+        """Equals that of the base map."""
         return self.base.dim
 
     def raw(self, items: Tensor) -> Tensor:
@@ -249,11 +249,11 @@ class EvaluatedMap(FeatureMap):
         return items.clone()
 
     def whiten(self, V: Tensor) -> Tensor:
-        """As the base map."""
+        """Apply ``W`` of the base map."""
         return self.base.whiten(V)
 
     def whiten_adjoint(self, G: Tensor) -> Tensor:
-        """As the base map."""
+        """Apply ``W^T`` of the base map."""
         return self.base.whiten_adjoint(G)
 
 
@@ -290,7 +290,7 @@ class ConcatenatedMap(FeatureMap):
         self.factors = factors
 
     def check_stored(self) -> None:
-        """There must be a factor a map."""
+        """Refuse another number of factors than maps, and maps of different inputs."""
         if not all(isinstance(each, FeatureMap) for each in self.maps) or len(self.maps) != len(self.factors):
             raise InputError("concatenated feature maps must have one factor each")
         if len({each.reads for each in self.maps}) != 1:
@@ -299,7 +299,7 @@ class ConcatenatedMap(FeatureMap):
 
     @property
     def reads(self) -> int | None:
-        """As each map."""
+        """Equals that of each map."""
         return self.maps[0].reads
 
     @property
@@ -314,7 +314,7 @@ class ConcatenatedMap(FeatureMap):
 
 @runtime_checkable
 class Storage(Protocol):
-    """What ``storage=`` takes next to ``"dense"``: a choice of features, whatever its class.
+    """What ``storage=`` takes besides ``"dense"``: a choice of features, whatever its class.
 
     ``m`` is the number of landmarks or random features. ``keeps_items`` says whether raw features are kernel values
     with training items: a model can then return to these.
@@ -334,7 +334,7 @@ class Storage(Protocol):
         """Raise an ``InputError`` for parameters out of range."""
 
     def sample_size(self, n: int) -> int:
-        """How many of ``n`` training items :meth:`build` wants to see; they also resolve bandwidths."""
+        """How many of ``n`` training items :meth:`build` needs; they also resolve bandwidths."""
 
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> FeatureMap:
         """Choose the features of a resolved kernel from (a sample of) the training items."""
@@ -389,7 +389,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
         """Choose the features of a resolved kernel from (a sample of) the training items."""
 
     def sample_size(self, n: int) -> int:
-        """How many of ``n`` training items :meth:`build` wants to see."""
+        """How many of ``n`` training items :meth:`build` needs."""
         return n
 
     def check(self) -> None:
@@ -489,7 +489,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Con
 
 
 def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | None:
-    """Numbers of ``size`` rows drawn without replacement, None if that is all of them."""
+    """Indices of ``size`` rows drawn without replacement, None if that is all of them."""
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
@@ -518,7 +518,7 @@ def pick(items: Any, rows: np.ndarray | Tensor | None) -> Any:
 
 
 def no_random_features(kernel: Kernel, why: str = "") -> InputError:
-    """The error that says which storage fits a kernel without random features."""
+    """Return the error for a kernel without random features; it names the storage to use."""
     name = type(kernel).__name__ if kernel.domain == "gram" else repr(kernel)  # its diagonal is as long as the data
     return InputError(
         f"RandomFeatures knows no features of {name}{why}; it takes Gaussian, Laplacian, Matern, Linear, ArcCosine "

@@ -36,12 +36,12 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         Largest number of one-hot columns of a text column, for its most frequent texts, each in two rows or more. The
         others have no column.
     max_rows : int, default=5000
-        Most training rows that gaps are filled from. Of more a random part is kept, always the same.
+        Most training rows that gaps are filled from. Of more, a fixed random subset is used.
 
     Attributes
     ----------
     columns_ : tuple of dict
-        For each column its kind ("number", "text", or "none" for one that varies in no way), mean and scale, and the
+        For each column its kind ("number", "text", or "none" for one that does not vary), mean and scale, and the
         texts with their shares.
     rows_ : ndarray of shape (r, q)
         Training rows as numbers, NaN at gaps.
@@ -241,10 +241,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
 
     def _fill(self, rows: np.ndarray) -> np.ndarray:
         """Rows without gaps: means over the nearest known rows, or over all where no row shares a column."""
-        known, seen = ~np.isnan(rows), ~np.isnan(self.rows_)
-        a, b = np.where(known, rows, 0.0), np.where(seen, self.rows_, 0.0)
-        shared = known.astype(float) @ seen.T
-        D = (a * a) @ seen.T + known @ (b * b).T - 2.0 * a @ b.T
+        known, observed = ~np.isnan(rows), ~np.isnan(self.rows_)
+        a, b = np.where(known, rows, 0.0), np.where(observed, self.rows_, 0.0)
+        shared = known.astype(float) @ observed.T
+        D = (a * a) @ observed.T + known @ (b * b).T - 2.0 * a @ b.T
         with np.errstate(divide="ignore", invalid="ignore"):
             D = np.where(shared > 0.0, np.maximum(D, 0.0) / shared, np.inf)
         filled, place = a, 0  # zero is the mean of every column
@@ -253,7 +253,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             here = slice(place, place + width)
             place += width
             missing_rows = np.flatnonzero(~known[:, here].all(1)) if width else np.arange(0)
-            donor_rows = np.flatnonzero(seen[:, here].all(1)) if len(missing_rows) else missing_rows
+            donor_rows = np.flatnonzero(observed[:, here].all(1)) if len(missing_rows) else missing_rows
             count = min(int(self.n_neighbors), len(donor_rows))
             if not count:
                 continue

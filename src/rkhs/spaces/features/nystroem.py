@@ -32,12 +32,12 @@ class LandmarkMap(KernelValues):
     landmarks : array of shape (m, d), list of m objects, or array of m column numbers of a Gram matrix
     cholesky : array of shape (m, m) or None
         Cholesky factor ``L`` of their Gram matrix (lower triangular), in float64. None in model files where it follows
-        from the landmarks: it is computed again when it is asked for.
+        from the landmarks: it is recomputed when it is needed.
 
     Raises
     ------
     InputError
-        For items that the kernel cannot read; for a Cholesky factor that is not held and cannot be computed again.
+        For items that the kernel cannot read; for a Cholesky factor that is neither stored nor can be recomputed.
 
     References
     ----------
@@ -75,7 +75,7 @@ class LandmarkMap(KernelValues):
 
     @property
     def lower(self) -> np.ndarray:
-        """The Cholesky factor, computed again where it is not held."""
+        """The Cholesky factor, recomputed if it is not stored."""
         if self.cholesky is None and not hasattr(self, "_cache_lower"):
             found = self._recomputed_cholesky()
             if found is None:
@@ -175,7 +175,7 @@ class Nystroem(Features):
 
     Notes
     -----
-    ``m^3 / 3`` operations in fit, ``O(d m + m^2)`` an item in transform.
+    ``m^3 / 3`` operations in fit, ``O(d m + m^2)`` per item in transform.
 
     References
     ----------
@@ -201,7 +201,7 @@ class Nystroem(Features):
         check_choice(self.sampling, "Nystroem.sampling", ("uniform", "kmeans++", "leverage"))
 
     def sample_size(self, n: int) -> int:
-        """Rows that :meth:`build` wants to see: the pool, or enough to resolve bandwidths."""
+        """Rows that :meth:`build` needs: the pool, or enough to resolve bandwidths."""
         return min(n, max(10 * self.m, 10_000))
 
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> LandmarkMap:
@@ -234,7 +234,7 @@ class Nystroem(Features):
             kept: Any = rows[pivots]
         else:
             kept = [chosen[i] for i in pivots] if isinstance(chosen, list) else as_numpy(chosen)[pivots]
-        # Of the landmarks that are kept, so that it follows from them; pivots of another matrix round otherwise.
+        # Factored from the kept landmarks alone, so that a file can recompute it: pivoting rounds otherwise.
         L = None if len(pivots) == len(K) else _cholesky_of(K[factor.pivots][:, factor.pivots])
         return LandmarkMap(kernel, kept, factor.cholesky.cpu().numpy() if L is None else L)
 

@@ -1,4 +1,4 @@
-"""Random features: an unbiased estimate of a kernel that needs no data, by waves, random layers or sketches."""
+"""Random features: an unbiased estimate of a kernel, without data, by Fourier features, random layers or hashing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RandomFeatures(Features):
     Parameters
     ----------
     m : int, default=2000
-        Number of features, at least 2 a term; an odd one is rounded up for Fourier features, which come in pairs.
+        Number of features, at least 2 per term; an odd one is rounded up for Fourier features, which come in pairs.
     orthogonal : bool, default=True
         Orthogonal directions within each group of as many as there are columns: the same mean, less variance. Of no
         effect on the L1 Laplacian kernel, on sketches, and on rows of sparse matrices.
@@ -63,7 +63,7 @@ class RandomFeatures(Features):
 
     Notes
     -----
-    ``O(d m)`` an item. The error of one kernel value falls like ``m^{-1/2}``; Nystroem features of as many landmarks
+    ``O(d m)`` per item. The error of one kernel value falls like ``m^{-1/2}``; Nystroem features of as many landmarks
     are better where the spectrum decays fast.
 
     References
@@ -223,7 +223,7 @@ class FourierMap(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Two features a frequency."""
+        """Two features per frequency."""
         return 2 * len(self.frequencies)
 
     def raw(self, items: Tensor) -> Tensor:
@@ -301,8 +301,8 @@ class ArcCosineMap(FeatureMap):
 
     def of_products(self, U: Tensor) -> Tensor:
         """The features from inner products with the layer, shape (k, m), which are overwritten."""
-        opened = U.clamp_min_(0.0) if self.order == 1 else (U > 0.0).to(U.dtype)
-        return opened.mul_((2.0 / len(self.layer)) ** 0.5)
+        active = U.clamp_min_(0.0) if self.order == 1 else (U > 0.0).to(U.dtype)
+        return active.mul_((2.0 / len(self.layer)) ** 0.5)
 
 
 class MinHashMap(FeatureMap):
@@ -318,9 +318,9 @@ class MinHashMap(FeatureMap):
     columns : int
         Number of input columns.
     seed : int
-        Of the hash functions, which are drawn again at every use: the map stores no table.
+        Of the hash functions, which are redrawn at every use: the map stores no table.
     binary : bool, default=False
-        Refuse entries other than 0 and 1, where the Tanimoto kernel is another one.
+        Refuse entries other than 0 and 1, for which MinMax is not the Tanimoto kernel.
 
     Raises
     ------
@@ -373,7 +373,7 @@ class MinHashMap(FeatureMap):
         return self.of_entries(rows, columns, X[rows, columns], len(X)).to(items)
 
     def of_entries(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n: int) -> Tensor:
-        """Return the same for n rows of which these are the entries that are not zero, row by row."""
+        """Features of ``n`` rows from their non-zero entries, row by row."""
         if self.binary and not bool((values == 1.0).all()):
             raise InputError(
                 "random features of Tanimoto need rows of 0 and 1; got other numbers. Use MinMax, or Nystroem"
@@ -387,7 +387,7 @@ class MinHashMap(FeatureMap):
         for first in range(0, self.m, _HASHES):
             hashes = np.arange(first, min(first + _HASHES, self.m))
             column, level = self._samples(hashes, columns, logs, starts)
-            # An item of zeros has no sample: it shares an imaginary column with its like.
+            # Items of zeros have no sample; all get one extra column, so that they agree.
             chosen = np.full((len(hashes), n), self.columns, dtype=np.int64)
             levels = np.zeros((len(hashes), n), dtype=np.int64)
             chosen[:, owners], levels[:, owners] = column, level
@@ -408,8 +408,8 @@ class MinHashMap(FeatureMap):
             return np.empty((len(hashes), 0), np.int64), np.empty((len(hashes), 0), np.int64)
         least = np.minimum.reduceat(score, starts, axis=1)
         lengths = np.diff(np.append(starts, len(columns)))
-        at_least = score == np.repeat(least, lengths, axis=1)
-        position = np.where(at_least, np.arange(len(columns)), len(columns))
+        is_least = score == np.repeat(least, lengths, axis=1)
+        position = np.where(is_least, np.arange(len(columns)), len(columns))
         winner = np.minimum.reduceat(position, starts, axis=1)
         return columns[winner], np.take_along_axis(level, winner, axis=1).astype(np.int64)
 
@@ -423,7 +423,7 @@ class MinHashMap(FeatureMap):
 
 
 class SparseMap(FeatureMap):
-    """Random features of rows of a sparse matrix: those that ``base`` gives of the rows written out in full.
+    """Random features of rows of a sparse matrix: those of ``base`` on dense rows.
 
     Parameters
     ----------
@@ -463,7 +463,7 @@ class SparseMap(FeatureMap):
 
     @property
     def width(self) -> int:
-        """As the base."""
+        """Equals that of the base."""
         return self.base.width
 
     def raw(self, items: list[SparseItem]) -> Tensor:
@@ -472,7 +472,7 @@ class SparseMap(FeatureMap):
         if isinstance(self.base, MinHashMap):
             entries = rows.tocoo()
             return self.base.of_entries(entries.row, entries.col, entries.data, len(items))
-        given = np.asarray(self.base.frequencies if isinstance(self.base, FourierMap) else self.base.layer)
-        products = rows @ given[:, : self.columns].T
-        products += given[:, self.columns :].sum(1)  # of a bias coordinate, if there is one
+        weights = np.asarray(self.base.frequencies if isinstance(self.base, FourierMap) else self.base.layer)
+        products = rows @ weights[:, : self.columns].T
+        products += weights[:, self.columns :].sum(1)  # of a bias coordinate, if there is one
         return self.base.of_products(torch.from_numpy(products))

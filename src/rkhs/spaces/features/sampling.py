@@ -1,4 +1,4 @@
-"""Which items to take as landmarks: uniform, kernel k-means++, or ridge leverage scores."""
+"""Choice of landmarks: uniform, kernel k-means++, or ridge leverage scores."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def sample_landmarks(
     m : int
         How many; all items if there are no more.
     sampling : {"uniform", "kmeans++", "leverage"}, default="uniform"
-        Uniformly; each next one with a chance proportional to the squared distance of its feature from the nearest one
-        so far; or with chances proportional to the ridge leverage scores, see :func:`leverage_scores`, at a thousandth
-        of the largest value of the diagonal.
+        Uniformly; each next one with probability proportional to the squared distance of its feature from the nearest
+        one so far; or with probabilities proportional to the ridge leverage scores, see :func:`leverage_scores`, at a
+        thousandth of the largest value of the diagonal.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -75,7 +75,7 @@ def sample_landmarks(
         chosen = rng.choice(n, m, replace=False)
         return np.sort(different_first(items, chosen, m)[:m] if isinstance(items, Tensor) else chosen)
     if sampling == "kmeans++":
-        return np.sort(_spread(kernel, items, m, rng))
+        return np.sort(_kmeans_plus_plus(kernel, items, m, rng))
     known = np.sort(rng.choice(n, min(n, 4 * m), replace=False))
     largest = float(kernel._diag(items).abs().max())
     scores = leverage_scores(kernel, items, max(_REG * largest, 1e-300), known=known).numpy()
@@ -84,7 +84,7 @@ def sample_landmarks(
 
 
 def different_first(rows: Tensor, chosen: np.ndarray, most: int) -> np.ndarray:
-    """Put at most so many different rows before those that were drawn, where nine in ten of the latter are copies."""
+    """Put at most ``most`` distinct rows before those that were drawn, if nine in ten of the latter are copies."""
     m, n = len(chosen), len(rows)
     drawn = rows[torch.from_numpy(chosen).to(rows.device)]
     if m < 2 or n == m or 10 * len(torch.unique(drawn, dim=0)) > m:
@@ -165,8 +165,8 @@ def _columns(kernel: Kernel, tile: Any, items: Any, rows: np.ndarray, chosen: An
     return kernel._gram(tile, chosen)
 
 
-def _spread(kernel: Kernel, items: Any, m: int, rng: np.random.RandomState) -> np.ndarray:
-    """Kernel k-means++: squared distances to the nearest landmark are the chances of the next."""
+def _kmeans_plus_plus(kernel: Kernel, items: Any, m: int, rng: np.random.RandomState) -> np.ndarray:
+    """Kernel k-means++: the next landmark is drawn with probability proportional to the squared distance."""
     n = len(items)
     diag = kernel._diag(items).to(torch.float64).numpy()
     if not np.isfinite(diag).all():

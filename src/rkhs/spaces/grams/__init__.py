@@ -1,4 +1,4 @@
-"""How a Gram matrix is stored: in memory, or as tiles that are computed again."""
+"""How a Gram matrix is stored: in memory, or as tiles that are recomputed."""
 
 from rkhs._core.lazy import names_in_stub
 

@@ -1,4 +1,4 @@
-"""What a stored Gram matrix can do for problems and solvers."""
+"""Interface of stored Gram matrices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rkhs.kernels.base import Kernel
 
 
 class Gram(ABC):
-    """A positive semi-definite matrix that one can multiply by, whatever its storage.
+    """A positive semi-definite matrix known by its products, whatever its storage.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Gram(ABC):
 
     @abstractmethod
     def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
-        """A kernel with numbers for its bandwidths, from as many pairs of these items as the storage allows."""
+        """Resolve a kernel on as many pairs of these items as the storage allows."""
 
     @abstractmethod
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:

@@ -1,4 +1,4 @@
-"""A Gram matrix that is never held: its tiles are computed again whenever they are needed."""
+"""A Gram matrix that is never stored: its tiles are recomputed for every product."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Blocked(Gram):
         return self._kernel._gram(self._items)
 
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
-        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. Some ten sweeps over the tiles."""
+        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. Some ten passes over the tiles."""
         n = len(self._items)
         mean = self._like.new_full((n,), 1.0 / n) if weights is None else weights
         root = mean.sqrt()[:, None]
@@ -136,7 +136,7 @@ class Blocked(Gram):
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """What the tiles of a product share."""
+    """Objects that all tiles of a product share."""
 
     kernel: Kernel
     items: Any
@@ -150,10 +150,10 @@ def _tensor(rows: Rows, dtype: torch.dtype) -> Tensor:
 
 def block_product(items: Any, block: Block, shared: Product) -> np.ndarray:
     """Rows of ``K V``: the kernel values of a block of items with all of them, times ``V``."""
-    V, everything = shared.columns, shared.items
-    if isinstance(everything, Rows):
-        everything = _tensor(everything, shared.dtype)
-    return (shared.kernel._gram(everything[block.start : block.stop], everything).to(V) @ V).numpy()
+    V, all_items = shared.columns, shared.items
+    if isinstance(all_items, Rows):
+        all_items = _tensor(all_items, shared.dtype)
+    return (shared.kernel._gram(all_items[block.start : block.stop], all_items).to(V) @ V).numpy()
 
 
 def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int) -> Callable[[Tensor], Tensor]:

@@ -48,7 +48,7 @@ class Dense(Gram):
         return kernel.resolve(items, weights)
 
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
-        """Solve by few columns where they nearly suffice, or a Cholesky factor in place of the matrix. O(n^3 / 3)."""
+        """Solve by few columns if they approximate the matrix, else by Cholesky in place. O(n^3 / 3)."""
         found = None if isinstance(ridge, Tensor) else solve_smooth(self._K, B, ridge)
         if found is not None:
             return found
