@@ -177,7 +177,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         check_number(coverage, "coverage", above=0.0, at_most=1.0)
         ranking = self.decode(codes, candidates, by="features", diag=diag)
         errors = self.reconstruction_error(held_out, diag=diag)
-        return CandidateSets.nearest(*ranking, errors, coverage, self._promise_of(held_out))
+        return CandidateSets.nearest(*ranking, errors, coverage, self._guarantee_of(held_out))
 
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
