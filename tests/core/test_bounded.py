@@ -170,8 +170,8 @@ def test_rows_in_tiles_are_checked_first_and_counted_through(monkeypatch: pytest
     assert not computed
     with pytest.raises(InputError, match="first in row 300"):
         model._in_tiles(X, lambda rows: torch.where(rows[:, 0] == X[300, 0], torch.inf, rows[:, 0]))
-    with pytest.warns(UserWarning, match="3 of 543 items of held_out are items of the fit"):
-        assert model._promise_of(np.r_[X[60:], X[:3]]) == "about"
+    with pytest.warns(UserWarning, match="3 of 543 items of held_out equal training items"):
+        assert model._guarantee_of(np.r_[X[60:], X[:3]]) == "about"
 
 
 _PEAKS = """

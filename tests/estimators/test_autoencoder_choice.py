@@ -262,7 +262,7 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
 def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
     tolerances: list[float] = []
     watch(monkeypatch, lambda opened, choice: tolerances.append(choice.settings.tol))
-    monkeypatch.setattr(autoencoder_choice, "_PLENTY", 100)
+    monkeypatch.setattr(autoencoder_choice, "_MIN_ROWS_FOR_WEAKER", 100)
     monkeypatch.setattr(autoencoder_choice, "_MANY", 100)
     many = KernelAutoencoder(3).fit(noise(101))
     assert many.candidates_.shape == (7, 2)

@@ -31,7 +31,7 @@ RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(40, 3)), RNG.normal(size=(12, 3))
 Y = np.stack([X[:, 0], np.sin(X[:, 1])], 1) + 0.1 * RNG.normal(size=(40, 2))
 TEXTS = ["".join(RNG.choice(list("acgt"), 12)) for _ in range(30)]
-COPIES = "items of held_out are items of the fit"
+COPIES = "items of held_out equal training items"
 
 REGRESSORS = {
     "dense": OperatorKernelRegressor(),

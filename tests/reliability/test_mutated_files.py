@@ -154,7 +154,7 @@ _TABLE = (*_READER, "filling", "$estimator", "state")
             _in(*_REBUILT[:3], "fields", "output", "params", scale=1e308),
             "square of a scale",
         ),
-        ("kernel_autoencoder_filled", _in("model_", "fields", "linear", "fields", mixed=None), "both sides"),
+        ("kernel_autoencoder_filled", _in("model_", "fields", "linear", "fields", mixed=None), "linear part"),
         ("kernel_pca_linear", lambda found: found.content["state"].update(transform=None), "name of a fitted"),
         ("kernel_pca_linear", _in(*_READER, dtype="0.1.0"), "Reader.dtype in a model file cannot be a str"),
         ("operator_regressor", lambda found: found.content["state"].update(transform=None), "name of a fitted"),

@@ -1,4 +1,4 @@
-"""What all estimators share: reading the user's data, sample weights, kernels, and handing results back."""
+"""Base class of the estimators: reading data, sample weights and kernels, and returning results."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ class KernelEstimator(EngineThreads, WholeFits):
     device: str
     dtype: str
 
-    _declared: ClassVar[Declared] = {}  # what parameters may be that this class alone has
-    _plans = False  # whether the next fit ends where it has said what it will take
-    _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
+    _declared: ClassVar[Declared] = {}  # checks of the parameters that only this class has
+    _plans = False  # whether the next fit is a dry run, which stops after the announcement of its memory
+    _matrices: ClassVar[float] = 3.0  # least number of n x n matrices that a fit holds
 
-    _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes beside the model, without which a file is refused
+    _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes that a model file needs besides the model
     _needs_differences: ClassVar[bool] = False  # whether nothing can be learned from items that are all equal
 
-    reader_: Reader  # how the items were read, and new ones are
+    reader_: Reader  # how items are read, in fit and afterwards
     grouped_: bool = False  # whether rows of a group were left out together
-    # Pairs of a kernel (None: the fitted one) and the regularisers that a choice compared with it by each row left out
-    # alone; empty after other choices, None where nothing was chosen.
+    # Settings compared by leave-one-out: pairs of a kernel (None: the fitted one) and its regularisers; empty after
+    # other choices, None without a choice.
     _compared: list[tuple[OperatorKernel | None, np.ndarray]] | None = None
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -97,13 +97,13 @@ class KernelEstimator(EngineThreads, WholeFits):
     history_: list[dict[str, Any]]
     announced_bytes_: int
 
-    if TYPE_CHECKING:  # what else a fit leaves may be anything; what constructors take is known
+    if TYPE_CHECKING:  # other fitted attributes have any type; parameters are declared
 
         def __getattr__(self, name: str) -> Any:
             raise AttributeError(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without what can be computed again."""
+        """The state without what can be recomputed."""
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
 
     def check_stored(self) -> None:
@@ -122,7 +122,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     @available_if(lambda self: hasattr(self, "_resolved"))
     def plan(self, X: Any, y: Any = None, **data: Any) -> Plan:
-        """What ``fit`` would do with the same arguments: it goes as far as the fit before that computes.
+        """Describe what ``fit`` would do with the same arguments; it stops before the computation.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     @property
     def _columns(self) -> str:
-        """In what units columns are read."""
+        """The parameter ``columns``; "raw" for classes without it."""
         return str(getattr(self, "columns", "raw"))
 
     def _kernel_for(self, X: Any) -> Kernel:
@@ -167,7 +167,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     @contextmanager
     def _running(self) -> Iterator[Run]:
-        """What a fit is computed with."""
+        """Open the context of a fit, and store the memory that it announced."""
         with open_run(type(self).__name__, self.get_params(deep=False), plans=self._plans) as run:
             yield run
             if run.announced_bytes:
@@ -175,7 +175,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     @property
     def _run(self) -> Run:
-        """What a fit without engine is computed with."""
+        """The context of a computation without an engine."""
         return Run(type(self).__name__, self._options, getattr(self, "verbose", 0))
 
     @property
@@ -190,14 +190,14 @@ class KernelEstimator(EngineThreads, WholeFits):
         return tags
 
     def _announce_dense(self, shape: tuple[int, int], storage: Storage | str | None = None, taken: float = 0.0) -> None:
-        """Keep what a dense fit takes, until it says more; refuse it before anything of that size is touched."""
+        """Store the least memory of a dense fit; refuse too large a fit before anything of that size is allocated."""
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
         n_bytes = check_dense(type(self).__name__, parameters, shape, self._matrices, taken)
         if n_bytes:
             self.announced_bytes_ = n_bytes
 
     def _to_rows(self, result: Tensor) -> np.ndarray:
-        """Decoded rows in the units of the user's columns."""
+        """Decoded rows in the units of the data."""
         return self.reader_.rows(self._to_output(result))
 
     def _read_new(self, X: Any) -> Any:
@@ -220,7 +220,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     def _in_tiles(self, X: Any, function: Callable[..., Any], *parts: Any, width: int = 0) -> Any:
         """Results for rows of any origin, tile by tile: arrays, or tensors, which become arrays of the training dtype.
 
-        Of a function that returns several, a tuple of such.
+        A function with several results gives a tuple of arrays.
         """
         n, opened = self._tiles(X, *parts, width=width)
         found: list[np.ndarray] = []  # written in place: small arrays kept between large ones would split the heap
@@ -243,7 +243,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         return tuple(found) if several else found[0]
 
     def _count_new(self, X: Any) -> int:
-        """Number of new items, of which views are several matrices."""
+        """Number of new items; views are several matrices of the same items."""
         views = self.reader_.view_weights is not None and has_views(X)
         return int(_num_samples(X.data_matrix if is_curves(X) else X[0] if views else X))
 
@@ -253,26 +253,26 @@ class KernelEstimator(EngineThreads, WholeFits):
         return self._gram_diagonal(diag, self._cross_gram(self._read_new(X))) if self.kernel_.domain == "gram" else None
 
     def _of_codes(self, Z: Tensor, function: Callable[[Tensor], Tensor], width: int = 0) -> Tensor:
-        """What a function makes of codes (m, p), tile by tile; ``width`` as of new rows."""
+        """Apply a function to codes (m, p), tile by tile; ``width`` as in :meth:`_tiles`."""
         step = tile_rows(max(width, self.map_.width, len(self.codes_)))
         found = [function(Z[tile]) for tile in tiles(len(Z), step)]
         return torch.cat(found) if len(found) > 1 else found[0]
 
-    def _promise_of(self, held_out: Any) -> str:
-        """What sets by held-out errors guarantee: less, with a warning, where the fit has seen some of the items."""
+    def _guarantee_of(self, held_out: Any) -> str:
+        """Guarantee of split conformal sets: "about", with a warning, if held-out items equal training items."""
         items = self._read_new(held_out)
         steps = tiles(len(items), tile_rows(self.map_.width))
         known = sum(int(self.map_.holds(items[tile]).sum()) for tile in steps)
         if not known:
             return "at least"
         warn(
-            f"{known} of {len(items)} items of held_out are items of the fit, or equal to such: their errors can be "
-            "too small, and then sets cover less than they guarantee; pass items that the fit did not see"
+            f"{known} of {len(items)} items of held_out equal training items: their errors can be too small, and sets "
+            "then cover less than they guarantee; pass items that the fit did not see"
         )
         return "about"
 
     def _read_matrix(self, X: Any, name: str, columns: int | None = None, shape: str = "(m, {q})") -> Tensor:
-        """A finite matrix beside ``X`` (codes, targets) as a tensor."""
+        """Read a finite matrix other than ``X`` (codes, targets) as a tensor."""
         array = check_squares(read_numbers(X, name, columns=columns, shape=shape), name, self.dtype)
         return to_tensor(array, **self._options)
 
@@ -294,7 +294,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         drop: bool = True,
         storage: Storage | str | None = None,
     ) -> Training:
-        """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file."""
+        """Read items and weights; rows of weight zero are dropped, except with ``drop=False`` or from a file."""
         reader, items = Reader.fit(self, X, kernel, at_least=at_least, storage=storage)
         n = items.shape[0] if isinstance(items, Rows) else len(items)
         kept, weights, total = self._read_weights(sample_weight, n)
@@ -310,7 +310,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         return Training(items, items, True, weights, total, kept, n, gram, gram)
 
     def _read_weights(self, sample_weight: ArrayLike | None, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
-        """Rows to keep (None: all), their weights, summing to one (None: equal), and the sum that they had."""
+        """Rows to keep (None: all), their weights normalised to sum one (None: equal), and the original sum."""
         if sample_weight is None:
             return None, None, float(n)
         with np.errstate(all="ignore"):
@@ -341,8 +341,8 @@ class KernelEstimator(EngineThreads, WholeFits):
         check_is_fitted(self)
         return self._read_matrix(codes, "codes", self.codes_.shape[1], "(m, {q}), as transform returns")
 
-    def _check_rows(self, rows: Items) -> Tensor:
-        """Kernel values of candidates with the training items of positive weight."""
+    def _candidate_rows(self, rows: Items) -> Tensor:
+        """Read kernel values of candidates with the training items of positive weight."""
         return self.reader_.read(self, rows, "candidates")
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
@@ -350,7 +350,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         return read_diagonal(diag, K, self.train_diag_)
 
     def _to_output(self, result: Tensor, first: int = 0) -> np.ndarray:
-        """A result as an array of the dtype of the training data; its rows count from ``first``."""
+        """A result as an array of the dtype of the training data; ``first``: index of its first row, for messages."""
         with np.errstate(over="ignore"):  # refused just below
             return self._finite(result, self.reader_.dtype, first)
 
@@ -366,11 +366,11 @@ class KernelEstimator(EngineThreads, WholeFits):
         return array
 
     def _warn_of_rounding(self, largest: float, coefs: Tensor | np.ndarray, results: Tensor | float) -> None:
-        """Warn where rounding takes digits of results; see :func:`~rkhs.spaces.rounding.warn_of_rounding`."""
+        """Warn if results lose digits by rounding; see :func:`~rkhs.spaces.rounding.warn_of_rounding`."""
         warn_of_rounding(type(self).__name__, self._options["dtype"], largest, coefs, results)
 
     def _record(self, solution: Solution) -> None:
-        """Store what the solver said, and warn if it did not converge."""
+        """Store the report of the solver, and warn if it did not converge."""
         if not np.isfinite(solution.value):
             raise InputError(
                 f"the objective of {type(self).__name__} is not finite on these data ({solution.reason.value}); "

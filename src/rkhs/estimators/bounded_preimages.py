@@ -1,4 +1,4 @@
-"""Vectors from features: pre-images within bounds, for models whose decoder gives features of a kernel."""
+"""Pre-images within bounds: vectors whose features are nearest to those that a model decodes to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rkhs.solvers.box_preimage import PreimageInBox
 
 
 class PreimageMixin(KernelEstimator):
-    """Gives models of vectors the method ``preimages``."""
+    """Mixin with the method ``preimages`` for models of vectors."""
 
     def preimages(
         self,
@@ -32,7 +32,7 @@ class PreimageMixin(KernelEstimator):
     ) -> Any:
         """Vectors within bounds whose features are nearest to what the codes decode to.
 
-        Minimises ``||phi(x) - sum_i b_i phi(x_i)||^2`` over the box from the best training vectors by L-BFGS-B: counts
+        Minimises ``||phi(x) - sum_i b_i phi(x_i)||^2`` over the box by L-BFGS-B from the best training vectors: counts
         and spectra by ``bounds=(0, None)``, images by ``bounds=(0, 1)``. Where the model decodes to vectors, the
         nearest vector in the box.
         """
@@ -54,7 +54,7 @@ class PreimageMixin(KernelEstimator):
 
     @abstractmethod
     def inverse_transform(self, codes: ArrayLike) -> Any:
-        """Vectors, or weights on the training features."""
+        """Decode codes to vectors, or to weights on the training features."""
 
     @property
     def _rebuilds_vectors(self) -> bool:
@@ -66,7 +66,7 @@ class PreimageMixin(KernelEstimator):
         kernel = getattr(self, "output_kernel_", None) or self.kernel_
         if kernel.domain != "vectors":
             raise InputError(
-                f"preimages makes vectors; the features of this model are of {kernel.domain}. Use decode, which ranks "
+                f"preimages makes vectors; the kernel of this model reads {kernel.domain}. Use decode, which ranks "
                 "candidates"
             )
         if not self.map_.whole:

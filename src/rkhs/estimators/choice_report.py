@@ -1,4 +1,4 @@
-"""What the held-out rows of ``reg="auto"`` say in addition to the choice: of the model, and of kinds of kernel."""
+"""Diagnostics from the held-out rows of ``reg="auto"``: overfitting, open ends of paths, kinds of kernel."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rkhs.outputs import OutputSpace
 from rkhs.problems.decoder import Decoder
 from rkhs.selection.path import open_end
 
-# Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit. Features have
-# as many directions as there are items, so that of theirs the best few codes leave nine tenths.
+# Overfit: a held-out error of at least _LOST and a training error of at most _KEPT, as shares of the variance. Features
+# of a kernel have as many directions as there are items, so that even the best few codes lose nine tenths.
 _LOST, _LOST_FEATURES, _KEPT = 0.9, 1.0, 0.5
-_LEAST = 1e-3  # of the variance: a fall by less does not matter however steep it is
-# Of the squared distances to the mean, held by this share of the rows.
-_HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: rows below which held-out ones are too few to tell
-# Standard errors by which growing kernels must be better, and the share of the error: what is less was worse on new
-# rows as often as better, and the fit takes longer.
+_LEAST = 1e-3  # least decrease of the error, as a share of the variance, that makes an end open
+# Heavy tails: the share _FAR of the rows holds over _HEAVY of the squared distances to the mean.
+_HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: least number of rows for this choice
+# Standard errors, and share of the error, by which unbounded kernels must be better: smaller gains were as often losses
+# on new rows, and the fit takes longer.
 _CLEARLY, _LEAST_GAIN = 1.0, 0.15
 BOUNDED, UNBOUNDED = "radial", "arc-cosine"
 
@@ -33,7 +33,7 @@ BOUNDED, UNBOUNDED = "radial", "arc-cosine"
 def report_choice(
     choice: Compared, output: OutputSpace, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, reg: float
 ) -> tuple[Compared, float | None]:
-    """The comparison with errors as shares of the variance, and the share that training items lose of theirs."""
+    """The comparison with its held-out errors, and the training error, as shares of the variance."""
     if choice.held_out is None or choice.errors is None:
         return replace(choice, held_out=None, kinds=None), None
     w = coordinates.new_full((len(coordinates),), 1.0 / len(coordinates)) if weights is None else weights
@@ -41,18 +41,18 @@ def report_choice(
     if total <= 0.0:
         return replace(choice, held_out=None, kinds=None), None
     spread = total * float(output.scale) ** 2
-    left = (reg / w)[:, None] * decoder.parameters
-    # No warning of the ends: the user has not chosen them.
+    residuals = (reg / w)[:, None] * decoder.parameters
+    # No warning of open ends: the user has not chosen them.
     kinds = None if choice.kinds is None else {kind: error / spread for kind, error in choice.kinds.items()}
     ends = open_ends(choice.errors, spread)
     found = replace(choice, held_out=choice.held_out / spread, open_ends=ends, kinds=kinds)
-    return found, float(w @ (left * left).sum(1)) / total
+    return found, float(w @ (residuals * residuals).sum(1)) / total
 
 
 def open_ends(
     errors: np.ndarray | None, spread: float, name: str = "reg", ends: tuple[str, str] = ("strongest", "weakest")
 ) -> dict[str, str]:
-    """Which end of a path a choice lies at if the error was still falling there, by the name of the parameter."""
+    """Open end of a path, by the name of its parameter: the chosen end, if the error was still falling there."""
     if errors is None or not np.isfinite(errors).any():
         return {}
     end = open_end(errors, least=_LEAST * spread)
@@ -60,7 +60,7 @@ def open_ends(
 
 
 def edge_sentences(model: KernelEstimator) -> list[str]:
-    """What to say of choices at the ends of their paths, where the error was still falling."""
+    """Sentences on values chosen at an end of their path where the error was still falling."""
     return [
         f"{name}={getattr(model, f'{name}_')} is the {end} that was compared, and the error was still falling towards "
         f"it: compare values beyond it, in {f'{name}s' if hasattr(model, f'{name}s') else name}"
@@ -75,14 +75,14 @@ def warn_of_edges(model: KernelEstimator) -> None:
 
 
 def overfit_sentence(held_out: float | None, training: float | None, *, vectors: bool) -> str | None:
-    """What to say of a model that rebuilds what it was fitted to and nothing else; errors are shares of variance."""
+    """Sentence on an overfit model, or None; errors are shares of the variance."""
     lost = _LOST if vectors else _LOST_FEATURES
     if held_out is None or training is None or held_out < lost or training > _KEPT:
         return None
     return (
         f"overfit: new items are rebuilt hardly better than by the mean (share of variance lost {held_out:.2f}), "
-        f"training items are ({training:.2f}): look for wrong rows (fit_robust), fit more items, lower n_components, "
-        "raise reg, or choose another kernel"
+        f"training items much better ({training:.2f}): look for wrong rows (fit_robust), fit more items, lower "
+        "n_components, raise reg, or choose another kernel"
     )
 
 
@@ -93,7 +93,7 @@ def heavy_tailed(X: Tensor) -> bool:
 
 
 def compare_kinds(unbounded: np.ndarray, bounded: np.ndarray, run: Run) -> dict[str, float]:
-    """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows."""
+    """Mean errors of the two kinds of kernel, the chosen first, from their errors on the same rows."""
     with np.errstate(invalid="ignore"):  # infinite where there was no fit
         d = unbounded - bounded
         gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * bounded.mean())

@@ -25,7 +25,7 @@ from rkhs.models import DeepRKMModel
 from rkhs.spaces import InMemoryItems
 
 _DEFECT = 0.1
-_LOO_DEFECT = 0.5  # with a ridge the codes are shrunk on purpose
+_LOO_DEFECT = 0.5  # a ridge shrinks the codes
 
 
 @dataclass(eq=False, repr=False)
@@ -63,8 +63,8 @@ class DeepRKM(FittedComponents):
     out_of_sample : {"ridge", "block", "paper"}, default="ridge"
         How new items are encoded. ``"ridge"``: kernel ridge regression of the training codes, for each layer with the
         one of seven ridges of least leave-one-out error; ``"block"``: ``M_l^-1 H_l^T k`` with ``M_l = H_l^T K H_l``,
-        exact for one layer. ``"paper"``: ``H_l^T k / eta``, which is wrong by a factor in each component and is here to
-        repeat the paper.
+        exact for one layer. ``"paper"``: ``H_l^T k / eta``, which is wrong by a factor in each component and serves
+        to reproduce the paper.
     bandwidths : {"fixed", "joint"}, default="fixed"
         ``"joint"`` minimises the objective over the bandwidths too, each within a factor ten of its start. Without this
         limit, and without centring, an infinite bandwidth would be optimal for any data. ``"fixed"`` keeps the
@@ -266,7 +266,7 @@ class DeepRKM(FittedComponents):
     def denoise(
         self, X: Any, layer: int = 1, components: Sequence[int] | None = None, *, weighting: str = "projection"
     ) -> Any:
-        """Replace each item by what components of a layer keep of it.
+        """Replace each item by its reconstruction from components of a layer.
 
         Layer 1: ``phi(x)`` is projected on the span of ``sum_i H_ik phi(x_i)``, ``k`` in ``components``, with the
         weights ``b = H (H^T K H)^-1 H^T k(., x)``, and the vector nearest to it in the feature space is sought from

@@ -1,4 +1,4 @@
-"""What a fitted model says of itself: how far its answers can be trusted, in numbers and in sentences."""
+"""Diagnostics of a fitted model: numbers, and sentences that name its problems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.models import lower_start
 from rkhs.outputs import Euclidean
 
-# Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
+# Thresholds of the sentences; in 86 fits on 45 real sets only real near-duplicates or lost variance exceeded them.
 _NOTHING, _DEAD, _INTERPOLATES = 0.9, 1e-8, 0.99
 _LIMITS = {
     "near_duplicates": (
@@ -38,13 +38,13 @@ _LIMITS = {
     ),
 }
 _INTERPOLATED = "the decoder interpolates ({:.0f} degrees of freedom for {} items): raise its reg"
-# Where other starts end lower (studies/bench/starts.py): one component, a regulariser that was given.
+# Random starts, and most items: they end lower with one component and a given regulariser (studies/bench/starts.py).
 _STARTS, _MOST = 5, 500
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What is known of a fitted model; None where it has no such number. Errors are shares of the variance.
+    """Diagnostics of a fitted model; None where a number does not apply. Errors are shares of the variance.
 
     Examples
     --------
@@ -57,15 +57,15 @@ class Diagnostics:
 
     training_error: float | None  # error of the training items with their own codes
     leave_one_out_error: float | None
-    held_out_error: float | None  # errors of the items ``X``: with refined codes if the model refines, and without
-    plain_error: float | None
-    effective_rank: float
+    held_out_error: float | None  # error of the items ``X``, with refined codes if the model refines
+    plain_error: float | None  # the same without refinement
+    effective_rank: float  # participation ratio of the variances of the codes
     degrees_of_freedom: float | None  # trace of the map from targets to reconstructions; at n the decoder interpolates
-    in_sample_defect: float | None
+    in_sample_defect: float | None  # relative error of the encoder on the training codes
     saturated: float | None  # share of the training items on which a robust loss is linear
-    near_duplicates: float | None  # share of the training items with a twin among the others
-    typical_similarity: float | None
-    lower_start: float | None
+    near_duplicates: float | None  # share of the training items with a near-duplicate among the others
+    typical_similarity: float | None  # median of the normalised kernel values of different items
+    lower_start: float | None  # relative fall of the objective from another start; 0 if none
     converged: bool | None
     warnings: tuple[str, ...]  # sentences that name a problem of the model
 
@@ -74,15 +74,15 @@ class Diagnostics:
 def diagnose(
     model: KernelEstimator, X: Any = None, *, at_most: int | None = None, starts: int | None = None
 ) -> Diagnostics:
-    """Ask a fitted model how far it can be trusted.
+    """Compute diagnostics of a fitted model: errors, degrees of freedom, near-duplicates and warnings.
 
     Errors are shares of the variance: ``sum_i ||x_i - f(g(x_i))||^2 / sum_i ||x_i - m||^2`` for the encoder ``g``, the
-    decoder ``f`` and the training mean ``m``. One is the error of a model that always answers ``m``.
+    decoder ``f`` and the training mean ``m``. One is the error of predicting ``m``.
 
     Parameters
     ----------
     model : estimator
-        Fitted; any that has codes (``codes_``). An autoencoder has the most to say.
+        Fitted; any that has codes (``codes_``). Most numbers are those of an autoencoder.
     X : items, optional
         Items that were not trained on, as for ``transform``, to measure errors of an autoencoder on.
     at_most : int, optional
@@ -162,8 +162,8 @@ def _similarities(K: Tensor) -> tuple[float, float]:
     root = divisor(K.diagonal().clamp_min(0.0).sqrt())
     scaled = K / root[:, None] / root[None, :]
     off = scaled[~torch.eye(len(K), dtype=torch.bool, device=K.device)]
-    twins = ((scaled.fill_diagonal_(-1.0) > 1.0 - 1e-10) & _equal(root)).any(1)
-    return float(twins.to(torch.float64).mean()), float(off.median())
+    duplicates = ((scaled.fill_diagonal_(-1.0) > 1.0 - 1e-10) & _equal(root)).any(1)
+    return float(duplicates.to(torch.float64).mean()), float(off.median())
 
 
 def _equal(root: Tensor) -> Tensor:
@@ -171,7 +171,7 @@ def _equal(root: Tensor) -> Tensor:
 
 
 def _training_gram(model: KernelEstimator) -> Tensor | None:
-    """Kernel values of the training items, or of those that are kept; None where they are not known any more."""
+    """Gram matrix of the training items, or of those that are kept; None if it can no longer be computed."""
     if isinstance(model, BaseAutoencoder) and model.support_items_ is None:
         return model.model_.training_gram(as_tensor(model.model_.layers[0].anchors))
     if getattr(model, "support_items_", None) is None:
@@ -180,7 +180,7 @@ def _training_gram(model: KernelEstimator) -> Tensor | None:
 
 
 def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
-    """What other starts say, where they are known to matter or are asked for."""
+    """Relative fall of the objective from another start; None if none is tried."""
     if not is_plain(model) or len(model.model_.layers) > 1:
         return None
     if starts is None:
@@ -202,7 +202,7 @@ def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
 
 
 def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
-    """Yield one sentence for each trouble: what was seen, and what to do."""
+    """One sentence for each problem: what was found, and what to do."""
     sentences = []
     if facts["converged"] is False:
         sentences.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
@@ -226,7 +226,7 @@ def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndar
 
 
 def _of_errors(model: KernelEstimator, facts: dict[str, Any]) -> list[str]:
-    """What the errors on new and on training items say, at most one sentence."""
+    """At most one sentence on the errors of new and of training items."""
     expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
     vectors = isinstance(getattr(model, "output_", None), Euclidean)
     overfit = overfit_sentence(expected, facts["training_error"], vectors=vectors)

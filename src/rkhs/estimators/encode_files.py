@@ -1,4 +1,4 @@
-"""Codes of rows of any number, block by block, into a .npy file or a folder of parquet files."""
+"""Codes of any number of rows, written block by block to the parquet files of a folder."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def _file(folder: Path, block: Block) -> Path:
 
 
 def _check_manifest(folder: Path, task: str) -> None:
-    """Write what the files of a folder hold, or check it."""
+    """Write the manifest of a folder, or check that it is that of the same task."""
     path = folder / _MANIFEST
     if path.exists():
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # it is damaged, or of something else
+        except (OSError, ValueError):  # damaged, or another file of that name
             known = None
         if known == {"task": task}:
             return

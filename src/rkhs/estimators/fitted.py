@@ -1,4 +1,4 @@
-"""Fitted attributes that stand in the model which an estimator holds."""
+"""Fitted attributes that are read from the model of an estimator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fitted(Generic[T]):
     def __get__(self, estimator: object, owner: type) -> T: ...
 
     def __get__(self, estimator: object, owner: type) -> Any:
-        """The value, or the descriptor where it is asked of a class."""
+        """The value; on the class, the descriptor."""
         if estimator is None:
             return self
         value = vars(estimator).get("model_")
@@ -57,7 +57,7 @@ class Fitted(Generic[T]):
 
 
 class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    """What every transformer has that holds a model of one kernel on items."""
+    """Base of the transformers whose model has one kernel on the items."""
 
     kernel_: ClassVar[Fitted[Kernel]] = Fitted("kernel")
     map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")
@@ -74,7 +74,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
 
 
 class FittedComponents(FittedKernel):
-    """What models of components say of items: how far these are from what components keep of them."""
+    """Base of the models of components: reconstruction errors and their score."""
 
     def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
         """Squared reconstruction error of each item."""

@@ -186,7 +186,7 @@ class FunctionalKernelRegressor(DualRegressor):
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None) -> Regression:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit itself will say it
+                warnings.simplefilter("ignore")  # the fit itself warns
                 return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True)
 
         given = opened(None, sample_weight)
@@ -209,8 +209,8 @@ class FunctionalKernelRegressor(DualRegressor):
         if len(left_out):
             what = f"FunctionalKernelRegressor left {len(left_out)} of {len(weights)} curves out of the fit"
             warn(
-                f"{what}, rows {some_rows(left_out.tolist())}: machines without them miss them by far more than the "
-                "others. outlier_score_ says by how much; trim=None keeps all curves",
+                f"{what}, rows {some_rows(left_out.tolist())}: their errors by fits without them are far above those "
+                "of the others. outlier_score_ has the ratios; trim=None keeps all curves",
                 OutlierWarning,
             )
         return self
@@ -229,7 +229,7 @@ class FunctionalKernelRegressor(DualRegressor):
         return self
 
     def _loss_with_gaps(self) -> Loss:
-        """Return, with a chosen regulariser the squared loss, by which it is chosen, in place of the default."""
+        """The loss; with ``reg="auto"`` the default becomes the squared loss, by which ``reg`` is chosen."""
         return Squared() if self._chooses and self.loss == "huber" else as_loss(self.loss)
 
     def __sklearn_tags__(self) -> Any:
@@ -345,7 +345,7 @@ def _given_weights(training: Training) -> np.ndarray:
 
 
 def _times(name: str, X: Any, times: ArrayLike | None) -> Any:
-    """Times of curves: those that are given, else those that the data carry; None without either."""
+    """Times of curves: the given ones, else those of the data; None without either."""
     values, grid = read_curves(X, "curves") if is_curves(X) else (X, None)
     found = grid if times is None else times
     if found is not None and getattr(values, "ndim", 0) == 2:

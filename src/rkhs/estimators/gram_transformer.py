@@ -1,4 +1,4 @@
-"""Items to rows of kernel values, for estimators that take a Gram matrix."""
+"""A transformer from items to kernel values, for estimators that take a Gram matrix."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class GramTransformer(FittedKernel):
         return self.map_.width
 
     def fit(self, X: Any, y: Any = None) -> GramTransformer:
-        """Keep the training items and fix the kernel on them.
+        """Store the training items and resolve the kernel on them.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.options.arguments import KernelLike, OperatorKernelLike
 
 
-_CONSTANT = 1e-14  # features that vary by a smaller share of their size are all the same
+_CONSTANT = 1e-14  # features that vary by a smaller share of their size are equal
 
 
 @dataclass(eq=False, repr=False)
@@ -183,7 +183,7 @@ class InputOutputKernelRegressor(KernelMachine):
         return self
 
     def check_stored(self) -> None:
-        """As of every estimator; the outputs must be those that their kernel reads."""
+        """Check also that the stored outputs are those that their kernel reads."""
         super().check_stored()
         if "model_" in vars(self):
             n, given = len(self.output_.gram_mean), self._outputs_given
@@ -247,11 +247,11 @@ class InputOutputKernelRegressor(KernelMachine):
     def _store_outputs(self, outputs: Items, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)
         self._outputs_given = _in_order(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
-        _ = self.multilabel_  # refuses another decoding than these outputs have
+        _ = self.multilabel_  # raises if ``decoding`` does not suit these outputs
 
     @property
     def multilabel_(self) -> bool:
-        """Decide by the present ``decoding``, which may change after the fit."""
+        """Whether labels are predicted without candidates; follows ``decoding``, which may change after the fit."""
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
         outputs, linear = self.train_outputs_, self.output_kernel_ == Linear()
         binary = isinstance(outputs, np.ndarray) and bool(((outputs == 0) | (outputs == 1)).all())
@@ -320,8 +320,8 @@ class InputOutputKernelRegressor(KernelMachine):
         """Sets of candidates, or of labels, that hold the true one with a guaranteed probability.
 
         Without ``held_out`` each training row is left out in turn, in closed form. Candidates form the exact full
-        conformal set of the score ``||phi(z) - h|| / sd``, also with ``reg="auto"``, of 500 rows at most without groups
-        and copies: see :meth:`OperatorKernelRegressor.predict_set`; else the guarantee is "about". Labels
+        conformal set of the score ``||phi(z) - h|| / sd``, also with ``reg="auto"`` for at most 500 rows without groups
+        and copies (see :meth:`OperatorKernelRegressor.predict_set`); else the guarantee is "about". Labels
         (``multilabel_``, no candidates) are those whose left-out scores reach a limit at which a share of at most about
         ``1 - coverage`` of an item's true labels is missed, on average.
 
@@ -331,9 +331,9 @@ class InputOutputKernelRegressor(KernelMachine):
             As in :meth:`scores`.
         coverage : float, default=0.9
         held_out : tuple (X, places, lists), default=None
-            Items that the fit did not see, with the place of the true output in the list of candidates of each. Then
-            the scores of a list are standardised and made probabilities with one temperature, and sets are those of
-            split conformal prediction: smaller, and with the guarantee, if later lists are made in the same way.
+            Items that the fit did not see, with the index of the true output in the list of candidates of each. Then
+            the scores of a list are standardised and turned into probabilities with one temperature, and sets are
+            split conformal: smaller, and with the guarantee if later lists are drawn in the same way.
         gram : array of shape (n, n), optional
             The Gram matrix of the fit, with ``kernel="precomputed"``.
 
@@ -363,7 +363,7 @@ class InputOutputKernelRegressor(KernelMachine):
             scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
             places = check_places_of(places, [len(one) for one in known])
             likely = likely_candidates(known, places, list(scores), coverage)
-            return CandidateSets(coverage, self._promise_of(other), *likely)
+            return CandidateSets(coverage, self._guarantee_of(other), *likely)
         machine = LeftOutMachine(self, self.model_, X, gram=gram)
         if candidates is None and self.multilabel_:
             return self._label_sets(machine, coverage)
@@ -387,11 +387,11 @@ class InputOutputKernelRegressor(KernelMachine):
         return CandidateSets(coverage, "at least" if machine.exact else "about", list(found), scope=self._scope)
 
     def _label_sets(self, found: LeftOutMachine, coverage: float) -> CandidateSets:
-        """Labels above the limit at which few true ones are missed, by left-out scores."""
+        """Sets of labels by conformal risk control on leave-one-out scores."""
         Y = np.asarray(self.train_outputs_, dtype=np.float64)
-        zero = self._label_scores(found.calibration.residuals[:1] * 0.0)
-        missed = self._label_scores(found.calibration.residuals) - zero
-        limit = label_limit(Y - missed, Y, coverage)
+        offset = self._label_scores(found.calibration.residuals[:1] * 0.0)
+        residuals = self._label_scores(found.calibration.residuals) - offset
+        limit = label_limit(Y - residuals, Y, coverage)
         members = list(found.each(lambda new: self._label_scores(new.values)) >= limit)
         return CandidateSets(coverage, "about", members, scope=self._scope)
 
@@ -403,7 +403,7 @@ class InputOutputKernelRegressor(KernelMachine):
     def _of_distances(
         self, X: Any, candidates: Items | None, diag: ArrayLike | None, function: Callable[[Tensor], Any]
     ) -> Any:
-        """What a function makes of squared distances (m, c) of one set of candidates, tile by tile."""
+        """Apply a function to the squared distances (m, c) of one set of candidates, tile by tile."""
         check_is_fitted(self)
         K, diagonal = self._candidate_kernel(candidates, diag)
 
@@ -438,7 +438,7 @@ class InputOutputKernelRegressor(KernelMachine):
         return Ranking(*self._of_distances(X, candidates, diag, lambda D: tuple(rank(D, n_best))))
 
     def _best(self, X: Any, candidates: Items | None, diag: ArrayLike | None, *, per_sample: bool) -> list[int]:
-        """Numbers of the best candidates."""
+        """Indices of the best candidates."""
         if per_sample:
             scores = self.scores(X, candidates, diag=diag, per_sample=True)
             return [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
@@ -490,10 +490,10 @@ class InputOutputKernelRegressor(KernelMachine):
         return labels[:, 0] if self._outputs_given.ndim == 1 else labels
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, diag: ArrayLike | None = None) -> float:
-        """Share of the output features that is predicted: larger is better, at most 1.
+        """Share of the variance of the output features that is predicted: larger is better, at most 1.
 
         It is ``1 - sum_i w_i ||phi(y_i) - h(x_i)||^2 / sum_i w_i ||phi(y_i) - m||^2`` with the mean ``m`` of the
-        training features (zero with ``center=False``). A model that always answers ``m`` scores zero. No candidates
+        training features (zero with ``center=False``). A model that always predicts ``m`` scores zero. No candidates
         are searched.
 
         Parameters
@@ -555,5 +555,5 @@ def _unknown_sentence(outputs: np.ndarray) -> str:
 
 
 def _in_order(outputs: Items) -> np.ndarray:
-    """Outputs as an array of its own, whose rows are counted whatever the labels of its container."""
+    """Copy outputs to an array, with rows in their order whatever the labels of the container."""
     return np.array(as_numpy(outputs, "y"))

@@ -1,9 +1,9 @@
-"""Scales and bandwidths in which a new item takes part, so that it and the training items are exchangeable.
+"""Scales and bandwidths re-estimated with each new item, so that it and the training items are exchangeable.
 
-Means and scales of ``d`` columns that were estimated from ``n`` training rows know these rows and no other: under them
-a training row has a squared length of ``d`` on average, and a new one of ``d (1 + 4 / n)``, where the spread is ``(2
-d)^1/2``. Where this is much, what is estimated is estimated from the training items and the new one, once for each new
-item. All ``n + 1`` then play the same part.
+Means and scales of ``d`` columns that were estimated from ``n`` training rows favour these rows: a scaled training row
+has a mean squared length of ``d``, and a new one of ``d (1 + 4 / n)``, with a standard deviation of ``(2 d)^1/2``. If
+the difference is not small, scales and bandwidths are estimated from the training items and the new one together, once
+for each new item. All ``n + 1`` items then play the same part.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rkhs.estimators.given_matrices import scalar_kernels
 from rkhs.estimators.reader import ColumnScaling
 from rkhs.kernels import Kernel
 
-_LEAK = 0.05  # spreads of a squared length: a smaller difference is not seen in p-values
+_LEAK = 0.05  # standard deviations of a squared length: smaller differences are invisible in p-values
 
 
 @dataclass(frozen=True, eq=False)
 class JointItems:
-    """The training items of an estimator, as they were before anything was estimated from them."""
+    """Training items of an estimator whose scales and bandwidths are re-estimated with new items."""
 
     estimator: KernelEstimator
     kernels: Sequence[Kernel]  # not resolved
@@ -35,7 +35,7 @@ class JointItems:
 
     @classmethod
     def of(cls, estimator: KernelEstimator, kernels: Sequence[Kernel]) -> Self | None:
-        """Return None where nothing was estimated from the items, or so little that nothing is seen of it."""
+        """Collect the items; None if nothing was estimated from them, or the effect is negligible."""
         kept, kernel = estimator.model_.map.kept, estimator.kernel_
         fitted = scalar_kernels(kernel)
         if kept is None:
@@ -55,12 +55,12 @@ class JointItems:
         return len(self.known)
 
     def kept(self, places: Sequence[int]) -> Any:
-        """Some training items as the fit read them."""
+        """Some training items in the units of the fit."""
         kept = self.estimator.model_.map.kept
         return _some(as_tensor(kept) if isinstance(kept, np.ndarray) else kept, places)
 
     def with_each(self, X: Any, places: Sequence[int]) -> Iterator[tuple[int, tuple[list[Kernel], Any]]]:
-        """Give for each of some new items its place, the resolved kernels and n + 1 items, the new one last."""
+        """Yield the index of each new item of ``places``, the resolved kernels and n + 1 items, the new one last."""
         table = self.estimator.reader_.filling
         items: Any = self.estimator._read_new(X) if table is None else table._read(X)
         for place in places:
@@ -69,13 +69,13 @@ class JointItems:
             yield place, self._in_units(rows, rows)
 
     def without_each(self, places: Sequence[int]) -> Iterator[tuple[list[Kernel], Any]]:
-        """Give for some of the training items the kernels that the others resolve, and all n items, this one last."""
+        """Yield for some training items the kernels resolved on the others, and all n items, this one last."""
         for place in places:
             rows = _some(self.known, [*(i for i in range(len(self)) if i != place), place])
             yield self._in_units(rows, rows[:-1])
 
     def _in_units(self, rows: Any, among: Any) -> tuple[list[Kernel], Any]:
-        """Rows in the units, and kernels with the bandwidths, that some of them give."""
+        """Kernels resolved, and rows scaled, by estimates from the rows ``among``."""
         table, count = self.estimator.reader_.filling, len(among)
         if table is not None:
             with warnings.catch_warnings():  # of texts that the other rows lack

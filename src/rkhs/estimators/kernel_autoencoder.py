@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from rkhs.spaces.features import Storage
 
 
-_GROWTH = 1.5  # of the number of rows, after which partial_fit fits anew
+_GROWTH = 1.5  # growth of the number of rows at which partial_fit refits
 
 
 def _takes_more_rows(model: KernelAutoencoder) -> bool:
-    """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
+    """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
     automatic = isinstance(model.kernel, str) and model.kernel == "auto"
     if not automatic and as_kernel(model.kernel).domain != "vectors":
         raise AttributeError("partial_fit needs a kernel that reads rows of numbers; use fit")
@@ -187,7 +187,7 @@ class KernelAutoencoder(BaseAutoencoder):
     loss_ : Loss
         The loss with numbers for its parameters.
     objective_, gap_ : float
-        The objective, and the duality gap of the decoder for these codes (zero for the squared loss; not there for
+        The objective, and the duality gap of the decoder for these codes (zero for the squared loss; missing for
         other losses with landmarks). It does not bound the distance to the best codes: the objective is not convex.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Training rows that the decoder uses; rows where the loss is linear.
@@ -412,7 +412,7 @@ class KernelAutoencoder(BaseAutoencoder):
         return default_kernel("kernel") if automatic else super()._input_kernel()
 
     def _read(self, settings: Settings, X: Any, targets: Items | None, sample_weight: ArrayLike | None) -> Training:
-        """Items, targets and weights, checked; rows of weight zero go."""
+        """Read items, targets and weights; rows of weight zero are dropped."""
         kernel, output, storage = settings.kernel, settings.output_kernel, settings.storage
         at_least = 2 if isinstance(storage, str) else 1
         training = self._training(X, kernel, sample_weight, targets=targets, at_least=at_least, storage=storage)
@@ -449,7 +449,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
 
 def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int, *, seed: int = 0) -> np.ndarray:
-    """The sample of all rows so far."""
+    """Update a random sample of at most ``most`` of the rows so far (reservoir sampling)."""
     free_places = max(0, most - len(sample))
     found, rest = np.concatenate([sample, rows[:free_places]]), rows[free_places:]
     numbers = seen + len(rows[:free_places]) + np.arange(1, len(rest) + 1)

@@ -235,7 +235,7 @@ class KernelContrastive(FittedKernel):
         positives: ArrayLike | None,
         negatives: ArrayLike | None,
     ) -> Pairs:
-        """Pairs of the kind that was asked for, and points of their own where they need such."""
+        """Pairs of the requested kind; views and given vectors are added to the points."""
         if positives is not None:
             alike = builder.given(positives, "positives")
         elif self.pairs == "class":

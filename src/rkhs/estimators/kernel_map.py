@@ -1,4 +1,4 @@
-"""Maps of items of any kind that keep neighbours, place new items, and decode."""
+"""Neighbour embeddings of items of any kind, with out-of-sample codes and a decoder."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ def _decodes(model: KernelMap) -> bool:
 
 @dataclass(eq=False, repr=False)
 class KernelMap(FittedKernel):
-    """A map of items of any kind in two or three dimensions that keeps neighbours, places new items, and decodes.
+    """A map of items of any kind in at most three dimensions that keeps neighbours, places new items, and decodes.
 
-    The codes ``z_i`` themselves minimise, with ``w_ij = 1 / (1 + ||z_i - z_j||^2)``::
+    The codes ``z_i`` minimise, with ``w_ij = 1 / (1 + ||z_i - z_j||^2)``::
 
         -sum_ij P_ij log w_ij + log sum_(i!=j) w_ij + weight (1 - corr(d_il, e_il))
 
-    ``P``: each item's nearest neighbours by the distance of the kernel, ``k(x, x) + k(y, y) - 2 k(x, y)``, the loss of
-    t-SNE. The last term is the correlation of distances to some items in the data and in the map, ``e = sqrt(1 +
-    ||z_i - z_l||^2)``; it keeps the whole in order. A new item goes where its own term, and what the decoder loses
-    of it, are least together; other new items do not matter. Nothing is random, nor does the order of the rows matter.
+    The first two terms are the loss of t-SNE, with ``P`` the affinities of each item's nearest neighbours by the
+    squared distance of the kernel, ``k(x, x) + k(y, y) - 2 k(x, y)``. The last one has the correlation of the distances
+    ``d`` to some items in the data with ``e = sqrt(1 + ||z_i - z_l||^2)`` in the map; it preserves the global
+    arrangement. The code of a new item minimises its attraction and repulsion and the error of the decoder; other new
+    items do not matter. Nothing is random, nor does the order of the rows matter.
 
     Parameters
     ----------
@@ -60,9 +61,9 @@ class KernelMap(FittedKernel):
         ``"auto"``: distances of rows as they are. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and
         ``transform`` kernel values with the training items (m, n).
     n_neighbors : int, default=30
-        Neighbours that count, in effect (the perplexity): at most a third of the items.
+        Perplexity, the effective number of neighbours: at most a third of the items.
     weight : float, default=0.5
-        Weight of the correlation of distances; 0 gives the loss of t-SNE.
+        Weight of the last term; 0 gives the loss of t-SNE.
     init : array of shape (n, n_components), optional
         Codes to start from. None: kernel principal components.
     columns : {"raw", "scaled", "integral", "filled"}, default="raw"
@@ -77,13 +78,14 @@ class KernelMap(FittedKernel):
         The map.
     recall_ : float
         Share of ten nearest neighbours that the map keeps, measured on at most 1,000 training items that are placed as
-        if they were new. New items have .02 to .06 less: the neighbours of training items helped to make the map.
+        if they were new. For new items it is 0.02 to 0.06 lower: training items were fitted with their
+        neighbours.
     row_recall_ : ndarray of shape (n,)
-        The same of each item at its place: where it is low, neighbours are torn apart.
+        The same for each training item with its code: where it is low, neighbours are separated.
     correlation_ : float
         Of the distances to at most 50 items in the data and in the map.
     held_out_error_ : float or None
-        Share of the variance that the decoder loses of items left out; None where codes are not decoded to vectors.
+        Error of the decoder on items left out, as a share of the variance; None where codes are not decoded to vectors.
     kernel_ : Kernel
         The kernel with a number for every bandwidth.
     objective_, n_iter_, n_evaluations_, converged_, reason_, history_

@@ -1,4 +1,4 @@
-"""Whether items are like the training items: posterior variances, with exact p-values."""
+"""Novelty of items: posterior variances given the training items, with exact conformal p-values."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from rkhs.models import NewItems, NoveltyModel
 from rkhs.spaces import whole_items
 from rkhs.spaces.features import FeatureMap, WholeMap
 
-_LOOKED_AT = 8  # training items that say how much scales of their own take from a variance
+_LOOKED_AT = 8  # training items from which the bias of their variances is estimated
 
 
 @dataclass(eq=False, repr=False)
 class KernelNovelty(OutlierMixin, KernelEstimator):
-    """Novelty of items of any kind: how little the training items say of them, with p-values that are exact.
+    """Novelty of items of any kind by their posterior variance given the training items, with exact p-values.
 
     The score is the posterior variance ``d(x) = k(x, x) + r - k(x, X) (K + r I)^-1 k(X, x)``. An item is compared with
     each training item left out in turn, in closed form::
@@ -39,10 +39,10 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     If a new item is like the training items (exchangeable with them), ``p <= alpha`` has probability at most ``alpha``:
     a theorem for every kernel that was not chosen from these rows, without held-out rows. Scales of columns and
-    bandwidths that are estimated from n rows know these and not the new item. Where ``2.8 sqrt(d) >= 0.05 n``, of d
-    columns (1 for a bandwidth alone), they are therefore estimated from the training items and the new one, for each
-    new item (see Notes); with more rows nothing is seen of it. Equal training items are one item of ``K``, and an item
-    that equals one of them is judged without it, so that training items can be judged too.
+    bandwidths that are estimated from n rows depend on these and not on the new item. Where ``2.8 sqrt(d) >= 0.05 n``,
+    for d columns (1 for a bandwidth alone), they are therefore estimated from the training items and the new one, for
+    each new item (see Notes); with more rows the effect is negligible. Equal training items are one item of ``K``, and
+    an item that equals one of them is judged without it, so that training items can be judged too.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     Fit costs O(n^3) and holds n x n matrices; an item costs O(n^2). A p-value for which scales are estimated with the
     new item costs O(n^2 d + n^3): 1.4 ms for 19 rows of 100 columns, 17 ms for 500 rows. ``predict`` then
     goes by it. ``score_samples`` and ``decision_function`` are in the scales of the training rows; variances of these
-    are raised by what eight of them gain if the others alone give the scales, which serves normal noise, not heavy
-    tails.
+    are raised by the mean rise for eight of them if scales are estimated from the others alone, which serves normal
+    noise, not heavy tails.
 
     References
     ----------
@@ -118,7 +118,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     @property
     def offset_(self) -> float:
-        """Decide by the present ``alpha``, which may change after the fit."""
+        """Threshold of ``score_samples`` for the present ``alpha``, which may change after the fit."""
         check_is_fitted(self)
         self._check_parameters()
         return -self.model_.limit(self.alpha)
@@ -136,7 +136,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         return Gaussian("2*median") if self._automatic else as_kernel(self.kernel)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the training items and fix the kernel on them.
+        """Store the training items and resolve the kernel on them.
 
         Parameters
         ----------
@@ -159,35 +159,35 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         joint = JointItems.of(self, [kernel])
         if joint is not None:
             self.model_ = replace(self.model_, shift=self._shift(joint))
-        _ = self.model_.calibration  # refuses what it cannot leave out
+        _ = self.model_.calibration  # raises for fewer than three distinct items
         return self
 
     def _shift(self, joint: JointItems) -> float:
-        """What variances of training items lack, on average: some of them as the others alone see them."""
+        """Mean rise of the variances of some training items if scales are estimated from the others alone."""
         places = np.unique(np.linspace(0, len(joint) - 1, _LOOKED_AT).astype(int)).tolist()
         left = [self._model(*one).new(one[1][-1:]).variance for one in joint.without_each(places)]
         now = self.model_.new(joint.kept(places)).variance
         return max(0.0, float((torch.cat(left) - now).mean()))
 
     def _model(self, kernels: list[Kernel], items: Any) -> NoveltyModel:
-        """The model of all items but the last, whose ridge knows all."""
+        """The model of all items but the last, with the ridge of all."""
         (kernel,) = kernels
         kept = items[:-1].numpy() if torch.is_tensor(items) else items[:-1]
         return NoveltyModel(WholeMap(kernel, kept, len(kept)), self.reg * float(kernel._diag(items).mean()))
 
     def _each(self, X: Any, function: Callable[[NewItems], Any], diag: ArrayLike | None = None) -> Any:
-        """What a function says of new items, tile by tile."""
+        """Apply a function to new items, tile by tile."""
 
-        def sentences(items: Any, diagonal: Tensor | None) -> Any:
+        def of_tile(items: Any, diagonal: Tensor | None) -> Any:
             return function(self.model_.new(items, diagonal))
 
-        return self._in_tiles(X, sentences, self._new_diagonal(X, diag), width=8 * self.map_.width)
+        return self._in_tiles(X, of_tile, self._new_diagonal(X, diag), width=8 * self.map_.width)
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(x, x)`` of items that are rows of kernel values; without it the mean of the training items."""
         if diag is None and constant_value(self.train_diag_) is None:
             warn(
-                "k(x, x) of the new items is unknown: the mean of the training items stands for it, and p-values are "
+                "k(x, x) of the new items is unknown: the mean of the training items is used, and p-values are "
                 "not exact; pass diag="
             )
             diag = self.train_diag_.mean()
@@ -230,7 +230,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """-1 for novel items and 1 for others, shape (m,): by p-values where a new item takes part in the scales."""
+        """-1 for novel items and 1 for others, shape (m,): by p-values if scales are re-estimated with new items."""
         check_is_fitted(self)
         self._check_parameters()
         if JointItems.of(self, [self._kernel_for(X)]) is None:

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     )
 
 
-_REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # of reg="auto"
+_REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # candidates of reg="auto"
 
 
 def _takes_more_rows(model: KernelPCA) -> bool:
-    """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
+    """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
     if not isinstance(model.storage, Storage):
         raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
     if model.__sklearn_tags__().input_tags.pairwise:
@@ -82,7 +82,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
     center : bool, default=True
         Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"
-        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance, from kernel PCA on; this problem is not convex.
+        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance, starting from kernel PCA; not convex.
         ``Huber(kappa)`` is robust to outliers and ``EpsilonInsensitive(epsilon)`` is sparse, with parameters in units
         of the features. For a name such as ``"huber"``, kappa is the median norm of the codes of the squared loss, and
         epsilon half of it.
@@ -96,7 +96,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"`` takes the value of least
         leave-one-out error among 1e-8, 10^-7.5, ..., 1. It costs one eigendecomposition and needs dense storage.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
-        How the Gram matrix is kept. ``"dense"`` keeps it whole; ``"blocked"`` computes it again tile by tile, exactly
+        How the Gram matrix is kept. ``"dense"`` keeps it whole; ``"blocked"`` recomputes it tile by tile, exactly
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
         files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
@@ -223,10 +223,10 @@ class KernelPCA(FittedComponents, PreimageMixin):
         reg = f"least leave-one-out error of {len(_REGS)}" if isinstance(self.reg, str) else self.reg
         back = {"decoder_kernel": self._decoder_kernel(), "reg": reg} if self.preimage == "ridge" else {}
         found = {"kernel": self._kernel_for(X), **back, "loss": as_loss(self.loss), "storage": self.storage}
-        return found, ("most sum_i w_i loss(z(x_i)), z_j(x) = <phi(x) - mean, u_j> of orthonormal u_j",)
+        return found, ("max sum_i w_i loss(z(x_i)), z_j(x) = <phi(x) - mean, u_j> of orthonormal u_j",)
 
     def _announce(self, run: Run, kernel: Kernel, training: Training, *, parts: bool = False) -> None:
-        """Say what the fit will take, and refuse what it cannot do with so many rows."""
+        """Announce the memory of the fit, and refuse more components than rows."""
         n, count, data = len(training), self.n_components, training.items
         columns = data.shape[1] if isinstance(data, (Rows, Tensor)) and not training.gram else 0
         if isinstance(self.storage, Storage):
@@ -239,7 +239,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         return run.announce_dense(n, 2.6, columns, items_bytes(kernel, data))
 
     def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
-        """The components of the loss, and what is known of those of another than the square."""
+        """The components, and their diagnostics for losses other than the squared one."""
         found, loss = space.principal(self.n_components, center=self.center), as_loss(self.loss)
         self.n_iter_: int = 1
         if isinstance(loss, Squared):
@@ -251,20 +251,20 @@ class KernelPCA(FittedComponents, PreimageMixin):
         return found, robust
 
     def _model(self, space: Space, found: Components, robust: RobustFacts | None) -> ComponentsModel:
-        """What is kept of a space and its components."""
+        """Build the model from a space and its components."""
         diagonal, codes = space.diagonal, self._to_output(found.scores)
         host_diagonal = None if diagonal is None else diagonal.cpu().numpy().copy()
         regresses = space.kernel.domain == "vectors" and self.preimage == "ridge"
-        back, ends = self._way_back(space, found, codes) if regresses else (None, None)
+        back, ends = self._ridge_preimage(space, found, codes) if regresses else (None, None)
         facts: dict[str, Any] = {"open_ends": ends, "robust": robust}
         return ComponentsModel.of(
             space.kernel, space.map, found, codes, space.n, diagonal=host_diagonal, back=back, **facts
         )
 
-    def _way_back(
+    def _ridge_preimage(
         self, space: Space, found: Components, codes: np.ndarray
     ) -> tuple[CodeRegression, dict[str, str] | None]:
-        """Kernel ridge regression from the codes, as they are kept, to the inputs; and ends of a path it lies at."""
+        """Kernel ridge regression from the stored codes to the inputs, and the open end of its path, if any."""
         found = replace(found, scores=to_tensor(codes, **self._options))
         with naming("decoder_kernel"):
             kernel = space.resolve_on_codes(self._decoder_kernel(), found)
@@ -374,13 +374,13 @@ class KernelPCA(FittedComponents, PreimageMixin):
         return give_back(self._to_output(self._of_codes(Z, self.model_.weights)), codes)
 
     def _vectors(self, Z: Tensor) -> Tensor:
-        """Vectors of codes, by the way that ``preimage`` names."""
+        """Pre-images of codes by the method ``preimage``."""
         if self.preimage != "ridge":
             return self.model_.nearest_features(Z, descend=self.preimage == "fixed_point")
         if self.model_.back is None:
             raise InputError(
-                "this model has no ridge pre-image: partial_fit keeps no training items to fit it on, and no other "
-                "preimage= needs one; use preimage='nearest' or 'fixed_point', or fit with preimage='ridge'"
+                "this model has no ridge pre-image: partial_fit keeps no training items to fit it on, and fit with "
+                "another preimage= computes none; use preimage='nearest' or 'fixed_point', or fit with preimage='ridge'"
             )
         return self.model_.back.targets(Z)
 
@@ -402,7 +402,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             Vectors (c, d), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
             the training items themselves (not for ``kernel="precomputed"`` by features).
         by : {"auto", "codes", "features"}, default="auto"
-            ``"features"``: distances in the space of the outputs, in which training items come before all others.
+            ``"features"``: distances in the feature space, which favour training items.
             ``"codes"``: distances to the codes that the candidates have themselves. ``"auto"``: codes, unless
             ``diag`` is given.
         diag : float or array of shape (c,), optional
@@ -424,7 +424,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
                 raise InputError(
                     "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
                 )
-            K = self._cross_gram(self._check_rows(candidates))
+            K = self._cross_gram(self._candidate_rows(candidates))
             diagonal = self._gram_diagonal(diag, K)
         else:
             items = self._training_items() if candidates is None else self._read_new(candidates)

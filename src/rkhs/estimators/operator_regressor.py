@@ -90,7 +90,7 @@ class OperatorKernelRegressor(DualRegressor):
     leave_one_out_error_ : float or None
         Of ``reg="auto"``, of rows or groups left out: the share of the variance of the outputs that is lost.
     objective_, gap_ : float
-        Objective, and a bound of its distance from the optimum.
+        Objective, and a bound on its distance from the optimum.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Samples with a non-zero dual variable; samples where the loss is linear.
     certificates_, kkt_residuals_ : ndarray of shape (n,)
@@ -118,7 +118,7 @@ class OperatorKernelRegressor(DualRegressor):
     **Gaps.** Where ``y`` of several outputs is NaN, each output is fitted to the rows where it is known, as if it were
     alone: its mean, its weights and its share of the loss are those of these rows. This needs the squared loss, one
     kernel without operator, and dense storage; it costs one factorisation for each set of rows. ``certificates_`` and
-    ``kkt_residuals_`` are then not there.
+    ``kkt_residuals_`` are then missing.
 
     References
     ----------
@@ -198,7 +198,7 @@ class OperatorKernelRegressor(DualRegressor):
         closed = isinstance(options.loss, Squared) and len(kernel.pairs) == 1 and not isinstance(self.storage, Storage)
         reg = f"least error of rows left out, of {len(REGS)}" if self._chooses and closed else options.reg
         found = {"kernel": kernel, "loss": options.loss, "reg": reg, "storage": self.storage}
-        return found, ("least sum_i w_i loss(h(x_i) - y_i) + reg / 2 ||h||^2",)
+        return found, ("min sum_i w_i loss(h(x_i) - y_i) + reg / 2 ||h||^2",)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -222,7 +222,7 @@ class OperatorKernelRegressor(DualRegressor):
         Y, weights = training.targets, training.weights
         resolved = kernel.resolve(training.items, weights, Y.shape[1])
         known, grams = vars(self).pop("_known_grams", (None, ()))
-        resolved = known if known == resolved else resolved  # which remembers features
+        resolved = known if known == resolved else resolved  # whose cached features are reused
         rotate = as_loss(self.loss).isotropic
         output, U = Euclidean.fit(Y, weights, center=self.center, scale=False, rotate=rotate)
         fitted = in_coordinates(resolved, output, U, weights)

@@ -41,7 +41,7 @@ _BANDWIDTHS = ("0.25*median", "median")
 FOLDS = 5
 _LISTS = {Huber: "kappas", EpsilonInsensitive: "epsilons", SquaredEpsilonInsensitive: "epsilons"}
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
-_COARSER, _COARSEST = 1e3, 1e-3  # gaps of compared settings, over that of the last fit, and the largest
+_COARSER, _COARSEST = 1e3, 1e-3  # duality gap of compared settings: multiple of the final one, and its limit
 _MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
 _CHOICE = ("regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
@@ -75,7 +75,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         targets without gaps, and an operator that is None or a matrix; else 5. A number means that many folds of
         shuffled rows. Others as in scikit-learn.
     random_state : int, RandomState or None, default=0
-        Of the shuffling.
+        Seed of the shuffling.
     criterion : {"auto", "squared", "norm"}, default="auto"
         Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
         change less. ``"auto"``: the squared norm for the squared loss, the norm for others.
@@ -96,7 +96,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     ----------
     reg_ : float
     regs_ : ndarray of shape (gammas, regs)
-        What was compared.
+        The regularisers that were compared.
     loss_ : Loss
     gamma_ : float, str or None
     best_score_ : float
@@ -105,7 +105,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         Held-out errors. With every row left out in turn, a fold is a row of positive weight with its
         copies, or a group.
     losses_ : list of Loss
-        What the third axis means.
+        The losses that were compared: the third axis of ``cv_errors_``.
     criterion_ : {"squared", "norm"}
     at_edge_ : dict
         ``{"reg": "last"}`` and the like for a choice at the end of ``regs``, or of ``gammas`` that were given, towards
@@ -215,13 +215,13 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Ends of the grid on which the best setting lies and beyond which errors may be smaller."""
         largest, ends = float(np.nanmax(mean)), ("first", "last")
         found = open_ends(mean[g, :, j], largest, ends=ends)
-        if isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
+        if isinstance(self.gammas, str):  # the user has not chosen the ends of "auto"
             return found
         return found | open_ends(mean[:, r, j], largest, "gamma", ends)
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
-        """Fit the chosen machine, and have what it then has."""
-        with warnings.catch_warnings():  # said once already, for the same matrix
+        """Fit the chosen machine, and copy its fitted attributes."""
+        with warnings.catch_warnings():  # already given, for the same matrix
             for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
                 warnings.simplefilter("ignore", kind)
             final.fit(*data)
@@ -257,7 +257,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         return self.cv_errors_ @ (shares / shares.sum())
 
     def _copies(self, X: Any) -> np.ndarray:
-        """A number for each item of the fit: one for those that the kernel cannot distinguish."""
+        """Group of each item of the fit: items that the kernel cannot distinguish share one."""
         return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
 
     def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -267,8 +267,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         for number, (train, _) in enumerate(folds):
             if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
                 raise InputError(
-                    f"sample_weight is zero for all training rows of part {number} of cv; drop rows of weight zero, or "
-                    "give parts that each keep some others"
+                    f"sample_weight is zero for all training rows of fold {number} of cv; drop rows of weight zero, or "
+                    "give folds with some other training rows"
                 )
         return folds
 
@@ -317,7 +317,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         assert isinstance(loss, (EpsilonInsensitive, SquaredEpsilonInsensitive, Huber))
         family = [type(loss)(value) for value in check_numbers(given, name, at_least=0.0)]
         for one in family:
-            assert one.dual_parameters  # refuses numbers that make no loss
+            assert one.dual_parameters  # raises for invalid parameters
         return list(family)
 
     def _numbers_of(self, loss: Loss) -> tuple[str | None, Sequence[float] | None]:

@@ -1,4 +1,4 @@
-"""Candidates ranked: by distances of any kind, by the codes that they have themselves, and in chunks."""
+"""Ranking of candidates: by distances of their features, by their codes, and in chunks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Ranking(NamedTuple):
     (array([0, 1, 2]), array([0., 0., 0.]))
     """
 
-    indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first; equal ones in their own order
+    indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first; ties by row number
     distances: np.ndarray  # (m, k): squared distances in the output space, ascending
 
 
@@ -82,22 +82,22 @@ def rank_by_codes(
         items = _read_candidates(model, candidates)
         step = tile_rows(model.map_.width)
         training_codes = torch.cat([encode(items[tile]) for tile in tiles(len(items), step)]).to(Z)
-    far = partial(torch.cdist, x2=training_codes, compute_mode="donot_use_mm_for_euclid_dist")
-    return rank_codes(Z, lambda part: far(part).square_(), len(training_codes), n_best)
+    distances = partial(torch.cdist, x2=training_codes, compute_mode="donot_use_mm_for_euclid_dist")
+    return rank_codes(Z, lambda part: distances(part).square_(), len(training_codes), n_best)
 
 
 def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
     """Candidates in the form that the kernel of the inputs reads."""
     kernel = model.kernel_
     if kernel.domain == "gram":
-        return model._check_rows(candidates)
+        return model._candidate_rows(candidates)
     if kernel.domain == "objects":
         return read_items(kernel, candidates, "candidates")
     return model.reader_.read(model, candidates, "candidates")
 
 
 class Decoding(Protocol):
-    """What ranks candidates: KernelAutoencoder, KernelPCA, DeepRKM."""
+    """Models that rank candidates: KernelAutoencoder, KernelPCA, KernelMap."""
 
     @property
     def decode(self) -> Callable[..., Ranking]:

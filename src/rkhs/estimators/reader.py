@@ -73,7 +73,7 @@ class ColumnScaling(Stored):
         wide = X.astype(np.float64, copy=False)
         mean = wide.mean(0)
         scale = (wide - mean).std(0)
-        # Of a constant column the rounding error of the mean remains.
+        # The deviation of a constant column is the rounding error of its mean.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
         return cls(mean, np.where(scale > rounding, scale, 1.0))
 
@@ -138,7 +138,7 @@ class Reader(Stored):
         at_least: int = 2,
         storage: Storage | str | None = None,
     ) -> tuple[Reader, Any]:
-        """Check training data and bring them to the form that the kernel reads, in memory of their own."""
+        """Check training data and convert them to the form that the kernel reads, as a private copy."""
         streamed = kernel.domain == "vectors" and not isinstance(storage or "", str) and is_stream(X)
         sparse = kernel.row_width is not None
         if estimator._columns != "raw":
@@ -162,7 +162,7 @@ class Reader(Stored):
 
     @classmethod
     def _of_stream(cls, estimator: BaseEstimator, rows: Rows, dtype: np.dtype) -> tuple[Reader, Rows]:
-        """Training rows that are read from where they are."""
+        """Training rows that are read block by block from a file or memory map."""
         estimator.n_features_in_ = rows.shape[1]
         return cls(dtype=dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)), rows
 
@@ -247,11 +247,11 @@ class Reader(Stored):
         return n, lambda tile: to_tensor(self.scaled(rows.read(tile.start, tile.stop)), **estimator._options)
 
     def scaled(self, rows: np.ndarray) -> np.ndarray:
-        """Rows of the user's columns in the units that the kernel reads."""
+        """Scale rows of the data to the units that the kernel reads."""
         return rows if self.scaling is None else self.scaling.apply(rows)
 
     def rows(self, U: np.ndarray) -> np.ndarray:
-        """Decoded rows in the user's columns."""
+        """Decoded rows in the columns of the data."""
         if self.filling is not None:
             return self.filling.inverse_transform(U)
         return U if self.scaling is None else self.scaling.undo(U)
@@ -321,7 +321,7 @@ def _name_features(estimator: BaseEstimator, X: Any, items: Any) -> None:
 
 
 def _refuse_columns(asked: str, domain: str) -> None:
-    """Refuse units of columns for data that are no rows of numbers in memory."""
+    """Refuse ``columns`` other than "raw" for data that are not rows of numbers in memory."""
     if domain == "vectors":
         return
     what = {

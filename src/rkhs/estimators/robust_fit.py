@@ -1,12 +1,12 @@
-"""A model fitted as if the outliers were not there: rounds of fits, each without what the last could not code.
+"""Robust fits: rounds of fits, each without the items of large held-out error in the round before.
 
-The first fit sees the items nearest to the middle. Then every item gets an error of a model that has not seen it: in
-closed form (leave-one-out) for those in the fit, as any new item for the others. Items within ``trim`` times the upper
-quartile of these errors make the next fit, until they stay the same. Then the nearer ones of the others are taken in
-once, and stay if the model codes them from the rest: but no items far outside the data, which as a group code each
-other. Errors are those of refined codes if the model refines. In the end, where only a few are left out and the others
-are coded as well with them, nothing is left out. Regressors have the same rounds: their first fit sees the items that
-are predicted best from others, and errors are those of predictions.
+The first fit has the items nearest to the middle. Then every item gets an error of a model that has not seen it: in
+closed form (leave-one-out) for those in the fit, as a new item for the others. Items whose root error is within
+``trim`` times the upper quartile of these roots are in the next fit, until they stay the same. Once, the nearer ones of
+the others are added to the fit, and stay if the model predicts them from the rest: but no items far outside the data,
+which as a group would fit each other. Errors are those of refined codes if the model refines. In the end, if only a few
+are left out and do no harm in the fit, nothing is left out. Regressors have the same rounds: their first fit has the
+items that are predicted best from others, and errors are those of predictions.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.kernels import MixedTable
 from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
-_RARE = 0.05  # up to one outlier in twenty may stay in the fit
-# Beyond these shares the items are of a kind that the model does not code, no mistakes, and none is left out. In mixed
+_RARE = 0.05  # largest share of outliers that may stay in the fit
+# Larger shares of outliers are items that the model does not fit rather than mistakes, and none is left out. In mixed
 # tables a rare text is as far from all others as a wrong number.
 _MOST, _MOST_OF_CELLS = 0.2, 0.05  # see docs/results/defaults.md
 # Items get a second look if their distance to the middle is at most so many times its upper quartile. Of 14 development
@@ -44,10 +44,10 @@ _MOST, _MOST_OF_CELLS = 0.2, 0.05  # see docs/results/defaults.md
 # in at 4 to 8.
 _FAR_OUT = 5.0
 # A score stands apart if its logarithm is so many robust standard deviations, of its side of the median, from it.
-# The least half number that names at most a fiftieth of the rows of clean development sets (./dev bench outlier_sign).
+# The least multiple of 1/2 that marks at most 2 % of the rows of clean development sets (./dev bench outlier_sign).
 _APART = 3.0
-_FEWEST = 20  # rows; fewer do not say how scores spread
-_NORMAL = 1.4826  # standard deviation of a normal law, in median absolute deviations
+_FEWEST = 20  # rows; with fewer the spread of the scores is unknown
+_NORMAL = 1.4826  # standard deviation of a normal distribution, in median absolute deviations
 
 
 M = TypeVar("M", bound=BaseEstimator)
@@ -71,8 +71,8 @@ class RobustFit(Generic[M]):
 
     model: M  # fitted to the inliers alone, which may be all items
     inliers: np.ndarray  # (n,): items in the fit: all, or those with a score of at most one
-    outlier_score: np.ndarray  # (n,)
-    threshold: float  # that largest root, in the units of the data
+    outlier_score: np.ndarray  # (n,): root of the held-out error over the threshold
+    threshold: float  # largest root error of an inlier, in the units of the data
     n_rounds: int
     settled: bool  # whether the last two rounds had the same inliers, or came back to earlier ones
     too_many: bool = False  # whether so many scores are above one that no item was left out
@@ -225,7 +225,7 @@ def _report(fitted: Any, warned: list[Warning]) -> None:
 
 
 class _AutoencoderRounds:
-    """Fits of an autoencoder to some of the items: by weights, so that the others can be coded like new ones."""
+    """Fits of an autoencoder to some of the items, with weight zero for the others, which are coded as new ones."""
 
     rare = _RARE  # up to this share of outliers may stay in the fit if they do no harm
 
@@ -234,13 +234,13 @@ class _AutoencoderRounds:
             raise InputError(f"model must be a KernelAutoencoder, or a regressor with y; got a {type(model).__name__}")
         check_combination("fit_robust", model.get_params(deep=False))
         self.model, self.X = model, X
-        self.distances, self.K = _distances(model, X)  # those up to one are in the first fit
+        self.distances, self.K = _distances(model, X)  # items up to one are in the first fit
         self.near = self.distances <= _FAR_OUT  # items that may get a second look
         cells = getattr(model, "columns", "raw") == "filled" or isinstance(model._kernel_for(X), MixedTable)
         self.most = _MOST_OF_CELLS if cells else _MOST  # beyond this share all stay
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
-        """A fit, and what it warned of: only what the last fit says is meant for the user."""
+        """Fit to the kept items; return the model and its warnings, which only the last fit passes on."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted = _fresh(self.model).fit(self.X, sample_weight=kept.astype(np.float64))
@@ -265,12 +265,12 @@ class _AutoencoderRounds:
 
 
 def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
-    """An unfitted copy of all items."""
+    """An unfitted copy with dense storage."""
     return clone(model).set_params(storage="dense")
 
 
 def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distances of the items to the middle, over those of the core's last; and the matrix, if X is one."""
+    """Distances of the items to the middle, over their quantile CORE; and the Gram matrix, if X is one."""
     copy = _fresh(model)
     kernel = copy._kernel_for(X)
     items = copy._training(X, kernel).items
@@ -292,13 +292,13 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
 def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
     """The Gram matrix of the items in a fit, as the fit had it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # said by the fit
+        warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit has warned
         name = "the Gram matrix of the training items"
         return positive_part(to_tensor(K, **model._options), name=name)
 
 
 def _positions(X: Any, rows: np.ndarray) -> Any:
-    """Some items of any container, counted from the first whatever their labels."""
+    """Some items of any container by position, whatever their labels."""
     return _safe_indexing(as_numpy(X), rows)
 
 
@@ -309,7 +309,7 @@ def _errors_of(model: KernelAutoencoder, X: Any, diag: ArrayLike | None) -> np.n
 class RegressorRounds:
     """Fits of a regressor to some of the rows."""
 
-    rare = most = 1.0  # rows stay wherever they do no harm, however many
+    rare = most = 1.0  # however many, rows stay in the fit if they do no harm
 
     def __init__(self, model: BaseEstimator, X: Any, y: Any) -> None:
         if not is_regressor(model) and not isinstance(model, InputOutputKernelRegressor):
@@ -325,13 +325,13 @@ class RegressorRounds:
             raise InputError(f"y must have one row per item of X, {n}; got {len(self.y)}")
         if n < 2 * FOLDS:
             raise InputError(f"X must hold at least {2 * FOLDS} items, to predict each from others; got {n}")
-        self.near = np.zeros(n, dtype=bool)  # in a fit, bad rows next to each other hide each other
+        self.near = np.zeros(n, dtype=bool)  # no second look: in a fit, neighbouring bad rows hide each other
         every = np.ones(n, dtype=bool)
         roots = np.sqrt(self.errors(self.fit(every)[0], every))
         self.distances = roots / max(float(np.quantile(roots, 0.75)), 1e-300)
 
     def fit(self, kept: np.ndarray) -> tuple[Any, list[Warning]]:
-        """A fit to these rows, and what it warned of."""
+        """Fit to the kept rows; return the model and its warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted = clone(self.model).fit(*self._rows(np.flatnonzero(kept)))
@@ -344,7 +344,7 @@ class RegressorRounds:
         errors, inside, outside = np.zeros(len(kept)), np.flatnonzero(kept), np.flatnonzero(~kept)
         chosen = fitted.estimator_ if isinstance(fitted, OperatorKernelRegressorCV) else self.model
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit says it
+            warnings.simplefilter("ignore")  # the last fit warns
             for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(inside):
                 one = clone(chosen).fit(*self._rows(inside[train]))
                 errors[inside[test]] = pair_errors(one, *self._rows(inside[test]))

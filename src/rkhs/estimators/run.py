@@ -1,4 +1,4 @@
-"""What a fit is computed with: precision, engine, the memory that it announces; and what is planned of it."""
+"""Context of a fit: precision, engine and announced memory; and plans, the dry runs of fits."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
 Parameters = Mapping[str, Any]
-"""Of an estimator, by their names."""
+"""Parameters of an estimator by name."""
 
-# Copies of the rows that a fit takes, as measured on 20 rows of 400,000 columns: of an autoencoder, and of others.
+# Copies of the rows that a fit takes, as measured on 20 rows of 400,000 columns: by estimator, and of others at most.
 _COPIES, _MOST_COPIES = {"KernelAutoencoder": 8.0, "KernelNovelty": 9.5}, 5.3
 _FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
@@ -45,12 +45,12 @@ _LISTS = (
 
 
 class Planned(Exception):
-    """Raised where a fit that is only planned has said what it will take."""
+    """Raised to stop a dry run after the announcement of its memory."""
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What a fit would do; printed, it takes a line for each option.
+    """What a fit would do; it prints one line per option.
 
     Examples
     --------
@@ -58,14 +58,14 @@ class Plan:
     >>> from rkhs import KernelPCA
     >>> plan = KernelPCA(2).plan(load_iris().data)
     >>> plan.storage, plan.options["kernel"], plan.equations[0]
-    ('dense', 'Gaussian()', 'most sum_i w_i loss(z(x_i)), z_j(x) = <phi(x) - mean, u_j> of orthonormal u_j')
+    ('dense', 'Gaussian()', 'max sum_i w_i loss(z(x_i)), z_j(x) = <phi(x) - mean, u_j> of orthonormal u_j')
     """
 
     options: dict[str, str]  # what parameters become, or the rule that chooses them from the data
     storage: str
-    bytes: int  # of memory next to the data
+    bytes: int  # of memory in addition to the data
     equations: tuple[str, ...]  # the problem that would be solved
-    summary: str  # what the fit itself says of its memory with verbose=1
+    summary: str  # the line on its memory that the fit prints with verbose=1
 
     def __repr__(self) -> str:
         options = (f"  {name} = {now}" for name, now in self.options.items())
@@ -74,22 +74,22 @@ class Plan:
 
 @dataclass(eq=False)
 class Run:
-    """What one fit is computed with."""
+    """Context of one fit."""
 
     name: str  # of the estimator, for messages
     options: Options  # ``dtype`` and ``device``, as torch takes them
     verbose: int | Literal["auto"]
     engine: Engine | None = None  # none unless one was asked for
-    announced_bytes: int = 0  # memory that the fit said it would take
-    parameters: Parameters = field(default_factory=dict)  # of the estimator, by their names, for messages
-    plans: bool = False  # whether the fit ends where it has said what it will take
+    announced_bytes: int = 0  # memory that the fit announced
+    parameters: Parameters = field(default_factory=dict)  # of the estimator by name, for messages
+    plans: bool = False  # whether this is a dry run, which stops after the announcement
 
     def quiet(self) -> Run:
         """Return a run that prints nothing."""
         return replace(self, verbose=0, engine=None)
 
     def announce(self, estimate: Estimate, advice: str | Callable[[], str]) -> None:
-        """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is."""
+        """Announce the memory of the fit; refuse more than 60 % of the available memory."""
         self.announced_bytes = int(estimate.n_bytes)
         check_memory(estimate, advice)
         if self.verbose not in (0, "auto"):
@@ -98,18 +98,18 @@ class Run:
             sys.stderr.write(f"{estimate}\n")
 
     def announce_dense(self, n: int, matrices: float, columns: int = 0, taken: float = 0.0) -> None:
-        """Announce a fit that holds so many n x n matrices; ``columns`` of the data, ``taken`` by features of items."""
+        """Announce a fit with so many n x n matrices; ``columns`` of the data, ``taken``: bytes of object features."""
         self.announce(*_dense_need(self.name, self.parameters, (n, columns), matrices, taken))
 
     def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
-        """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""
+        """Engine for blocks: the one that was asked for, else threads if there are several blocks on a CPU."""
         if self.engine is not None:
             return self.engine
         return Serial() if len(blocks) == 1 or self.options["device"].type != "cpu" else Threads(count_threads())
 
 
 class EngineThreads(LimitedThreads):
-    """Base of estimators: their public methods compute with as many threads as an engine says, with one without."""
+    """Base of estimators: public methods use the threads of the engine, or one thread without an engine."""
 
     def _threads(self) -> int | None:
         engine = getattr(self, "engine", None)
@@ -150,12 +150,12 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 
 
 def items_bytes(kernel: Any, items: Any) -> float:
-    """What the kernels say that features of objects take; 0 for rows of numbers."""
+    """Bytes of the features of objects by the estimates of their kernels; 0 for rows of numbers."""
     return sum(one._memory(items) for one in scalar_kernels(kernel)) if kernel.domain == "objects" else 0.0
 
 
 def _code_columns(asked: Any) -> int:
-    """Columns of all codes that ``n_components`` asks for, whatever else it holds."""
+    """Total number of code columns that ``n_components`` asks for; entries that are not integers are ignored."""
     widths = [w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)]
     return min(sum(max(int(w), 0) for w in widths), 10**15)
 
@@ -168,7 +168,7 @@ def _dense_need(
     taken: float = 0.0,
     bound: str = "",
 ) -> tuple[Estimate, Callable[[], str]]:
-    """Memory of a fit that holds n x n matrices, and what to advise where there is less."""
+    """Memory of a fit that holds n x n matrices, and the advice if it does not fit."""
     n, codes = shape[0], _code_columns(parameters.get("n_components"))
     size, copies = 8 if parameters["dtype"] == "float64" else 4, _COPIES.get(name, _MOST_COPIES)
     what = f"{name} on n={n} rows" + (" with storage='dense'" if "storage" in parameters else "")
@@ -186,7 +186,7 @@ def _dense_need(
 
 
 def check_dense(name: str, parameters: Parameters, shape: tuple[int, int], matrices: float, taken: float) -> int:
-    """Bytes of a fit that holds n x n matrices, 0 for another; refused before anything of that size is touched."""
+    """Bytes of a dense fit, 0 for another storage; refused before anything of that size is allocated."""
     storage = parameters.get("storage", "dense")
     if not (isinstance(storage, str) and storage == "dense"):
         return 0
@@ -207,16 +207,16 @@ def open_run(name: str, parameters: Parameters, plans: bool = False) -> Iterator
 
 
 def _open_engine(parameters: Parameters, stack: ExitStack) -> Engine | None:
-    """The engine, and the threads that this process has next to it."""
+    """Open the engine, and limit the threads of this process."""
     wanted, storage = parameters["engine"], parameters["storage"]
     if wanted is None:
         return None
     engine = make_engine(wanted)
-    if engine is not wanted:  # what the user made, the user ends
+    if engine is not wanted:  # an engine of the user is closed by the user
         stack.callback(engine.close)
     if type(engine) is Threads:
         engine = Threads(engine.width)  # counted here: within the fit torch uses fewer threads
-    # Blocks have threads of their own; what is left for this process then does not depend on its cores.
+    # Blocks are computed by workers; the number of threads of this process then does not depend on its cores.
     blocks = isinstance(storage, Storage) or storage == "blocked" or not isinstance(engine, (Serial, Threads))
     stack.enter_context(thread_limit(1 if blocks else engine.width))
     return engine

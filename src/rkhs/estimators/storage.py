@@ -36,12 +36,12 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
     check_row_digits(resolved, items)
     threads = Threads(count_threads()) if run.options["device"].type == "cpu" else None
     gram = Blocked(resolved, items, engine=run.engine or threads)
-    weights = None if weights is None else weights.to(gram.diag())  # values of objects are in double precision
+    weights = None if weights is None else weights.to(gram.diag())  # kernel values of objects are in double precision
     return WholeSpace(gram, resolved, items, weights)
 
 
 def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
-    """Refuse kernels whose tiles cannot be computed again, and announce the memory of a fit."""
+    """Refuse kernels that may be indefinite, and announce the memory of a blocked fit."""
     if not kernel.known_psd:
         raise InputError(
             f"storage='blocked' needs a kernel that is known to be positive semi-definite; got {kernel!r}. Use 'dense'"
@@ -72,7 +72,7 @@ def announce_features(
 
 
 def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, width: int | None) -> None:
-    """Announce codes of ``n`` points that pairs are made of, of which ``items`` are the first."""
+    """Announce a contrastive fit on ``n`` points, of which ``items`` are the first."""
     if not isinstance(storage, Storage):
         return run.announce_dense(n, 3.0) if n > len(items) else None
     m = most_features(storage, items) if width is None else width
@@ -82,7 +82,7 @@ def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, widt
 
 
 def announce_layers(run: Run, storage: Storage | str, n: int, codes: int) -> None:
-    """Announce layers of so many codes in all on finite features."""
+    """Announce a deep machine with ``codes`` columns of codes in all, on finite features."""
     if isinstance(storage, Storage):
         size, m = 8 if run.options["dtype"] == torch.float64 else 4, storage.m
         n_bytes = size * n * (5 * m + 60 * (codes + 8)) + 40 * m**2 + 2**29

@@ -1,4 +1,4 @@
-"""What a fit is given, read once: items, targets and weights in the form that the kernels read."""
+"""Training data of a fit, read once: items, targets and weights in the form that the kernels read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Training:
     targets: Any  # the targets; the items themselves if they are their own
     self_targets: bool  # whether they are
     weights: Tensor | None  # (n,): sum to one; None: equal
-    total: float  # sum of the weights as they were given; without weights the number of items
-    kept: np.ndarray | None  # (n,): numbers of these items among those that were given; None: all
-    n_given: int  # how many were given
-    gram: bool = False  # whether the items, the targets, are a Gram matrix
-    target_gram: bool = False
+    total: float  # original sum of the weights; without weights the number of items
+    kept: np.ndarray | None  # (n,): indices of these items among those that were given; None: all
+    n_given: int  # number of items that were given
+    gram: bool = False  # whether the items are a Gram matrix
+    target_gram: bool = False  # whether the targets are
 
     def __len__(self) -> int:
         return self.items.shape[0] if isinstance(self.items, Rows) else len(self.items)
@@ -39,11 +39,11 @@ class Training:
 
     @property
     def groups(self) -> np.ndarray:
-        """A number for each item, shape (n,): one for equal items with equal targets, which are one of more weight."""
+        """Group of each item, shape (n,): equal items with equal targets share one and count as one of more weight."""
         return equal_rows(self.items) if self.self_targets else equal_rows(self.items, self.targets)
 
     def part(self, rows: np.ndarray) -> Training:
-        """Return those of some items that have positive weight."""
+        """The training data of the rows of positive weight among ``rows``."""
         weights, total = None, float(len(rows))
         if self.weights is not None:
             kept, w, total = normal_weights(self.weights.cpu().numpy()[rows] * self.total)
@@ -54,7 +54,7 @@ class Training:
         return replace(self, items=items, targets=targets, weights=weights, total=total, kept=rows)
 
     def weights_of(self, rows: np.ndarray) -> np.ndarray:
-        """Weights of held-out rows; they sum to one."""
+        """Weights of held-out rows, normalised to sum one."""
         w = np.ones(len(rows)) if self.weights is None else self.weights.cpu().numpy()[rows]
         if not w.any():
             raise InputError(
@@ -64,7 +64,7 @@ class Training:
         return w / w.sum()
 
     def noisy(self, noise: Augmentation, seed: int) -> Training:
-        """Noisy copies of the items, with the same targets; a copy depends on seed and number alone."""
+        """Noisy copies of the items, with the same targets; a copy depends on the seed and its index alone."""
         array, copies = self.items.cpu().numpy(), int(noise.copies)
         stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
         weights = None if self.weights is None else self.weights.repeat(copies) / copies
@@ -73,7 +73,7 @@ class Training:
 
 
 def read_noise(noise: object) -> Augmentation | None:
-    """What items are made noisy with, checked."""
+    """Check the augmentation that makes noisy copies."""
     if noise is None:
         return None
     if not isinstance(noise, Augmentation):
@@ -95,7 +95,7 @@ def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) 
 
 
 def equal_rows(*rows: Any) -> np.ndarray:
-    """A number for each row, by first appearance: one for rows that are equal in all that is given."""
+    """Group of each row, in order of first appearance: rows that are equal in all arguments share one."""
     seen: dict[tuple[object, ...], int] = {}
     return np.array(
         [seen.setdefault(key, len(seen)) for key in zip(*map(item_keys, rows), strict=True)], dtype=np.int64
@@ -103,7 +103,7 @@ def equal_rows(*rows: Any) -> np.ndarray:
 
 
 def item_keys(items: Any) -> list[object]:
-    """What tells items apart; objects of unknown kinds all differ."""
+    """Keys of items that are equal for equal items; objects of unknown types all differ."""
     if isinstance(items, Tensor):
         return [row.tobytes() for row in items.detach().cpu().numpy() + 0.0]  # zero has one sign
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
@@ -118,7 +118,7 @@ def _are_arrays(item: object) -> bool:
 
 
 def normal_weights(w: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, float]:
-    """Rows of positive weight (None: all), their weights, summing to one (None: equal), and the sum that they had."""
+    """Rows of positive weight (None: all), their weights normalised to sum one (None: equal), and the original sum."""
     largest = float(w.max())
     kept = np.flatnonzero(w > largest * float(np.finfo(np.float32).tiny))  # a smaller share is zero in float32
     if not largest > 0.0:

@@ -1,4 +1,4 @@
-"""Which atoms of a molecule a prediction comes from."""
+"""Contributions of the atoms of a molecule to a prediction."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, optional, quote
 from rkhs.kernels.objects.molecules import one_molecule
 
-# Rare elements with the bonds of common ones, by number; nitrogen and all others become the unknown atom, 0. All rings
-# of 800 molecules stayed aromatic: arsenic for nitrogen, and the unknown atom for carbon and oxygen, broke some.
-_STRANGERS = {5: 13, 6: 14, 8: 52, 9: 85, 15: 33, 16: 52, 17: 85, 35: 85, 53: 85}
+# Rare elements with the bonds of common ones, by atomic number; nitrogen and others become the unknown atom, 0. Rings
+# of 800 molecules all stayed aromatic: arsenic for nitrogen, and the unknown atom for carbon and oxygen, broke some.
+_REPLACEMENTS = {5: 13, 6: 14, 8: 52, 9: 85, 15: 33, 16: 52, 17: 85, 35: 85, 53: 85}
 
 
 def atom_contributions(function: Callable[[list[str]], Any], smiles: Any) -> np.ndarray:
-    """Say by how much each atom moves a number that is predicted for a molecule.
+    """Compute how much each atom of a molecule contributes to a predicted number.
 
     ``c_a = f(x) - f(x_a)``, where in ``x_a`` atom ``a`` is an element that the training molecules do not have, with the
     same bonds, hydrogens and charge: every part of the molecule with this atom is then unlike all known ones.
@@ -44,11 +44,12 @@ def atom_contributions(function: Callable[[list[str]], Any], smiles: Any) -> np.
 
     Notes
     -----
-    One call of the function for a molecule more than there are atoms; some 20 ms for 1,000 training molecules.
+    One call of the function, on the molecule and one changed molecule per atom; some 20 ms for 1,000 training
+    molecules.
 
     References
     ----------
-    Riniker and Landrum (2013), "Similarity maps", who leave out bits in place of strange elements.
+    Riniker and Landrum (2013), "Similarity maps", who leave out bits of the fingerprint instead.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def atom_contributions(function: Callable[[list[str]], Any], smiles: Any) -> np.
         atom = one.GetAtomWithIdx(number)
         atom.SetNumExplicitHs(atom.GetTotalNumHs())
         atom.SetNoImplicit(True)
-        atom.SetAtomicNum(_STRANGERS.get(atom.GetAtomicNum(), 0))
+        atom.SetAtomicNum(_REPLACEMENTS.get(atom.GetAtomicNum(), 0))
     values = real_array(function([Chem.MolToSmiles(one) for one in (molecule, *changed)]), "values of the function")
     if values.shape != (len(changed) + 1,) or not np.isfinite(values).all():
         raise InputError(

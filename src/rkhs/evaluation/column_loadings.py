@@ -1,4 +1,4 @@
-"""What codes depend on, column by column."""
+"""Dependence of codes on each column of the data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressor
 
-_STEP = 1e-3  # standard deviations of a column
-_MOST_ROWS = 5000  # of the ridge, whose matrices are n x n
+_STEP = 1e-3  # of the finite differences, in standard deviations of a column
+_MOST_ROWS = 5000  # of the ridge regression, whose matrices are n x n
 
 
 class Loadings(NamedTuple):
@@ -24,8 +24,8 @@ class Loadings(NamedTuple):
     Parameters
     ----------
     recovered : ndarray of shape (d,)
-        Share of the variance of a column that a kernel ridge from codes to columns explains on rows left out in turn: 1
-        is all, 0 nothing; below 0 for noise.
+        Leave-one-out R^2 of kernel ridge regression from the codes to each column: 1 is all of its variance, 0 none;
+        below 0 for noise.
     slopes : ndarray of shape (p, d)
         Mean square of the derivative of a code in a column, times the variance of the column over that of the code.
 
@@ -47,12 +47,12 @@ class Loadings(NamedTuple):
 
 @within_limit
 def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
-    """Say which columns the codes of a fitted model hold, by two measures that fail in different places.
+    """Measure how much the codes of a fitted model hold of each column, in two ways that complement each other.
 
-    ``recovered_j = 1 - sum_i e_ij^2 / (n var x_j)`` with left-out residuals ``e_ij`` of a kernel ridge from codes to
-    columns; ``slopes_kj = mean_i (dz_k / dx_j)^2 var x_j / var z_k`` by central differences. With known informative
-    columns, `recovered` told them apart from noise outright, where isotropic kernels leave half of the slopes on noise;
-    `slopes` say which code moves.
+    ``recovered_j = 1 - sum_i e_ij^2 / (n var x_j)`` with leave-one-out residuals ``e_ij`` of kernel ridge regression
+    from codes to columns; ``slopes_kj = mean_i (dz_k / dx_j)^2 var x_j / var z_k`` by central differences. With known
+    informative columns, `recovered` separated them from noise completely, where isotropic kernels leave half of the
+    slopes on noise; `slopes` say which code moves.
 
     Parameters
     ----------
@@ -102,17 +102,17 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
     scale = np.where(varies, codes.std(0), np.inf)  # a component that does not vary depends on nothing
     fitted = np.unique(np.linspace(0, n - 1, min(n, _MOST_ROWS)).astype(int))
     machine = OperatorKernelRegressor().fit((codes / scale)[fitted][:, varies], rows[fitted]).model_
-    missed = machine.in_units(torch.as_tensor(machine.calibrated(None).residuals))
+    residuals = machine.in_units(torch.as_tensor(machine.calibrated(None).residuals))
     varied = rows[fitted].std(0)
     divided = np.where(varied > 0.0, varied, np.inf)
-    recovered = np.where(varied > 0.0, 1.0 - (missed**2).mean(0) / divided**2, 0.0)
+    recovered = np.where(varied > 0.0, 1.0 - (residuals**2).mean(0) / divided**2, 0.0)
     some = rows[np.unique(np.linspace(0, n - 1, min(n, check_count(at_most, "at_most"))).astype(int))]
     slopes = np.empty((codes.shape[1], d))
     for j, width in enumerate(spread):
-        moved = np.concatenate([some, some])
-        moved[:, j] += np.repeat([_STEP * width, -_STEP * width], len(some))
+        perturbed = np.concatenate([some, some])
+        perturbed[:, j] += np.repeat([_STEP * width, -_STEP * width], len(some))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # X had them
-            up, down = np.split(np.asarray(model.transform(moved), dtype=np.float64), 2)
+            up, down = np.split(np.asarray(model.transform(perturbed), dtype=np.float64), 2)
         slopes[:, j] = (((up - down) / (2.0 * _STEP * scale)) ** 2).mean(0)
     return Loadings(recovered, slopes)

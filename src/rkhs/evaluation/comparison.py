@@ -37,7 +37,7 @@ from rkhs.spaces.features import FilledTable
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 100
-_SIGNIFICANT = 2.0  # standard errors beyond which a difference counts
+_SIGNIFICANT = 2.0  # standard errors beyond which a difference is significant
 
 _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
 
@@ -246,19 +246,19 @@ def compare_codes(
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
     group_ids = _copies(items, targets, known, kind) if labels is None else labels[chosen][known]
     splits = list(_splits(targets, known, group_ids, classes, n_splits, n_labels, seed))
-    hidden = np.setdiff1d(np.arange(len(items)), known)
+    no_target = np.setdiff1d(np.arange(len(items)), known)
     scores: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     begun, done = time.perf_counter(), 0
     for number, (unlabelled, labelled, test) in enumerate(splits, 1):
-        inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
+        inside, outside = _parts(items, np.concatenate([no_target, unlabelled, labelled]), test, kind)
         methods = _methods(kind, kernel, inside, count, seed)
         for name, model in methods.items():
             start = time.perf_counter()
             if progress:
                 show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
-            with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
+            with warnings.catch_warnings():  # a warning of one fit of five splits is no news
                 warnings.simplefilter("ignore")
                 model.fit(inside)
                 codes, new = model.transform(inside[-len(labelled) :]), model.transform(outside)
@@ -289,7 +289,7 @@ def _splits(
     n_labels: int | None,
     seed: int,
 ) -> Iterator[Split]:
-    """Rows of each split: training without targets shown, training with, and test; groups stay on one side."""
+    """Rows of each split: training rows without labels, with labels, and test rows; groups stay on one side."""
     most = len(known) if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
     cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(n_splits, test_size=_TEST, random_state=seed)
     _, first, place = np.unique(group_ids, return_index=True, return_inverse=True)
@@ -312,7 +312,7 @@ def _splits(
 
 
 def _copies(items: Rows, targets: np.ndarray, known: np.ndarray, kind: str) -> np.ndarray:
-    """A number for each row with a target: one for copies."""
+    """Group of each row with a known target: copies are one group."""
     if kind == "gram":
         K = items[np.ix_(known, known)]
     else:
@@ -332,7 +332,7 @@ def _sizes(splits: Sequence[Split], used: int, known: int) -> Sizes:
 
 
 def counting_error(share: float, n: int) -> float:
-    """Standard error of a share of hits among n rows, with two hits and two misses more (Agresti and Coull, 1998)."""
+    """Standard error of a share of hits among n rows, with two hits and two misses added (Agresti and Coull, 1998)."""
     if n == 0:
         return 0.0
     p = (share * n + 2.0) / (n + 4.0)
@@ -340,7 +340,7 @@ def counting_error(share: float, n: int) -> float:
 
 
 def _difference_error(differences: np.ndarray, n: int) -> float:
-    """Standard error of a difference of scores; of accuracies at least ``sqrt(d + 1) / n``, d hits apart."""
+    """Standard error of a difference of scores; for accuracies that differ by d hits at least ``sqrt(d + 1) / n``."""
     counted = 0.0 if n == 0 else float(np.sqrt(abs(differences.mean()) * n + 1.0)) / n
     return max(corrected_error(differences), counted)
 
@@ -358,7 +358,7 @@ def split_share(n_splits: int) -> float:
 
 
 def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool, np.ndarray]:
-    """Items, targets, numbers of the rows whose target is known, whether targets are classes, and rows used."""
+    """Items, targets, indices of rows with a known target, whether targets are classes, and indices of rows used."""
     import pandas
 
     items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
@@ -451,7 +451,7 @@ def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
 
 
 def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str]], float]:
-    """Models for which the codes are better, level or worse, and the smallest detectable difference."""
+    """Learners for which the codes are better, level or worse, and the smallest detectable difference."""
     by = {(row.method, row.head): row for row in rows}
     found: dict[str, list[str]] = {"better": [], "level": [], "worse": []}
     limits = []

@@ -1,4 +1,4 @@
-"""How well items are rebuilt from their codes, and how high decoding ranks the items that codes came from."""
+"""Reconstruction errors of items, and ranks of the true items when codes are decoded against candidates."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def reconstruction(
         raise InputError(f"space={space!r}: this autoencoder rebuilds in the {native} space; use 'auto' or {native!r}")
     errors = model.reconstruction_error(X, diag=diag, codes=codes)
     if not model.model_.rebuilt.self_targets:
-        raise InputError("the model rebuilds targets of its own; use its reconstruction_error(X, targets=...)")
+        raise InputError("the model was fitted with targets; use its reconstruction_error(X, targets=...)")
     return Reconstruction(errors, model._target_spread(X, diag=diag), native)
 
 
@@ -131,7 +131,7 @@ class DecodingQuality(NamedTuple):
     top : dict of int to float
         Share of items among the best ``k``.
     n_candidates : int
-        How many there were to choose from.
+        Number of candidates.
 
     Examples
     --------
@@ -159,17 +159,17 @@ def decoding_quality(
     ks: Sequence[int] = (1, 5, 10),
     **options: Any,
 ) -> DecodingQuality:
-    """Encode items, decode the codes against candidates, and say how high the items themselves rank.
+    """Encode items, decode the codes against candidates, and rank the true item of each code.
 
     Parameters
     ----------
     model : estimator with ``transform`` and ``decode``
     X : items, m of them
-        For an honest number none that the model was fitted on.
+        For an unbiased result none that the model was fitted on.
     candidates : items, default=None
-        What to choose from, as ``model.decode`` takes it; None: ``X`` itself.
+        As ``model.decode`` takes them; None: ``X`` itself.
     truth : array of shape (m,), default=None
-        Number of each item's own candidate; needed with ``candidates``.
+        Index of the true candidate of each item; needed with ``candidates``.
     ks : sequence of int, default=(1, 5, 10)
     **options
         More arguments of ``model.decode``, such as ``diag``. Without ``by`` candidates are ranked by features: an exact
@@ -182,7 +182,7 @@ def decoding_quality(
     Raises
     ------
     InputError
-        For candidates without truth, numbers beyond them, or what the model refuses.
+        For candidates without truth, indices out of range, or what the model refuses.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def decoding_quality(
         or true_places.min() < 0
         or true_places.max() >= count
     ):
-        raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one per item; got {truth!r}")
+        raise InputError(f"truth must be {m} indices from 0 to {count - 1}, one per item; got {truth!r}")
     places = np.argmax(ranking.indices == true_places[:, None], axis=1)
     reached = np.take_along_axis(ranking.distances, places[:, None], 1)
     ranks = (ranking.distances <= reached).sum(axis=1).astype(float)

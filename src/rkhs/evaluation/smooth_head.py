@@ -44,7 +44,7 @@ class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
         self.regs = regs
 
     def _fit_ridge(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """Keep the chosen setting and its coefficients; give its leave-one-out predictions (n, q)."""
+        """Store the chosen setting and its coefficients; return its leave-one-out predictions (n, q)."""
         gammas, regs = (check_numbers(getattr(self, name), name, above=0.0) for name in ("gammas", "regs"))
         n = len(X)
         for name, values in (("X", X), ("y", Y)):
@@ -62,11 +62,11 @@ class _Smooth(LimitedThreads, WholeFits, BaseEstimator):
             for reg in regs:
                 inverse = 1.0 / (values.clip(0.0) + n * reg)
                 dual = vectors @ (inverse[:, None] * turned)
-                missed = dual / (squares @ inverse)[:, None]
-                error = float((missed**2).sum(1).mean())
+                residuals = dual / (squares @ inverse)[:, None]
+                error = float((residuals**2).sum(1).mean())
                 if error < best:
                     best, self.gamma_, self.reg_, self.coef_ = error, gamma, reg, dual
-                    left_out = Y - missed
+                    left_out = Y - residuals
         spread = float((centred**2).sum(1).mean())
         self.leave_one_out_error_ = best / spread if spread > 0.0 else 0.0
         self._rows = X.copy()
@@ -89,22 +89,22 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, _Smooth):
     Manhattan distance.
 
     ``min_f 1/(2n) sum_i ||y_i - b - f(x_i)||^2 + reg/2 ||f||^2`` with ``b`` the mean of ``y``. The leave-one-out
-    residual is ``(a_i) / (G^-1)_ii``, ``G = K + n reg I``, ``a = G^-1 (y - b)``: all settings of one bandwidth cost one
-    eigendecomposition. Meant for codes, whose axes have lengths that mean something: nothing is standardised.
+    residual is ``(a_i) / (G^-1)_ii``, ``G = K + n reg I``, ``a = G^-1 (y - b)``: all regularisers of one bandwidth
+    share an eigendecomposition. Meant for codes, whose scales are meaningful: columns are not standardised.
 
     Parameters
     ----------
     gammas : sequence of float, default=(0.1, 0.3, 1, 3)
-        Bandwidths that are tried, in units of one over the median distance of the training rows.
+        Values to compare, in units of the inverse median distance of the training rows.
     regs : sequence of float, default=(1e-6, 1e-5, ..., 1)
-        Regularisers that are tried.
+        Regularisers to compare.
 
     Attributes
     ----------
     gamma_, reg_ : float
         The chosen ones; ``gamma_`` in the units of ``gammas``.
     leave_one_out_error_ : float
-        Mean squared residual of the chosen ones, as a share of the variance of ``y``.
+        Mean squared leave-one-out residual of the chosen ones, as a share of the variance of ``y``.
     coef_ : ndarray of shape (n, q)
     n_features_in_ : int
 
@@ -156,10 +156,10 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, _Smooth):
 
 
 class SmoothClassifier(ClassifierMixin, _Smooth):
-    """The regression of :class:`SmoothRegressor` on indicators of the classes; the largest one wins.
+    """The regression of :class:`SmoothRegressor` on indicators of the classes; the largest prediction wins.
 
-    Probabilities are ``softmax(t f(x))`` of the predicted indicators ``f``, with the ``t`` that makes the leave-one-out
-    predictions of the training rows most likely.
+    Probabilities are ``softmax(t f(x))`` of the predicted indicators ``f``, with the ``t`` of largest likelihood of the
+    training labels under the leave-one-out predictions.
 
     Parameters
     ----------
@@ -174,13 +174,13 @@ class SmoothClassifier(ClassifierMixin, _Smooth):
     leave_one_out_accuracy_ : float
         Share of the training rows whose leave-one-out prediction is right.
     sharpness_ : float
-        ``t`` of the probabilities.
+        Inverse temperature ``t`` of the probabilities.
 
     References
     ----------
     Rifkin and Lippert (2007), section 4; Rifkin and Klautau (2004), "In defense of one-vs-all classification"; Guo,
     Pleiss, Sun and Weinberger (2017), "On calibration of modern neural networks", for one parameter; Platt (1999),
-    "Probabilistic outputs for support vector machines", section 2.2, for targets that few labels do not make certain.
+    "Probabilistic outputs for support vector machines", section 2.2, for smoothed targets.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class SmoothClassifier(ClassifierMixin, _Smooth):
         return values if len(self.classes_) > 2 else values[:, 0] - 0.5
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, shape (m,); the first of those whose scores rounding alone tells apart."""
+        """The class of each row, shape (m,); ties within rounding go to the first class."""
         return self._best(self.decision_function(X))
 
     def _best(self, scores: np.ndarray) -> np.ndarray:
@@ -230,7 +230,7 @@ class SmoothClassifier(ClassifierMixin, _Smooth):
 
 
 def _labels(y: Any) -> np.ndarray:
-    """Names of classes; numbers that came as objects are numbers again."""
+    """Read class labels; numbers in an object array become numbers."""
     labels = read_values(y, "y")
     if labels.dtype.kind == "V":
         raise InputError(f"y must hold labels, one per row; got records of dtype {labels.dtype}")
@@ -247,13 +247,13 @@ def _read_both(model: BaseEstimator, X: Any, y: Any, **options: Any) -> tuple[np
 
 
 def _both(indicators: np.ndarray) -> np.ndarray:
-    """Indicators of all classes, shape (n, c), of which two have one column."""
+    """Indicators of all classes, shape (n, c); two classes come as one column."""
     return np.hstack([1.0 - indicators, indicators]) if indicators.shape[1] == 1 else indicators
 
 
 def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
-    """The factor of values that makes the classes most likely, as if each class had one row more of the others."""
-    others = 1.0 / (indicators.sum(0) + 2.0)  # what is not given to the class of a row, Platt's targets
+    """Inverse temperature that maximises the likelihood of Platt's smoothed targets."""
+    others = 1.0 / (indicators.sum(0) + 2.0)  # probability that Platt's targets take from the class of a row
     share = (indicators @ others)[:, None] / max(indicators.shape[1] - 1, 1)
     target_shares = np.where(indicators > 0.5, 1.0 - (indicators @ others)[:, None], share)
 
@@ -264,7 +264,7 @@ def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
 
 
 def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassifier | None:
-    """The learner of a model file that predicts classes, fitted again to its codes; None for other files."""
+    """The learner of a model file that predicts classes, refitted to its codes; None for other files."""
     saved = notes.get("predict", {})
     if "labels" not in saved:
         return None

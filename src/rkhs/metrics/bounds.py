@@ -51,7 +51,7 @@ class Bound:
     exact: bool
 
     def __post_init__(self) -> None:
-        """Refuse what overflowed: an infinite bound says nothing."""
+        """Refuse terms that overflowed."""
         check_finite("bound", self.terms)
 
     @property
@@ -62,9 +62,9 @@ class Bound:
 
 def check_finite(what: str, terms: dict[str, float]) -> None:
     """Raise :class:`InputError` if numbers that were computed from arguments overflowed."""
-    lost = [name for name, value in terms.items() if not math.isfinite(value)]
-    if lost:
-        raise InputError(f"the {what} is not finite ({', '.join(lost)}): pass smaller numbers, in other units")
+    overflowed = [name for name, value in terms.items() if not math.isfinite(value)]
+    if overflowed:
+        raise InputError(f"the {what} is not finite ({', '.join(overflowed)}): pass smaller numbers, in other units")
 
 
 def check_delta(delta: float) -> float:

@@ -13,16 +13,16 @@ from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 
 _BINS = 20
-_CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries nothing
+_CONSTANT = 1e-12  # a code that varies by a smaller share of its size is constant
 # The fourth power of 1e80 overflows, the square of 1e-160 underflows, and liblinear then goes on for ever. Codes below
 # the smallest one count as zero: its weight of them is zero anyway.
 _LARGEST, _SMALLEST = 1e20, 1e-100
-_MOST_BINS = 2**31  # beyond, rounding would fill them
+_MOST_BINS = 2**31  # with more, bins would be narrower than rounding errors
 
 
 def read_pair(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n, D), and factors (n, F) as numbers of their values from 0."""
-    # Sums round in the order of the numbers in memory.
+    """Codes (n, D), and factors (n, F) as integers from 0."""
+    # The rounding of sums depends on the memory order.
     Z = np.ascontiguousarray(read_numbers(codes, "codes", shape="(n, D)"))
     if len(Z) < 2:
         raise InputError("codes must have at least two rows; got n_samples=1")
@@ -33,7 +33,7 @@ def read_pair(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _numbered(column: np.ndarray) -> np.ndarray:
-    """Values of a factor as numbers from 0, in their order."""
+    """Encode the values of a factor as integers from 0, in sorted order."""
     if column.dtype.kind not in "biufUSO":
         raise InputError(f"factors must hold numbers or names; got dtype {column.dtype}")
     try:
@@ -63,14 +63,14 @@ def varying(V: np.ndarray) -> list[int]:
 
 
 def _centred(Z: np.ndarray) -> np.ndarray:
-    """Columns around their means, in one unit."""
+    """Centre the columns, in a common unit."""
     A = in_common_unit(Z)
     A = A - A.min(0)  # exact where all entries are far from zero, as a mean is not
     return A - A.mean(0)
 
 
 def centred_columns(Z: np.ndarray) -> np.ndarray:
-    """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
+    """Centre each column and scale it by a power of two: of order one whatever the scale and offset of the codes."""
     return np.stack([in_common_unit(column) for column in _centred(Z).T], 1)
 
 
@@ -194,7 +194,7 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
     continuous : bool, default=False
         Score by the squared correlation instead of the accuracy of a linear classifier on a held-out half.
     random_state : int, default=0
-        Of the split.
+        Seed of the split.
     scale : {"raw", "unit"}, default="raw"
         ``"raw"`` is the published score. Its linear classifier is regularised, so it depends on the scale of the codes:
         0.034 to 0.129 for the same codes times 0.026 to 10. ``"unit"`` centres each code and divides it by its standard
@@ -308,13 +308,13 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
     if not Z.shape[1]:
         return scores, np.zeros(0)
     weights = np.abs(_centred(Z)).max(axis=0)
-    # Each column in a unit of its own: next to a column of large numbers one of small ones would become zero.
+    # Each column has its unit: in a common one a column of small numbers would become zero.
     Z = np.hstack([centred_columns(column[:, None]) for column in Z.T])
     largest = np.abs(Z).max(axis=0)
     for j, v in enumerate(V.T):
         groups = [Z[v == u] for u in range(int(v.max()) + 1)]
-        moved = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
-        scores[:, j] = 1.0 - np.mean(moved, axis=0) / largest
+        deviations = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
+        scores[:, j] = 1.0 - np.mean(deviations, axis=0) / largest
     return scores, weights
 
 
@@ -325,9 +325,9 @@ class Disentanglement:
     Parameters
     ----------
     disentanglement : float
-        One if each code serves one factor.
+        One if each code depends on one factor.
     completeness : float
-        One if each factor is held by one code.
+        One if each factor is captured by one code.
     informativeness : float
         Mean test accuracy of predicting the factors.
     importances : ndarray of shape (D, F)
@@ -395,7 +395,7 @@ def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 
         train, test = halves(V[:, j], random_state)
         model = GradientBoostingClassifier(n_estimators=n_estimators, random_state=random_state)
         model.fit(Z[train], V[train, j])
-        with np.errstate(invalid="ignore"):  # trees that split and gain nothing: 0 / 0 for each code, of no importance
+        with np.errstate(invalid="ignore"):  # trees whose splits gain nothing: 0 / 0, which counts as no importance
             importances[:, column] = np.nan_to_num(model.feature_importances_)
         accuracies.append(model.score(Z[test], V[test, j]))
     total = max(float(importances.sum()), 1e-300)

@@ -1,4 +1,4 @@
-"""The generalisation bound of a fitted model, with every number of it read from the model."""
+"""The generalisation bound of a fitted model, with all constants read from the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rkhs.metrics.stability import stability_constants
 
 
 class Bounded(Protocol):
-    """What a bound asks of a fitted estimator."""
+    """Attributes of a fitted estimator that a bound reads."""
 
     model_: Any
     reg_: Any
@@ -48,7 +48,7 @@ def bound(
     ----------
     model : KernelAutoencoder, or a regressor with certificates
         Fitted with equal sample weights; ``reg`` counts as a number that was known before. The theorems are for
-        ``center=False`` and ``scale=False``: what is learned from the data is one more thing that a sample moves.
+        ``center=False`` and ``scale=False``: they do not cover a mean and a scale that depend on the data.
     delta : float, default=0.05
         Probability of failure.
     C0 : float, default=1.0
@@ -129,7 +129,7 @@ def bound(
 
 
 def _check_theorem(machine: Any, asked: dict[str, Any]) -> None:
-    """Refuse autoencoders that the theorems say nothing of."""
+    """Refuse autoencoders that the theorems do not cover."""
     given = asked.get("constraint")
     holds = {
         "one hidden layer": len(machine.layers) == 1,
@@ -148,7 +148,7 @@ def _check_theorem(machine: Any, asked: dict[str, Any]) -> None:
 
 
 def _given(number: float | None, name: str, values: torch.Tensor) -> float:
-    """A number that was given, else the largest of these values."""
+    """Check a number that was given, else take the largest of these values."""
     return float(values.max()) if number is None else check_number(number, name, at_least=0.0)
 
 
@@ -159,7 +159,7 @@ def _norm(K: torch.Tensor, coefficients: np.ndarray) -> float:
 
 
 def _squared_slope(kernel: Kernel) -> float:
-    """Largest ``||phi(z) - phi(z')||^2 / ||z - z'||^2``; infinite where there is none, or none is known."""
+    """Squared Lipschitz constant of the features, ``||phi(z) - phi(z')||^2 / ||z - z'||^2``; infinite if unknown."""
     if isinstance(kernel, Sum):
         return math.fsum(map(_squared_slope, kernel.parts))
     if isinstance(kernel, Scaled):

@@ -1,4 +1,4 @@
-"""How high the truth ranks among candidates."""
+"""Ranks of true candidates, and errors of predicted labels and numbers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from rkhs._core.arrays import as_numpy, is_frame, read_values
 from rkhs._core.checks import check_count, check_list, real_array
 from rkhs._core.errors import InputError
 
-_ROUNDING, _SINGLE = 1e-10, 1e-5  # of the median of the candidates: below, machines and threads differ
-_ENTRIES = 2**22  # that are ordered at a time
+_ROUNDING, _SINGLE = 1e-10, 1e-5  # ties, in double and single precision, as shares of the median modulus
+_ENTRIES = 2**22  # entries that are sorted at once
 
 
 def rounding_width(values: np.ndarray) -> np.ndarray:
-    """Differences in the last axis that are no more than rounding, shape (..., 1)."""
+    """Largest difference along the last axis that counts as rounding, shape (..., 1)."""
     share = _SINGLE if values.dtype == np.float32 else _ROUNDING
     return share * np.median(np.abs(values), axis=-1, keepdims=True)
 
 
 def nearest_first(D: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Candidates of each row of distances (m, c), and their distances; of equal ones the first is first."""
-    # Neighbours in the order that differ by no more than ``rounding_width`` are equal, and get their least distance.
+    """Sort the candidates of each row of distances (m, c); return the first ``count`` and their distances."""
+    # Neighbours in the order that differ by at most ``rounding_width`` tie: they get their least distance and keep
+    # the order of the candidates.
     order, distances = np.empty((len(D), count), dtype=np.int64), np.empty((len(D), count), dtype=D.dtype)
     step = max(1, _ENTRIES // max(1, D.shape[1]))
     for start in range(0, len(D), step):
@@ -41,7 +42,7 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
     """Rank of the true candidate of each sample, 1 is best; ties count against it.
 
     ``rank = 1 + #{strictly better} + #{ties}``. Scores that differ by at most 1e-10 of the median of a sample's scores
-    tie: beyond, rounding would decide, and with it the machine and the number of threads.
+    tie: smaller differences depend on the machine and the number of threads.
 
     Parameters
     ----------

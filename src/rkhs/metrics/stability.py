@@ -1,4 +1,4 @@
-"""Stability of operator-valued machines: how much one sample can move a loss, and what follows for new data."""
+"""Algorithmic stability of operator-valued machines: influence of one sample on a loss, and the bound from it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def stability_constants(loss: Any, n: int, reg: float, *, kernel_bound: float, o
     Returns
     -------
     Stability
-        All zero where the loss never sees an output (``epsilon >= M_Y``), since the machine is zero then.
+        All zero if the loss of every output is zero (``epsilon >= M_Y``), since the machine is zero then.
 
     Raises
     ------

@@ -21,15 +21,15 @@ from rkhs.models.local_layer import LocalLayer, codes_in_leaves
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
-FINE = (10, 1e-4)  # steps and their tolerance; six steps reach nearly the final value
-ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
+FINE = (10, 1e-4)  # largest number of steps, and tolerance; six steps reach nearly the final value
+ROUGH = (6, 1e-3)  # to compare models, whose errors differ by more; with four steps a few choices are worse
 _EXACT = (200, 1e-9)  # for derivatives of the refined codes
 _TILE = 2048  # rows whose codes are refined at once
 
 
 @dataclass(frozen=True, eq=False)
 class AutoencoderModel(AutoencoderLayers):
-    """Layers that encode new items, and go into files."""
+    """Layers that encode new items and are stored in files."""
 
     def encode(
         self,
@@ -39,7 +39,7 @@ class AutoencoderModel(AutoencoderLayers):
         refine: tuple[int, float] | None = None,
         rough: bool = False,
     ) -> list[Tensor]:
-        """Codes of every hidden layer. ``refine``: most Newton steps and tolerance; None: codes are not refined."""
+        """Codes of every hidden layer. ``refine``: most quasi-Newton steps and tolerance; None: not refined."""
         # ``raw`` (m, w): kernel values or features of the items before whitening, as ``map.raw`` gives them.
         codes = self.encoder.of(raw)
         if self.linear is not None:
@@ -54,7 +54,7 @@ class AutoencoderModel(AutoencoderLayers):
         return found
 
     def in_file(self) -> Self:
-        """The model without arrays that can be computed again."""
+        """The model without arrays that can be recomputed."""
         return stored_autoencoder.in_file(self)
 
     def check_stored(self) -> None:
@@ -62,7 +62,7 @@ class AutoencoderModel(AutoencoderLayers):
         stored_autoencoder.check(self)
 
     def from_file(self) -> Self:
-        """The model with these arrays computed again."""
+        """The model with these arrays recomputed."""
         return stored_autoencoder.from_file(self)
 
 
@@ -75,7 +75,7 @@ def refined_codes(
     *,
     rough: bool = False,
 ) -> Tensor:
-    """Refine codes ``f(x)`` (m, p). ``limits``: most Newton steps and tolerance; None: exactly, with derivatives."""
+    """Refine codes ``f(x)`` (m, p). ``limits``: most steps and tolerance; None: exactly, with derivatives."""
     # ``raw`` (m, w): kernel values or features of the items before whitening, as ``map.raw`` gives them.
     squared_radius = _penalty_scale(model, items, raw) / model.reg[0]
     layers = (*model.layers[:-1], model.last.everywhere)
@@ -111,7 +111,7 @@ def _codes(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor
 
 
 def _penalty_scale(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tensor:
-    """``s^2(x)`` of the penalty (m,); zero at training items of a dense model, so that their codes stay."""
+    """``s^2(x)`` of the penalty (m,); zero at training items of a dense model, whose codes do not change."""
     diag = model.new_diagonal(items, raw)
     if not model.map.whole:
         return diag
@@ -133,7 +133,7 @@ def _is_training_item(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Te
 
 def _exact_codes(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor:
     """Codes near the steps ``U`` (m, p), solved exactly, with derivatives."""
-    # Newton's steps solve y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
+    # Newton steps solve y = f - radius^2 Q(y, t). One more, linear in f, radius^2 and t, gives the derivatives.
     square = squared_radius.detach()[:, None]
     fixed = replace(problem, targets=problem.targets.detach(), start=problem.start.detach(), radius=square[:, 0].sqrt())
     unit = torch.eye(fixed.start.shape[1]).to(fixed.start)

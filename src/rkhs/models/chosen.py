@@ -1,12 +1,12 @@
-"""Sets of a machine whose setting is chosen with the new row among the others: exact, however few rows there are.
+"""Full conformal sets of a machine whose setting (kernel and regulariser) is chosen with the new row included.
 
-A setting that was chosen on the n training rows knows them and not the new row. Here each output y that the new row
-could have chooses the setting under which n of the n + 1 rows are the most likely, whichever row is left out: the least
-``D^(1 / n) tr S`` of all rows and settings, with the determinant D of the Gram matrix of the n rows. Each is a
-quadratic function of y, and for an output that is far off the new row is left out, so that the setting of the training
-rows stays. Of the outputs that choose a setting the set holds those that the exact set of this setting holds. Neither
-setting nor scores depend on the order of the n + 1 rows. With all n + 1 rows, outputs that are far off choose settings
-that smooth or interpolate more, whose sets reach far: intervals of noise-free data were 23 to 91 times as wide.
+A setting that was chosen on the n training rows depends on them and not on the new row. Here each candidate output y of
+the new row chooses its setting: the one of largest likelihood of n of the n + 1 rows, over which row is left out. It
+minimises ``D^(1 / n) tr S`` over rows and settings, with the determinant D of the regularised Gram matrix of the n
+rows. Each term is a quadratic function of y, constant where the new row is left out, so that an output far off chooses
+the setting of the training rows. The set holds y if the exact set of the setting that y chooses holds it. Neither
+setting nor scores depend on the order of the n + 1 rows. By the likelihood of all n + 1 rows, outputs far off would
+choose settings that smooth or interpolate more: intervals of noise-free data were 23 to 91 times as wide.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from torch import Tensor
 
 from rkhs.models.calibration import Calibration, NewItems
 
-_TIE = 1.0 + 1e-9  # errors that differ by rounding alone are equal
-_POINTS = 17  # of the interval of each setting at which all are compared, and again between two where a choice ends
+_TIE = 1.0 + 1e-9  # relative tolerance of comparisons: differences by rounding are ties
+_POINTS = 17  # grid points on the interval of each setting, and on the bracket of each end that is refined
 
 Setting = tuple["Calibration", "NewItems"]
 
 
 def chosen_interval(settings: Sequence[Setting], coverage: float) -> np.ndarray:
-    """Ends (m, 2) of the smallest intervals that hold the exact sets of one output; infinite where none is left out."""
-    # The choice is made at points, and an end where it changes lies a little outside.
+    """Ends (m, 2) of the smallest intervals around the exact sets of one output; infinite if no output is excluded."""
+    # The choice is evaluated on a grid; an end at which it changes is rounded outwards.
     values = np.stack([new.values.numpy() for _, new in settings], 1)  # (m, s, 1)
     ends = values + np.stack([machine.interval(new, coverage) for machine, new in settings], 1)
     if not np.isfinite(ends).all():
@@ -42,7 +42,7 @@ def chosen_interval(settings: Sequence[Setting], coverage: float) -> np.ndarray:
 def chosen_members(
     settings: Sequence[Setting], row: int, E: Tensor, squares: Sequence[Tensor], coverage: float
 ) -> np.ndarray:
-    """Which candidates of coordinates (c, r), at squared distances (c,) from each setting's value, a set holds."""
+    """Which candidates of coordinates (c, r) a set holds; ``squares``: squared distances (c,) to each prediction."""
     errors, inside = [], []
     for (machine, new), near in zip(settings, squares, strict=True):
         constant, slope, curvature = (part[row][:, None] for part in machine.loo_likelihood_terms(new))
@@ -55,13 +55,13 @@ def chosen_members(
 
 
 def _least(errors: np.ndarray) -> np.ndarray:
-    """Which settings have the least error, along the first axis."""
+    """Which settings have the least error, along the first axis; ties count."""
     return errors <= errors.min(0) * _TIE
 
 
 def _hull(functions: np.ndarray, values: np.ndarray, ends: np.ndarray) -> tuple[float, float]:
-    """The least and the largest output between the ends (s, 2) of the setting that it chooses."""
-    # The error of a setting is the least of quadratic functions (s, n + 1, 3) of the distance from its value (s, 1).
+    """Least and largest output y inside the interval, with ends (s, 2), of the setting that y chooses."""
+    # The error of a setting is the least of n + 1 quadratic functions (s, n + 1, 3) of ``y`` minus its prediction.
 
     def chosen(y: np.ndarray) -> np.ndarray:
         t = (y.ravel() - values)[:, None]

@@ -1,6 +1,6 @@
-"""Codes in the metric of what they decode to: a linear change between the layers of a model and its user.
+"""Codes in the metric of what they decode to: a linear map from the codes of the layers to user coordinates.
 
-The distance of two codes of a decoder ``g`` means nothing by itself: codes and decoder share a scale in each direction.
+Distances of codes have no meaning by themselves: each direction can be rescaled in the codes and in the decoder ``g``.
 ``||g(z + e) - g(z)||^2`` is ``e^T G e`` to first order, on average over the items, with
 ``G = sum_i w_i J(z_i)^T J(z_i)`` and the Jacobian ``J`` of ``g``. Codes ``z G^(s/2)`` have the distances of the layers
 for ``s = 0``, those of what is decoded for ``s = 1``, and the geometric mean of both for ``s = 1/2``.
@@ -16,10 +16,10 @@ from torch import Tensor
 from rkhs._core.linalg import principal_axes
 from rkhs.kernels.base import Kernel
 
-_ITEMS = 200  # that the mean of the metric is taken over, evenly spaced: it has p (p + 1) / 2 entries
-_ENTRIES = 2**22  # of a Jacobian at once
-_MEASURED = 500  # items that errors without a component are measured on, evenly spaced
-_FLOOR = 1e-8  # of the eigenvalues, in units of the largest: directions that decode to nothing keep their codes
+_ITEMS = 200  # evenly spaced items over which the metric is averaged: it has p (p + 1) / 2 entries
+_ENTRIES = 2**22  # entries of the Jacobians that are in memory at once
+_MEASURED = 500  # evenly spaced items on which errors without a component are measured
+_FLOOR = 1e-8  # of eigenvalues, relative to the largest: directions that the decoder ignores stay invertible
 
 
 def code_map(
@@ -31,7 +31,7 @@ def code_map(
     power: float,
     weights: Tensor | None,
 ) -> Tensor | None:
-    """Invertible ``M`` of shape (p, p) that codes are multiplied by: ``G^(s/2)``, turned to principal axes."""
+    """Invertible ``M`` of shape (p, p) that codes are multiplied by: ``G^(s/2)``, rotated to principal axes."""
     if power == 0.0 or coefficients.numel() == 0:
         return None
     chosen = torch.linspace(0, len(codes) - 1, min(_ITEMS, len(codes)), dtype=torch.float64).round().long()
@@ -58,7 +58,7 @@ def code_map(
 def inactive_axes(
     codes: Tensor, weights: Tensor | None, error_of: Callable[[Tensor, Tensor], float], allowed: float
 ) -> Tensor | None:
-    """Components that carry nothing, found by what they cost."""
+    """Means of the components whose removal raises the error by at most ``allowed``, NaN for others; None if none."""
     n, p = codes.shape
     rows = torch.linspace(0, n - 1, min(_MEASURED, n), dtype=torch.float64).round().long()
     Z, mean = codes[rows], codes.mean(0) if weights is None else weights @ codes

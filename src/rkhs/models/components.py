@@ -1,4 +1,4 @@
-"""A fitted kernel PCA: codes of items, projections of features, vectors and distances from them."""
+"""A fitted kernel PCA: codes of items, projections of features, their pre-images and distances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rkhs.spaces.features.base import check_kernel_stored
 
 @dataclass(frozen=True, eq=False)
 class RobustFacts(Stored):
-    """What is known of components of another loss than the square."""
+    """Diagnostics of components under a loss other than the squared one."""
 
     loss: Loss  # with numbers for its parameters
     support: np.ndarray  # (n_support,): rows with a non-zero dual variable
@@ -39,20 +39,20 @@ class ComponentsModel(Stored):
     kernel: Kernel  # resolved
     encoder: Expansion  # from items to codes
     codes: np.ndarray  # (n, p): of the training items
-    variances: np.ndarray  # (p,): variances of the components, and their shares of the total
-    shares: np.ndarray  # (p,)
+    variances: np.ndarray  # (p,): variances of the components
+    shares: np.ndarray  # (p,): their shares of the total variance
     n: int  # number of training items
     mean: np.ndarray | None  # (w,): the mean feature as weights on the kept items; None: features are not centred
     mean_norm: float  # its squared norm
-    diagonal: np.ndarray | None = None  # (n,): ``k(x, x)`` of the training items, where new ones have none
-    back: CodeRegression | None = None  # from codes to vectors
-    open_ends: dict[str, str] | None = None
-    robust: RobustFacts | None = None  # what is known of components of another loss than the square
-    moments: tuple[np.ndarray, np.ndarray, float] | None = None  # (w,)
+    diagonal: np.ndarray | None = None  # (n,): ``k(x, x)`` of the training items
+    back: CodeRegression | None = None  # ridge pre-image: regression from codes to vectors
+    open_ends: dict[str, str] | None = None  # parameters chosen at an end of their range, and which end
+    robust: RobustFacts | None = None  # diagnostics; None for the squared loss
+    moments: tuple[np.ndarray, np.ndarray, float] | None = None  # sums (w,), (w, w) and of ``k(x, x)`` of all rows
 
     @property
     def map(self) -> FeatureMap:
-        """What items are read through."""
+        """Feature map of the items."""
         return self.encoder.map
 
     @property
@@ -75,7 +75,7 @@ class ComponentsModel(Stored):
         return W if self.mean is None else W + tensor_like(self.mean, W)
 
     def nearest_features(self, Z: Tensor, *, descend: bool) -> Tensor:
-        """Vectors with features near the projections with the given codes, shape (m, d)."""
+        """Pre-images (m, d) of the projections with the given codes: nearest training vectors, or by descent."""
         problem = Preimage(self.kernel, self.map.support(Z), self.weights(Z))
         start = problem.X[problem.nearest()]
         return PreimageDescent().solve(problem, start) if descend else start
@@ -102,7 +102,7 @@ class ComponentsModel(Stored):
     def of(
         cls, kernel: Kernel, features: FeatureMap, found: Components, codes: np.ndarray, n: int, **rest: Any
     ) -> Self:
-        """The model of components that were found."""
+        """Build the model from components."""
         return cls(
             kernel,
             Expansion(features, found.coefficients.cpu().numpy(), found.shift.cpu().numpy()),
@@ -116,7 +116,7 @@ class ComponentsModel(Stored):
         )
 
     def in_file(self) -> Self:
-        """The model without what follows from the kept items."""
+        """The model without arrays that can be recomputed from the kept items."""
         back = self.back
         if back is None or not self._returns_to_items or not spares_memory(self.map.kept):
             return self
@@ -125,12 +125,12 @@ class ComponentsModel(Stored):
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        """What a file may lack."""
+        """Arrays that a file may omit."""
         return (None, None) if self.back is None else (self.back.coefficients, self.back.output.basis)
 
     @property
     def _returns_to_items(self) -> bool:
-        """Whether pre-images are learned from the codes to the kept items, which are the training items."""
+        """Whether the ridge pre-image maps the codes to the kept items, which are all training items."""
         items, whole = self.map.kept, self.map.whole and self.kernel.domain == "vectors"
         return whole and isinstance(items, np.ndarray) and self.back is not None and self.back.anchors is self.codes
 
@@ -152,13 +152,13 @@ class ComponentsModel(Stored):
             check_places("support", self.robust.support, 2**31)
 
     def from_file(self) -> Self:
-        """The model with what the file lacks."""
+        """The model with omitted arrays recomputed."""
         back = self.back
         if back is None or back.coefficients is not None:
             return self
         if not self._returns_to_items:
             raise InputError(
-                "the learned pre-image must have coefficients, or training items to compute them again; got neither"
+                "the learned pre-image must have coefficients, or training items to recompute them; got neither"
             )
         with completing():
             items = self.map.kept.astype(self.encoder.coefficients.dtype, order="C")

@@ -19,28 +19,28 @@ from rkhs.spaces.features.base import check_kernel_stored
 
 @dataclass(frozen=True, eq=False)
 class ContrastFacts(Stored):
-    """What is known of codes that minimise a contrastive loss."""
+    """Diagnostics of codes that minimise a contrastive loss."""
 
     n_components: int  # components that are not zero
     representer_holds: bool  # whether every optimum lies in the span of the data
     eigenvalues: np.ndarray | None = None  # (h,): of the closed form
-    bounds: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None  # ``reg`` of a bounded loss, and of zero codes
     reg: float | None = None  # the regulariser that was used
 
 
 @dataclass(frozen=True, eq=False)
 class ContrastiveModel(Stored):
-    """Codes ``z(x) = W* phi(x)`` that pairs were fitted to."""
+    """Codes ``z(x) = W* phi(x)`` that were learned from pairs."""
 
     kernel: Kernel  # resolved
     encoder: Expansion  # from items to codes, without a shift
     codes: np.ndarray  # (n, p): of the training items
-    norm: float  # hilbert-Schmidt norm of ``W``
+    norm: float  # Hilbert-Schmidt norm of ``W``
     facts: ContrastFacts
 
     @property
     def map(self) -> FeatureMap:
-        """What items are read through."""
+        """Feature map of the items."""
         return self.encoder.map
 
     def encode(self, items: Items) -> Tensor:
@@ -51,7 +51,7 @@ class ContrastiveModel(Stored):
     def of(
         cls, in_memory: InMemoryItems, coefficients: Tensor, fitted: Tensor, codes: np.ndarray, facts: ContrastFacts
     ) -> Self:
-        """The model of coefficients on points or on their features, of which ``fitted`` are all values."""
+        """Build the model from coefficients on the points or their features; ``fitted``: codes of all points."""
         inner = coefficients if in_memory.factored else fitted
         norm = float((coefficients * inner).sum().clamp_min(0.0).sqrt())
         return cls(

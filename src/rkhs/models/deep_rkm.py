@@ -1,4 +1,4 @@
-"""A fitted deep restricted kernel machine: codes of items in every layer, and weights on the training items back."""
+"""A fitted deep restricted kernel machine: codes of items in every layer, and decoding of codes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from rkhs.spaces.features.base import check_kernel_stored, check_resolved
 
 @dataclass(frozen=True, eq=False)
 class DeepRKMQuality(Stored):
-    """How well the encoders of a machine do, one number per layer."""
+    """Errors of the encoders of a machine, one number per layer."""
 
-    defects: np.ndarray  # (L,): how far codes of training items are off if they are encoded as new ones
-    ridges: np.ndarray  # (L,): ridge of each encoder, and its leave-one-out error; NaN without a ridge
-    errors: np.ndarray  # (L,)
+    defects: np.ndarray  # (L,): relative errors of the training codes if the items are encoded as new ones
+    ridges: np.ndarray  # (L,): ridge of each encoder; NaN without one
+    errors: np.ndarray  # (L,): its leave-one-out error; NaN without a ridge
     infeasibility: float  # ``||H^T H - I||``
 
 
 @dataclass(frozen=True, eq=False)
 class DeepRKMModel(Stored):
-    """Layers of codes ``H_1, ..., H_L``, each of components of the features of the one below."""
+    """Layers of codes ``H_1, ..., H_L``: each has components of the features of the layer below."""
 
     kernel: Kernel  # of the items, resolved
     encoder: Expansion  # from items to codes of layer 1
@@ -44,16 +44,16 @@ class DeepRKMModel(Stored):
     layer_codes: list[np.ndarray]  # (n, s_l)
     moments: list[np.ndarray]  # (s_l, s_l): ``H_l^T K_(l-1) H_l``
     values: list[np.ndarray]  # (s_l,): their diagonals
-    means: list[np.ndarray | None]  # (n,)
-    directions: np.ndarray | None  # (w, s_1)
-    mean_weights: np.ndarray | None  # (w, s_1)
-    items: Any  # (n, d): training items to return to
+    means: list[np.ndarray | None]  # (n,): mean kernel values of each layer; raw features (w,) with ``directions``
+    directions: np.ndarray | None  # (w, s_1): components of layer 1 on raw features; None: on the training items
+    mean_weights: np.ndarray | None  # (w,): the mean feature as weights on raw features
+    items: Any  # (n, d): training items on which pre-images are based
     diagonal: np.ndarray | None  # (n,): ``k(x, x)`` of the training items
     quality: DeepRKMQuality
 
     @property
     def map(self) -> FeatureMap:
-        """What items are read through."""
+        """Feature map of the items."""
         return self.encoder.map
 
     @property
@@ -74,12 +74,12 @@ class DeepRKMModel(Stored):
         return codes
 
     def code_rows(self, layer: int, codes: Tensor) -> Tensor:
-        """Kernel values of codes of a layer, from 1, with those of the training items, shape (m, n)."""
+        """Kernel values of codes of a layer (from 1) with the training codes, shape (m, n)."""
         train = self.scale * tensor_like(self.layer_codes[layer - 1], codes)
         return self.kernels[layer - 1]._gram(self.scale * codes, train)
 
     def components(self, index: int, like: Tensor) -> Tensor:
-        """Components of a layer, from 0, as weights on training items; on the raw features of layer 1 where few."""
+        """Components of a layer (from 0) as weights on training items, or on raw features of layer 1."""
         found = self.layer_codes[0] if self.directions is None else self.directions
         return tensor_like(found if index == 0 else self.layer_codes[index], like)
 
@@ -98,7 +98,7 @@ class DeepRKMModel(Stored):
         return (diagonal - (kept * scores).sum(1)).clamp_min(0.0)
 
     def projected(self, index: int, rows: Tensor, kept: list[int], *, whitened: bool) -> Tensor:
-        """Weights (m, n) of the projections on some components of a layer of features with given kernel rows."""
+        """Weights (m, n) of projections of features, given by kernel rows, on the components ``kept`` of a layer."""
         H, mean = self.components(index, rows)[:, kept], self.means[index]
         if mean is not None:
             rows = rows - tensor_like(mean, rows)
@@ -110,33 +110,32 @@ class DeepRKMModel(Stored):
         return self.uncentred(index, scores @ H.mT)
 
     def uncentred(self, index: int, weights: Tensor) -> Tensor:
-        """Weights on centred features of a layer, from 0, as weights on features."""
+        """Convert weights on the centred features of a layer (from 0) to weights on features."""
         centred = self.means[index] is not None
         if index == 0 and self.directions is not None:
             if self.map.kept_raw() is None:
                 raise InputError(
-                    "a feature can be given by training items with storage=Nystroem(m) or 'dense' only: random "
-                    "features keep none"
+                    "weights on training items need storage='dense' or Nystroem(m): random features keep no items"
                 )
             return weights + tensor_like(self.mean_weights, weights) if centred else weights
         return weights - weights.mean(dim=1, keepdim=True) + 1.0 / weights.shape[1] if centred else weights
 
     def nearest_codes(self, layer: int, weights: Tensor, start: Tensor | None) -> Tensor:
-        """Codes of a layer, from 1, whose feature is nearest to a combination of those of the training items."""
+        """Pre-images among the codes of a layer (from 1) of combinations of the training features."""
         train = self.scale * tensor_like(self.layer_codes[layer - 1], weights)
         problem = Preimage(self.kernels[layer - 1], train, weights)
         first = problem.X[problem.nearest()] if start is None else self.scale * start
         return preimages(problem, first) / self.scale
 
     def regressed(self, Z: Tensor, layer: int | None, kept: list[int] | None = None) -> Tensor:
-        """Vectors of codes of a layer, from 1, or of all: kernel ridge regression, the ridge by leave-one-out."""
+        """Decode codes of a layer (from 1), or of all, by kernel ridge regression; the ridge by leave-one-out."""
         X = tensor_like(self.items, Z)
         codes = self.encode(self.map.raw(X).to(Z))
         train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
         return decoded_by_ridge(train if kept is None else train[:, kept], X, Z)
 
     def vectors(self, weights: Tensor, start: Tensor | None = None) -> Tensor:
-        """Vectors whose feature is nearest to a combination of those of the kept items, sought from ``start``."""
+        """Pre-images of combinations of the features of the kept items; the search begins at ``start``."""
         problem = Preimage(self.kernel, tensor_like(self.items, weights), weights)
         return preimages(problem, problem.X[problem.nearest()] if start is None else start)
 
@@ -154,7 +153,7 @@ class DeepRKMModel(Stored):
         check_shape("codes", self.codes, None, sum(sizes))
         lists: tuple[list[Any], ...] = (self.layer_codes, self.moments, self.values, self.means)
         if not {S} == {*map(len, lists), len(self.kernels) + 1} or self.encoder.shift is None:
-            raise InputError(f"a machine of a model file must have {S} layers of everything")
+            raise InputError(f"a machine of a model file must have {S} layers in each of its lists")
         for size, codes, moment, values, mean in zip(sizes, *lists, strict=True):
             check_shape("layer codes", codes, n, size)
             check_shape("moments", moment, size, size)

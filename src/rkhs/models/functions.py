@@ -1,4 +1,4 @@
-"""Functions of items and of codes that a fit leaves behind: expansions, layers, free linear parts."""
+"""Fitted functions of items and of codes: kernel expansions, layers, free linear parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Expansion(Stored):
         return values if self.shift is None else values + tensor_like(self.shift, raw)
 
     def in_file(self) -> Self:
-        """The expansion without what its map computes again."""
+        """The expansion without arrays that its map recomputes."""
         return replace(self, map=self.map.in_file())
 
     def check_stored(self) -> None:
@@ -52,7 +52,7 @@ class Layer(Stored):
 
     kernel: Kernel  # on codes, resolved
     anchors: np.ndarray  # (a, p): ``A``: the codes of the training items, or of some of them
-    coefficients: Any  # ``C``, (a, r): None where a file lacks what follows from the rest
+    coefficients: Any  # ``C``, (a, r): None in a file that omits it because it can be recomputed
     linear: np.ndarray | None = None  # ``L``, (p + 1, r); None without a free linear part
 
     def check_stored(self) -> None:
@@ -64,11 +64,11 @@ class Layer(Stored):
 
     @cached_property
     def at_anchors(self) -> np.ndarray:
-        """Values at the anchors, shape (a, r): refined codes are searched there, so that no more digits are needed."""
+        """Values at the anchors, shape (a, r), in the precision of the coefficients: starting points of refinement."""
         return Layer.of(self, torch.from_numpy(self.anchors.astype(self.coefficients.dtype))).numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without what can be computed again."""
+        """The state without what can be recomputed."""
         return {name: value for name, value in vars(self).items() if name != "at_anchors"}
 
     def tensors(self, like: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -84,7 +84,7 @@ class Layer(Stored):
 
     @property
     def everywhere(self) -> Layer:
-        """The part of the layer that all codes share."""
+        """The global part of the layer, without leaves."""
         return self
 
     def along(self, directions: Tensor) -> Layer:
@@ -133,7 +133,7 @@ class LinearPart(Stored):
     offset: np.ndarray  # (k,)
     center: np.ndarray | None  # (d,)
     coefficients: np.ndarray  # (k, p): ``A``
-    mixed: np.ndarray | None = None  # (r, k)
+    mixed: np.ndarray | None = None  # (r, k): ``F^-1 Q``, which the power function needs
 
     def check_stored(self) -> None:
         """Sizes must agree."""

@@ -1,4 +1,4 @@
-"""Training items that models keep, and their Gram matrices."""
+"""Training items that models store, and their Gram matrices."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from rkhs.spaces.features import WholeMap
 
 @dataclass(frozen=True, eq=False)
 class GramModel(Stored):
-    """Kernel values with the training items."""
+    """A kernel on its training items: kernel values of new items with them."""
 
     map: WholeMap  # of all training items
 
     @property
     def kernel(self) -> Kernel:
-        """Resolved."""
+        """The resolved kernel."""
         return self.map.kernel
 
 
 @dataclass(frozen=True, eq=False)
 class KeptItems(Stored):
-    """Training items, eight zeros and ones a byte where they are such."""
+    """Training items; zeros and ones are packed as bits."""
 
     array: np.ndarray  # (n, d)
-    columns: int | None  # ``d`` where bits are packed; None: the items as they are
+    columns: int | None  # ``d`` if bits are packed; None: they are not
     dtype: np.dtype  # of the items
 
     def check_stored(self) -> None:
@@ -46,7 +46,7 @@ class KeptItems(Stored):
 
     @classmethod
     def of(cls, items: np.ndarray) -> KeptItems:
-        """A copy of items."""
+        """Copy items; zeros and ones are packed as bits."""
         if ((items == 0) | (items == 1)).all():
             return cls(np.packbits(items != 0, axis=1), items.shape[1], items.dtype)
         return cls(items.copy(), None, items.dtype)
@@ -61,11 +61,11 @@ class KeptItems(Stored):
 
 @dataclass(frozen=True, eq=False)
 class GramOf(Stored):
-    """The Gram matrix of training targets, when it is called."""
+    """Gram matrix of training items or targets, computed when it is called."""
 
     kernel: Kernel  # resolved
     items: Any  # (n, d)
-    like: np.ndarray  # has the dtype of the fit
+    like: np.ndarray  # an array with the dtype of the fit
 
     def __call__(self) -> Tensor:
         """Shape (n, n)."""
@@ -78,7 +78,7 @@ class GramOf(Stored):
 
 
 def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
-    """Gram matrix of training items as a fit used it; of what it clipped it has said so."""
+    """Gram matrix of training items as the fit used it: negative eigenvalues are clipped, without a second warning."""
     K = kernel._gram(items).to(like)
     if kernel.known_psd:
         return K

@@ -84,12 +84,12 @@ class AutoencoderLayers(Stored):
     penalty: CodePenalty  # of changes of codes
     loss: Loss | None = None  # with numbers for its parameters
     gap: float | None = 0.0  # duality gap of the last layer; None if the loss has no dual
-    support: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
-    saturated: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
+    support: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,): rows that the decoder uses
+    saturated: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_saturated,): rows of linear loss
     row_weights: np.ndarray | None = None  # (n,): of the training items; sum to one
-    compared: Compared = field(default_factory=Compared)  # regularisers
+    compared: Compared = field(default_factory=Compared)  # choice of the regularisers
     inactive: np.ndarray | None = None  # (p,): values of inactive components, NaN for active ones
-    items: KeptItems | None = None
+    items: KeptItems | None = None  # training items, if the last layer is recomputed from them
     last_reg: float | None = None  # of the last layer, if it was refitted with another one
 
     @property
@@ -174,7 +174,7 @@ class AutoencoderLayers(Stored):
     @property
     def refinable(self) -> bool:
         """Whether codes of new items can be refined."""
-        free = self.map.whole or self.linear is not None  # landmarks next to kernel parts have plain codes
+        free = self.map.whole or self.linear is not None  # landmarks without a free linear part: not refined
         known = self.kernel.domain != "gram" or (
             self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
         )
@@ -232,14 +232,14 @@ class AutoencoderLayers(Stored):
         return raw if kernel == self.kernel else kernel._gram(items, self.map.support(raw)).to(raw)
 
     def targets_of_items(self, items: Items, raw: Tensor, diagonal: Tensor | None = None) -> Targets:
-        """The items as their own targets; ``diagonal`` is ``k(x, x)`` where a Gram matrix is read."""
+        """The items as their own targets; ``diagonal`` is ``k(x, x)`` for a precomputed kernel."""
         kernel, rows = self.rebuilt.kernel, self.target_rows(items, raw)
         if kernel is None:
             return Targets(rows)
         return Targets(rows, kernel._diag(items).to(raw) if diagonal is None else diagonal)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without what can be computed again from the training items."""
+        """The state without what can be recomputed from the training items."""
         state = {name: value for name, value in vars(self).items() if name != "factor"}
         if self.map.kept is not None:
             state["penalty"] = replace(self.penalty, cholesky=None, pivots=None)

@@ -1,9 +1,10 @@
 """Leave-one-out errors and degrees of freedom of a fitted autoencoder, in closed form.
 
 With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and with a free linear part in
-``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + free I')^-1``; its leave-one-out residual is
-``phi_i / P_ii``. The encoder interpolates its training codes, so the code of item i, had it not been there, is
-``z_i - a_i / (K_1^-1)_ii``, with the power function ``1 / (K_1^-1)_ii``, and is refined as that of a new item. The
+``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + c I')^-1``, where ``c I'`` is the penalty
+of the slopes; its leave-one-out residual is ``phi_i / P_ii``. The encoder interpolates its training codes, so the
+leave-one-out code of item i is ``z_i - a_i / (K_1^-1)_ii``, with the power function ``1 / (K_1^-1)_ii``, refined as
+that of a new item. The
 mean of the errors estimates the held-out error; the codes of the other items stay fixed.
 """
 

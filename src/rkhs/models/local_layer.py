@@ -1,7 +1,7 @@
-"""A last layer of many rows: next to one layer of all codes, leaves of a tree have layers of the rows there.
+"""A local last layer for many rows: a global decoder, and a decoder for each leaf of a tree of the codes.
 
-Near a cut of the tree both sides count, with weights that sum to one and change smoothly, so that what is decoded along
-a line of codes has no jump.
+Near a cut of the tree the decoders of both sides are blended with smooth weights that sum to one, so that the decoder
+is continuous.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _TILE = 1024  # rows whose codes are refined at once
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LocalLayer(Layer):
-    """The function ``g(z) + D (sum_l s_l(z) h_l(z) - D^T g(z))`` of layers ``h_l`` and their shares ``s_l``."""
+    """The function ``g(z) + D (sum_l s_l(z) h_l(z) - D^T g(z))`` of leaves ``h_l`` with weights ``s_l``."""
 
     normals: np.ndarray  # (2^depth - 1, p): of the cuts of the tree, level by level
-    cuts: np.ndarray  # (2^depth - 1,)
-    widths: np.ndarray  # (2^depth - 1,): half of the widths of the zones in which both sides count
+    cuts: np.ndarray  # (2^depth - 1,): thresholds of ``<normal, z>``
+    widths: np.ndarray  # (2^depth - 1,): half-widths of the zones in which both sides are blended
     leaves: tuple[Layer, ...]  # (2^depth,): ``h_l``
     directions: np.ndarray | None = None  # (r, k): ``D``, orthonormal columns; None: all
 
@@ -52,7 +52,7 @@ class LocalLayer(Layer):
 
     @property
     def everywhere(self) -> Layer:
-        """``g``, which all codes share."""
+        """The global decoder ``g``."""
         return Layer(self.kernel, self.anchors, self.coefficients, self.linear)
 
     def along(self, directions: Tensor) -> Layer:
@@ -60,7 +60,7 @@ class LocalLayer(Layer):
         return self.everywhere.along(directions)
 
     def shares(self, Z: Tensor, constant: Callable[[np.ndarray], Tensor] | None = None) -> Tensor:
-        """Weights of the leaves at codes of shape (m, p), shape (m, 2^depth): smooth, zero far away, of sum one."""
+        """Weights of the leaves at codes of shape (m, p), shape (m, 2^depth): smooth, with compact support, sum one."""
         read = constant or (lambda array: tensor_like(array, Z))
         S = ((Z.mm(read(self.normals.T)) - read(self.cuts)) / read(2.0 * self.widths) + 0.5).clamp(0.0, 1.0)
         S, found = S * S * (3.0 - 2.0 * S), torch.ones_like(Z[:, :1])
@@ -70,7 +70,7 @@ class LocalLayer(Layer):
         return found
 
     def of(self, Z: Tensor) -> Tensor:
-        """Values at codes of shape (m, p), shape (m, r); each code is read by the leaves that it has a share of."""
+        """Values at codes of shape (m, p), shape (m, r); leaves of weight zero are not evaluated."""
         shares, found = self.shares(Z), super().of(Z)
         D = None if self.directions is None else tensor_like(self.directions, Z)
         near = torch.zeros(len(Z), found.shape[1] if D is None else D.shape[1]).to(Z)
@@ -85,7 +85,7 @@ def codes_in_leaves(
     last: LocalLayer,
     targets: Tensor,
     start: Tensor,
-    reach: Tensor,
+    squared_radius: Tensor,
     near: Tensor,
     limits: tuple[int, float],
     codes_of: Callable[[CodeRefinement, Tensor, Tensor], Tensor],
@@ -93,22 +93,24 @@ def codes_in_leaves(
     n: float,
     **how: Any,
 ) -> Tensor:
-    """Codes ``near`` (m, p) refined once more, each in its leaf, or as they are where that has a higher objective."""
+    """Refine codes ``near`` (m, p) again, each in its leaf of largest weight; keep those whose objective would rise."""
     leading_targets = targets if last.directions is None else targets @ tensor_like(last.directions, targets)
     chosen, found, order = last.shares(near).argmax(1), [], []
     for number, leaf in enumerate(last.leaves):
         for rows in (chosen == number).nonzero()[:, 0].split(_TILE):
             if len(rows):
-                problem = CodeRefinement.of((leaf,), leading_targets[rows], start[rows], reach[rows].sqrt(), n, **how)
+                problem = CodeRefinement.of(
+                    (leaf,), leading_targets[rows], start[rows], squared_radius[rows].sqrt(), n, **how
+                )
                 with torch.no_grad():
                     U = descend(problem, problem.nearest(tensor_like(leaf.at_anchors, start)), *limits)
-                found.append(codes_of(problem, U, reach[rows]))
+                found.append(codes_of(problem, U, squared_radius[rows]))
                 order.append(rows)
     codes = torch.cat(found)[torch.argsort(torch.cat(order))]
 
-    def costs(Z: Tensor) -> Tensor:
-        return ((targets - last.of(Z)) ** 2).sum(1) / n + ((Z - start) ** 2).sum(1) / divisor(reach)
+    def objective(Z: Tensor) -> Tensor:
+        return ((targets - last.of(Z)) ** 2).sum(1) / n + ((Z - start) ** 2).sum(1) / divisor(squared_radius)
 
     with torch.no_grad():
-        better = costs(codes) < costs(near)
+        better = objective(codes) < objective(near)
     return torch.where(better[:, None], codes, near)

@@ -27,13 +27,13 @@ from rkhs.spaces.features.base import check_items_stored, check_kernel_stored
 
 @dataclass(frozen=True, eq=False)
 class Certificates(Stored):
-    """What the dual says of a machine and its training items."""
+    """Certificates from the dual problem: duality gap, and the part of each training item."""
 
     gap: float  # duality gap
-    support: np.ndarray  # (n_support,): rows with a non-zero dual variable; rows where the loss is linear
-    saturated: np.ndarray  # (n_support,)
-    shares: np.ndarray | None = None  # (n,)
-    residuals: np.ndarray | None = None  # (n,)
+    support: np.ndarray  # (n_support,): rows with a non-zero dual variable
+    saturated: np.ndarray  # (n_saturated,): rows where the loss is linear
+    shares: np.ndarray | None = None  # (n,): part of the gap of each item; their mean is the gap
+    residuals: np.ndarray | None = None  # (n,): violation of the optimality (KKT) conditions
     training_loss: float | None = None
     kernel_bound: float | None = None  # largest ``sum_t k_t(x, x) ||A_t||`` of the training items
     output_bound: float | None = None  # largest norm of their targets
@@ -58,14 +58,14 @@ class MachineModel(Stored):
     """The function ``h(x) = sum_t k_t(x, X) C A_t``, whose values are coordinates of outputs."""
 
     kernel: OperatorKernel  # resolved, with operators in these coordinates
-    map: FeatureMap  # what items are read through; with all training items every term reads them
-    coefficients: Any  # ``C``, (n, r): None where a file lacks what follows from the outputs
+    map: FeatureMap  # of the items; with all training items every term has its kernel on them
+    coefficients: Any  # ``C``, (n, r): None in a file that omits it because it can be recomputed
     output: OutputSpace  # of the targets
     certificates: Certificates
     loss: Loss | None = None  # with numbers for its parameters
     one_output: bool = False  # whether targets were numbers, not rows
-    gram_of_outputs: GramOf | None = None  # of outputs that are features and are held by the estimator
-    reg: float | None = None  # of a machine whose rows count alike
+    gram_of_outputs: GramOf | None = None  # of outputs that are features, if the estimator stores them
+    reg: float | None = None  # None with sample weights, gaps, landmarks or random features
 
     def raw(self, items: Items) -> list[Tensor]:
         """Raw features of items of shape (m, n), one per term."""
@@ -85,19 +85,18 @@ class MachineModel(Stored):
 
     @property
     def leaves_out(self) -> bool:
-        """Whether each row can be left out in closed form."""
+        """Whether leave-one-out residuals have a closed form."""
         plain = all(term.operator is None for term in self.kernel.pairs)
         return isinstance(self.loss, Squared) and plain and self.map.whole and self.reg is not None
 
     def calibrated(self, gram: Tensor | None = None) -> Calibration:
-        """What the machine says without each of its rows; ``gram`` is (n, n) where the items are not held."""
+        """Leave-one-out calibration of the machine; ``gram``: Gram matrix (n, n) of a precomputed kernel."""
         if self.reg is None or not self.leaves_out:
             facts = {
                 f"the loss {type(self.loss).__name__}": self.loss is not None and not isinstance(self.loss, Squared),
-                "rows that its fit left out, or gaps": self.loss is None,
                 "an operator on its outputs": any(term.operator is not None for term in self.kernel.pairs),
-                "landmarks": not self.map.whole,
-                "gaps or weights": self.reg is None,
+                "landmarks or random features": not self.map.whole,
+                "gaps or sample weights": self.reg is None and self.map.whole,
             }
             has = " and ".join(name for name, true in facts.items() if true)
             raise InputError(
@@ -109,7 +108,7 @@ class MachineModel(Stored):
         return self.with_setting(gram.cpu().double(), gram.cpu().double(), self.reg)
 
     def with_setting(self, K: Tensor, other: Tensor, reg: float) -> Calibration:
-        """What a machine says of the same targets that has another Gram matrix and ``reg``; the first is its own."""
+        """Calibration for the same targets with another Gram matrix and ``reg``; ``K`` is that of this machine."""
         assert self.reg is not None
         C, n, mean = as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
         U = K @ C + n * self.reg * C
@@ -130,12 +129,12 @@ class MachineModel(Stored):
         return torch.stack(grams).sum(0).cpu().double()
 
     def with_kernel(self, kernel: OperatorKernel) -> Self:
-        """The model that reads items through another resolved kernel."""
+        """The model with another resolved kernel."""
         items = WholeMap(kernel.pairs[0].kernel, self.map.kept, self.map.width)
         return replace(self, kernel=kernel, map=items)
 
     def values_of(self, items: Items, diagonal: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Kernel values (m, n) of items with the training items, and (m,) with themselves, if these are not known."""
+        """Kernel values (m, n) of items with the training items, and ``k(x, x)`` (m,), unless ``diagonal`` is given."""
         K = torch.stack(self.raw(items)).sum(0)
         found = (
             torch.stack([term.kernel._diag(items) for term in self.kernel.pairs]).sum(0)
@@ -145,7 +144,7 @@ class MachineModel(Stored):
         return K, found
 
     def new_items(self, calibration: Calibration, items: Items, diagonal: Tensor | None = None) -> NewItems:
-        """New items as the calibrated machine sees them; ``diagonal`` (m,) where items are kernel values."""
+        """Predictions and posterior variances of new items; ``diagonal`` (m,): ``k(x, x)`` for a precomputed kernel."""
         return calibration.new(*self.values_of(items, diagonal))
 
     def in_units(self, differences: Tensor) -> np.ndarray:
@@ -155,20 +154,20 @@ class MachineModel(Stored):
         return np.asarray((decoded[:-1] - decoded[-1]).cpu().numpy())
 
     def in_file(self) -> Self:
-        """The model without what follows from the outputs that it holds."""
+        """The model without arrays that can be recomputed from its outputs."""
         return leanest(replace(self, map=self.map.in_file()), self._lean(), lambda model: model._parts)
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        """What a file may lack."""
+        """Arrays that a file may omit."""
         return self.coefficients, self.output.cholesky if isinstance(self.output, RKHS) else None
 
     def _lean(self) -> Iterator[Self]:
-        """Models that lack parts, first those that lack most."""
+        """Models without arrays that can be recomputed, the smallest first."""
         output = self.output
         if not isinstance(output, RKHS) or self.gram_of_outputs is None:
             return
-        if 2 * len(output.cholesky) <= len(output.gram_mean):  # hardly any memory
+        if 2 * len(output.cholesky) <= len(output.gram_mean):  # would save hardly any memory
             return
         lean = replace(self, map=self.map.in_file(), output=output.without_cholesky())
         if self._has_closed_form:
@@ -177,7 +176,7 @@ class MachineModel(Stored):
 
     @property
     def _has_closed_form(self) -> bool:
-        """Whether the coefficients follow from the Gram matrices of items and outputs."""
+        """Whether the coefficients can be recomputed from the Gram matrices of items and outputs."""
         plain = isinstance(self.loss, Squared) and len(self.kernel.pairs) == 1 and self.map.whole
         return plain and self.map.kept is not None and self.reg is not None
 
@@ -197,14 +196,14 @@ class MachineModel(Stored):
             check_items_stored(self.gram_of_outputs.kernel, self.gram_of_outputs.items, len(self.output.gram_mean))
 
     def from_file(self) -> Self:
-        """The model with what the file lacks."""
+        """The model with omitted arrays recomputed."""
         output, of, C = self.output, self.gram_of_outputs, self.coefficients
         with completing():
             if isinstance(output, RKHS) and output.cholesky is None and of is not None:
                 output, U = output.recomputed(of())
                 C = self._coefficients(U) if C is None and self._has_closed_form else C
         if C is None or (isinstance(output, RKHS) and output.cholesky is None):
-            raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
+            raise InputError("a machine must have coefficients, or outputs to recompute them; got neither")
         return replace(self, output=output, coefficients=C)
 
     def _coefficients(self, U: Tensor) -> np.ndarray:
@@ -216,7 +215,7 @@ class MachineModel(Stored):
         return Direct().solve(dual_problem([(K, A)], U, Squared(), reg)).point.cpu().numpy()
 
     def with_outputs(self, kernel: Kernel, items: Any) -> Self:
-        """The model that knows the outputs behind its features."""
+        """The model with the outputs whose features it predicts."""
         output = self.output
         if not isinstance(output, RKHS) or kernel.domain == "gram":
             return self

@@ -1,4 +1,4 @@
-"""A fitted map that keeps neighbours: places of new items, the decoder, and how good the map is."""
+"""A fitted neighbour embedding: out-of-sample codes, decoder and measures of quality."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rkhs.problems.neighbours import affinities
 from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features.base import KernelValues, check_kernel_stored, subsampled
 
-_SPACING, _BORDER = 0.25, 2.0  # of the nodes of the grid of a fixed map, and around its rows
-_STEPS, _TOL = 40, 1e-4  # of placing
-_ROWS = 128  # that are placed in one batch
-_LEFT = 1e-3  # share of the decoded variance outside the directions that places are searched in
-_VARIED = 500  # anchors that these directions are found from
+_SPACING, _BORDER = 0.25, 2.0  # of the nodes of the grid of a fixed map, and its margin around the codes
+_STEPS, _TOL = 40, 1e-4  # largest number of steps that place an item, and their tolerance
+_ROWS = 128  # rows of a batch
+_LEFT = 1e-3  # share of the decoded variance outside the directions that placements use
+_VARIED = 500  # anchors from which these directions are computed
 
 
 def perplexity(n_neighbors: int, n: int) -> float:
@@ -33,17 +33,17 @@ def perplexity(n_neighbors: int, n: int) -> float:
 
 
 def fixed_sums(Z: Tensor, weights: Tensor, exact: int = MAX_ALL_PAIRS) -> Sums | ExactSums:
-    """The repulsion of a map that stays as it is; of more than ``exact`` rows on a grid."""
+    """Repulsion from the codes of a fixed map; on a grid for more than ``exact`` rows."""
     return ExactSums(Z, weights) if len(Z) <= exact else CauchyGrid(_SPACING, _BORDER).of(Z, weights)
 
 
 def embedded(problem: OutOfSample) -> Tensor:
-    """Find where the rows of a problem go, shape (m, p)."""
+    """Solve an out-of-sample problem: codes of its rows, shape (m, p)."""
     return descend(problem, problem.start(), _STEPS, _TOL)
 
 
-def leading_targets(back: CodeRegression) -> tuple[Layer, Tensor]:
-    """A decoder along the directions that it varies in at some anchors, and these, shape (r, k)."""
+def projected_decoder(back: CodeRegression) -> tuple[Layer, Tensor]:
+    """The decoder projected on the leading directions of its values at some anchors, and these, shape (r, k)."""
     _, s, axes = torch.linalg.svd(back.of(subsampled(as_tensor(back.anchors), _VARIED)), full_matrices=False)
     left = s.square().sum() - s.square().cumsum(0)
     directions = axes[: int((left > _LEFT * s.square().sum()).sum()) + 1].mT
@@ -52,30 +52,30 @@ def leading_targets(back: CodeRegression) -> tuple[Layer, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class MapQuality(Stored):
-    """How far a map can be trusted."""
+    """Measures of the quality of a map."""
 
     recall: float  # share of ten neighbours that the map keeps, of rows placed as if they were new
-    row_recall: np.ndarray  # (n,): the same of each row at its place
+    row_recall: np.ndarray  # (n,): the same for each row with its training code
     correlation: float  # of distances to some rows, in the data and in the map
-    lost: float | None  # share of the variance that the decoder loses of rows left out
+    lost: float | None  # held-out error of the decoder, as a share of the variance; None without a decoder
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourMapModel(Stored):
-    """Places of the distinct training items; new items are placed one by one."""
+    """Codes (places) of the distinct training items; new items are placed one by one."""
 
     kernel: Kernel  # resolved
     map: KernelValues  # of all training items, or of landmarks
-    distinct: np.ndarray  # (n,): one of each kind of equal items, by number
-    kind: np.ndarray  # (N,): which of these each training item equals
-    places: np.ndarray  # (n, p)
+    distinct: np.ndarray  # (n,): index of the first of each group of equal items
+    kind: np.ndarray  # (N,): group of each training item
+    places: np.ndarray  # (n, p): codes of the distinct items
     weights: np.ndarray  # (n,): sums to one
     diagonal: np.ndarray  # (n,): ``k(x, x)``
     n_neighbors: int
     quality: MapQuality
     back: CodeRegression | None = None  # from codes to vectors
-    features: np.ndarray | None = None  # (n, m): of the distinct items, where the map is one of landmarks
-    misfit: float = 1.0  # weight of what it loses of a new item, where that is placed
+    features: np.ndarray | None = None  # (n, m): of the distinct items, if ``map`` has landmarks
+    misfit: float = 1.0  # weight of the decoder's error in the placement of new items
 
     def check_stored(self) -> None:
         """Sizes must agree."""
@@ -104,7 +104,7 @@ class NeighbourMapModel(Stored):
 
     @cached_property
     def sums(self) -> Sums | ExactSums:
-        """The repulsion at any place."""
+        """Repulsion from the codes at any point of the map."""
         return fixed_sums(*self._tensors[:2])
 
     @cached_property
@@ -114,47 +114,47 @@ class NeighbourMapModel(Stored):
         return tensor_like(self.places, like), tensor_like(self.weights, like), tensor_like(self.diagonal, like)
 
     @cached_property
-    def targets(self) -> tuple[FixedRows, Tensor] | None:
-        """The decoder along the directions that it varies in, and these, shape (r, k); None without a decoder."""
+    def decoder(self) -> tuple[FixedRows, Tensor] | None:
+        """The projected decoder and its directions, shape (r, k); None without a decoder."""
         if self.back is None:
             return None
-        layer, directions = leading_targets(self.back)
+        layer, directions = projected_decoder(self.back)
         return FixedRows(layer), directions
 
     def encode(self, items: Items) -> Tensor:
-        """Places of items, shape (m, p), each by itself; an item that equals a training item has its place."""
+        """Codes of items, shape (m, p), one by one; an item that equals a training item has its code."""
         return torch.cat([self._tile(items[tile]) for tile in tiles(len(items), _ROWS)])
 
     def _tile(self, items: Items) -> Tensor:
-        """Place a few items: products of matrices have one shape, so that other items do not change the rounding."""
+        """Place a batch of items, padded to a fixed size so that other items do not change the rounding."""
         m, (Z, _, diagonal) = len(items), self._tensors
         items = padded(items) if isinstance(items, Tensor) else items
-        raw, mine = self._values(items)
+        raw, new_diagonal = self._values(items)
         tiny, raw = torch.finfo(raw.dtype).eps ** 0.75, raw.double()
         D, columns = (diagonal - 2.0 * raw).topk(min(3 * self.n_neighbors, len(Z)), 1, largest=False)
         problem = OutOfSample(Z, self.sums, columns, affinities(D, perplexity(self.n_neighbors, len(Z))))
-        if self.back is not None and self.targets is not None:
-            decoder, directions = self.targets
+        if self.back is not None and self.decoder is not None:
+            decoder, directions = self.decoder
             targets = self.back.output.encode(tensor_like(items, Z)) @ directions
             problem = replace(problem, decoder=decoder, targets=targets, misfit=self.misfit)
         near = diagonal[columns[:, 0]]
-        self_similarity = near if mine is None else mine.double()
+        self_similarity = near if new_diagonal is None else new_diagonal.double()
         equal = self_similarity + D[:, 0] <= tiny * (self_similarity + near)
         return torch.where(equal[:, None], Z[columns[:, 0]], embedded(problem))[:m]
 
     def _values(self, items: Items) -> tuple[Tensor, Tensor | None]:
-        """Kernel values of a tile with the distinct items, and with each item itself; None for a Gram matrix."""
+        """Kernel values of a batch with the distinct items, and ``k(x, x)``; None for a Gram matrix."""
         raw = padded(self.map.raw(items))
         if self.features is not None:
             F = self.map.whiten_adjoint(raw.mT).mT.float()
             return F @ tensor_like(self.features, F).mT, (F * F).sum(1)
-        mine = None if self.kernel.domain == "gram" else padded(self.kernel._diag(items)[:, None])[:, 0]
-        return raw[:, row_index(self.distinct, raw)], mine
+        new_diagonal = None if self.kernel.domain == "gram" else padded(self.kernel._diag(items)[:, None])[:, 0]
+        return raw[:, row_index(self.distinct, raw)], new_diagonal
 
 
 @dataclass(frozen=True, eq=False)
 class FixedRows:
-    """A layer on batches of one size."""
+    """A layer that is evaluated on batches of a fixed size."""
 
     layer: Layer
 
@@ -168,5 +168,5 @@ class FixedRows:
 
 
 def padded(T: Tensor) -> Tensor:
-    """The rows of a tile with its last row repeated."""
+    """Pad a batch to its fixed size by repeating the last row."""
     return T if len(T) == _ROWS else torch.cat([T, T[-1:].expand(_ROWS - len(T), *T.shape[1:])])

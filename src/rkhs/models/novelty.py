@@ -1,4 +1,4 @@
-"""A fitted measure of novelty: the posterior variance of a kernel at an item, among the training items."""
+"""A fitted novelty score: the posterior variance of a Gaussian process at an item, given the training items."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class NoveltyModel(GramModel):
     """The training items and the ridge of their Gram matrix; an item is judged without those that equal it."""
 
     ridge: float
-    gram: np.ndarray | None = None  # (n, n) where the items are not held
-    shift: float = 0.0  # what the variance of a training item lacks because scales were estimated from it too
+    gram: np.ndarray | None = None  # (n, n): for a precomputed kernel
+    shift: float = 0.0  # mean rise of the variance of a training item if scales are estimated without it
 
     def check_stored(self) -> None:
         """The matrix must be one of the items, symmetric."""
@@ -35,7 +35,7 @@ class NoveltyModel(GramModel):
 
     @cached_property
     def _distinct(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Gram matrix of the items that differ, their places, and how many items each of them stands for."""
+        """Gram matrix of the distinct items, their indices and their multiplicities."""
         like = np.zeros(1)
         K = GramOf(self.kernel, self.map.kept, like)() if self.gram is None else as_tensor(self.gram).double()
         places, counts = torch.unique(torch.from_numpy(copies([K])), return_counts=True)
@@ -43,12 +43,12 @@ class NoveltyModel(GramModel):
 
     @cached_property
     def calibration(self) -> Calibration:
-        """Each of the items that differ left out, without targets."""
+        """Leave-one-out calibration on the distinct items, without targets."""
         K = self._distinct[0]
         return Calibration.from_gram(K, K.new_zeros(len(K), 1), self.ridge, mean=False)
 
     def new(self, items: Items, diagonal: Tensor | None = None) -> NewItems:
-        """Posterior variances of items among the training items; ``diagonal`` (m,) where items are kernel values."""
+        """Posterior variances of items; ``diagonal`` (m,): ``k(x, x)`` for a precomputed kernel."""
         K, places, _ = self._distinct
         raw = self.map.raw(items).cpu().double()[:, places]
         d = (self.kernel._diag(items) if diagonal is None else diagonal).cpu().double()
@@ -70,11 +70,11 @@ class NoveltyModel(GramModel):
         return np.asarray((variance[:-1] - variance[-1]).numpy())
 
     def p_values(self, new: NewItems) -> np.ndarray:
-        """Shape (m,)."""
+        """Conformal p-values of new items, shape (m,)."""
         return self.calibration.p_values(new, self._distinct[2])
 
     def scores(self, new: NewItems) -> Tensor:
-        """Posterior variances (m,) as scales give them that were estimated without the item."""
+        """Posterior variances (m,); those of training items are corrected for scales estimated from them too."""
         return new.variance if new.known is None else new.variance + self.shift * new.known
 
     def limit(self, alpha: float) -> float:

@@ -1,4 +1,4 @@
-"""Whether other starts of an autoencoder end lower than a fitted model did."""
+"""Search for a lower minimum of the objective of a fitted autoencoder from random starts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rkhs.protocols import Monitor
 from rkhs.solvers.lbfgs import LBFGS
 from rkhs.spaces.source import Options
 
-_LOWER = 0.05  # of the objective: what counts as another minimum
-_SEED = 987654  # few fits have started with it
+_LOWER = 0.05  # relative fall of the objective that counts as another minimum
+_SEED = 987654  # unlikely to be the seed of the fit
 
 
 def lower_start(model: AutoencoderModel, options: Options, value: float, starts: int) -> float | None:
-    """Compute by which share of the objective another start ends lower; zero if none does by more than a twentieth."""
+    """Relative fall of the objective from another start; zero if none exceeds 5 %, None if starts do not apply."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z)
     if K is None or not model.map.whole or not model.is_squared:
@@ -33,7 +33,7 @@ def lower_start(model: AutoencoderModel, options: Options, value: float, starts:
         return 0.0
     if model.linear is not None:
         Q = coordinates(model, K)
-        K = K + Q @ Q.mT  # the free linear part of the encoder costs what this kernel costs
+        K = K + Q @ Q.mT  # the free linear part of the encoder has the penalty of this linear kernel
     _, _, _, T, _ = decoded(model, Z)
     last = optimal_decoder if model.last.linear is None else semiparametric_decoder
     weights = None if model.row_weights is None else tensor_like(model.row_weights, Z)

@@ -1,4 +1,4 @@
-"""What a fitted autoencoder rebuilds: vectors, or features of a kernel."""
+"""Targets of a fitted autoencoder: vectors, or features of a kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rkhs.outputs import RKHS, Euclidean
 
 
 class Targets(NamedTuple):
-    """Targets of items, as a model reads them."""
+    """Targets of items as vectors, or as kernel values with the training targets."""
 
     rows: Tensor  # (m, q): vectors; for features their kernel values with the training targets
     diagonal: Tensor | None = None  # (m,): for features ``k(t, t)``
@@ -24,13 +24,13 @@ class Targets(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rebuilt(Stored):
-    """The targets of an autoencoder and the space of them that its decoder ends in."""
+    """Targets of an autoencoder, and the output space of its decoder."""
 
     output: Euclidean | RKHS  # of vectors, or of features
     kernel: Kernel | None  # whose features are rebuilt, resolved; None: vectors
     self_targets: bool  # whether items are their own targets
-    items: Any = None  # (n, q): the training targets, for features of items other than those that the encoder keeps
-    diagonal: np.ndarray | None = None  # (n,): ``k(t, t)`` of the training targets, where new ones have none
+    items: Any = None  # (n, q): the training targets, for features of items other than the inputs
+    diagonal: np.ndarray | None = None  # (n,): ``k(t, t)`` of the training targets, for a precomputed kernel
 
     def check_stored(self) -> None:
         """Features of a Gram matrix need its diagonal."""
@@ -45,7 +45,7 @@ class Rebuilt(Stored):
 
     @property
     def columns(self) -> int:
-        """Return the columns of the vectors."""
+        """Number of columns of the vectors."""
         assert isinstance(self.output, Euclidean)
         return len(self.output.mean)
 

@@ -1,4 +1,4 @@
-"""What a model file holds of an autoencoder, how it is checked, and how the rest is computed."""
+"""Arrays of an autoencoder in a model file: which are omitted, how they are checked and recomputed."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Model = TypeVar("Model", bound=AutoencoderLayers)
 
 
 def in_file(model: Model) -> Model:
-    """The model without what follows from the rest."""
-    if model.map.kept is not None:  # the factor can be computed again
+    """The model without arrays that can be recomputed."""
+    if model.map.kept is not None:  # the factor can be recomputed
         model = replace(model, penalty=replace(model.penalty, cholesky=None, pivots=None))
     return leanest(replace(model, items=None), _lean(model), _parts)
 
 
 def _parts(model: AutoencoderLayers) -> tuple[Any, ...]:
-    """What a file may lack."""
+    """Arrays that a file may omit."""
     output, layer = model.rebuilt.output, model.last
     span = output.cholesky if isinstance(output, RKHS) else output.basis if isinstance(output, Euclidean) else None
     return span, layer.coefficients, layer.linear, model.penalty.directions
 
 
 def _lean(model: Model) -> Iterator[Model]:
-    """Models that lack parts, first those that lack most."""
+    """Models without arrays that can be recomputed, the smallest first."""
     output, squared = model.rebuilt.output, isinstance(model.loss, Squared)
     if isinstance(output, Euclidean):
         items = _rebuilt_items(model)
@@ -74,7 +74,7 @@ def _without_layer(model: Model) -> Model:
 
 
 def from_file(model: Model) -> Model:
-    """The model of a file with what the file lacks."""
+    """The model of a file with omitted arrays recomputed."""
     output, layer, U = model.rebuilt.output, model.last, None
     with completing():
         if isinstance(output, RKHS) and output.cholesky is None:
@@ -92,7 +92,7 @@ def _gram_of_targets(model: AutoencoderLayers) -> Tensor:
         return model.map.kept_raw()
     gram = None if _on_landmarks(model) else model.gram_of_targets
     if gram is None:
-        raise InputError("cholesky must be an array where the training targets are not held; got None")
+        raise InputError("cholesky must be an array if the training targets are not stored; got None")
     return gram()
 
 
@@ -106,7 +106,7 @@ def _with_layer(model: Model, U: Tensor | None) -> Model:
             output, U = output.recomputed(Y, None if model.row_weights is None else tensor_like(model.row_weights, Y))
             model = _with_output(model, output)
     if U is None:
-        raise InputError("the last layer must have coefficients, or targets to compute them again; got neither")
+        raise InputError("the last layer must have coefficients, or targets to recompute them; got neither")
     kernel, free = layer.kernel.radial or layer.kernel, layer.linear is not None
     C, L = best_layer(kernel, layer.anchors, U, model.reg[-1], model.row_weights, free=free)
     linear = None if L is None else L.contiguous().numpy()
@@ -115,7 +115,7 @@ def _with_layer(model: Model, U: Tensor | None) -> Model:
 
 
 def _rebuilt_items(model: AutoencoderLayers) -> np.ndarray | None:
-    """Vectors that are kept and rebuilt; None where the targets are not the items that the model keeps."""
+    """Vectors that are both kept items and targets; None if the targets are not the items that the model keeps."""
     items = model.map.kept
     whole = model.map.whole and model.rebuilt.self_targets and isinstance(items, np.ndarray) and items.ndim == 2
     if not whole or model.penalty.directions is not None or len(items) != len(model.last.anchors):
@@ -124,7 +124,7 @@ def _rebuilt_items(model: AutoencoderLayers) -> np.ndarray | None:
 
 
 def with_kept_items(model: Model, items: Any) -> Model:
-    """A model that was just fitted, with its training items where its file needs them and they take little space."""
+    """A fitted model with its training items, if its file is smaller with them than with the last layer."""
     layer, n = model.last, len(items)
     spread = model.kernel.domain == "vectors" and model.rebuilt.self_targets and isinstance(model.rebuilt.output, RKHS)
     if not spread or not isinstance(model.loss, Squared) or len(layer.anchors) != n or isinstance(layer, LocalLayer):
@@ -140,7 +140,7 @@ def _with_layer_on_landmarks(model: Model) -> Model:
     n, kept, landmarks = len(model.last.anchors), model.items, model.map.kept
     layer, output = model.last, model.rebuilt.output
     if kept is None or not isinstance(landmarks, np.ndarray) or not isinstance(output, RKHS):
-        raise InputError("the last layer must have coefficients, or training items to compute them again; got neither")
+        raise InputError("the last layer must have coefficients, or training items to recompute them; got neither")
     if kept.rows.shape != (n, landmarks.shape[1]) or not np.array_equal(np.sort(model.support), np.arange(n)):
         raise InputError(f"training items must be {n} rows of {landmarks.shape[1]} columns, each used once")
     components, free = min(one.anchors.shape[1] for one in model.layers), layer.linear is not None
@@ -196,7 +196,7 @@ def _check_layers(model: AutoencoderLayers, widths: list[int]) -> None:
 def _check_linear(model: AutoencoderLayers, linear: LinearPart) -> None:
     whole = model.map.whole
     if (model.last.linear if not whole else linear.mixed) is None:
-        raise InputError("an autoencoder of a model file must have both sides of its linear part")
+        raise InputError("a free linear part must have mixed or, on landmarks, one of the decoder too")
     of_items = model.kernel.domain == "vectors" and (whole or model.rebuilt.kernel is None)
     check_shape("directions", linear.directions, model.map.reads if of_items else model.map.width, None)
     check_shape("coefficients", linear.coefficients, None, model.encoder.coefficients.shape[1])

@@ -1,4 +1,4 @@
-"""Sets of candidates and of labels with a guarantee: what their scores must reach."""
+"""Conformal sets of candidates and of labels: thresholds of their scores."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scipy.stats import ks_2samp
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.models.calibration import conformal_rank
 
-_UNLIKE = 1e-3  # p-value below which lists of candidates are made otherwise
+_UNLIKE = 1e-3  # p-value of the Kolmogorov-Smirnov test below which lists of candidates differ
 
 
 def check_places_of(places: Any, lengths: list[int]) -> np.ndarray:
-    """Index of the true candidate in each list, checked."""
+    """Check the index of the true candidate in each list."""
     found = np.asarray(places)
     fits = found.shape == (len(lengths),) and found.dtype.kind in "iu"
     if not fits or ((found < 0) | (found >= np.array(lengths))).any():
@@ -28,8 +28,8 @@ def check_places_of(places: Any, lengths: list[int]) -> np.ndarray:
 
 
 def label_limit(predicted: np.ndarray, Y: np.ndarray, coverage: float) -> float:
-    """The largest limit (Angelopoulos et al., 2024) at which few true labels are missed, for left-out scores (n, q)."""
-    # The mean over rows of the share of true labels below it is at most ``alpha - (1 - alpha) / n``.
+    """Threshold of labels by conformal risk control (Angelopoulos et al., 2024), from leave-one-out scores (n, q)."""
+    # It is the largest for which the mean share of a row's true labels below it is at most ``alpha - (1 - alpha) / n``.
     rows, labels = np.nonzero(Y)
     scores, shares = predicted[rows, labels], 1.0 / Y.astype(bool).sum(1)[rows]
     order = np.argsort(scores)
@@ -44,19 +44,19 @@ def label_limit(predicted: np.ndarray, Y: np.ndarray, coverage: float) -> float:
 def likely_candidates(
     known: list[np.ndarray], places: np.ndarray, scores: list[np.ndarray], coverage: float
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Members and probabilities of lists of candidates by their scores, from lists whose true candidate is known."""
+    """Split conformal sets and probabilities of candidates, calibrated on lists whose true candidate is known."""
     # Each list is standardised; one temperature maximises the likelihood of the true candidates.
     standard, new = [_standardised(one) for one in known], [_standardised(one) for one in scores]
     _warn_if_unlike(known, scores)
 
-    def lost(log_beta: float) -> float:
+    def negative_log_likelihood(log_beta: float) -> float:
         logs = (log_softmax(np.exp(log_beta) * z) for z in standard)
         return -float(sum(one[place] for one, place in zip(logs, places, strict=True)))
 
-    beta = float(np.exp(minimize_scalar(lost, bounds=(-4.0, 5.0), method="bounded").x))
-    strange = sorted(-log_softmax(beta * z)[place] for z, place in zip(standard, places, strict=True))
-    rank = conformal_rank(coverage, len(strange))
-    limit = np.inf if rank > len(strange) else strange[rank - 1]
+    beta = float(np.exp(minimize_scalar(negative_log_likelihood, bounds=(-4.0, 5.0), method="bounded").x))
+    nonconformity = sorted(-log_softmax(beta * z)[place] for z, place in zip(standard, places, strict=True))
+    rank = conformal_rank(coverage, len(nonconformity))
+    limit = np.inf if rank > len(nonconformity) else nonconformity[rank - 1]
     logs = [log_softmax(beta * z) for z in new]
     return [-one <= limit for one in logs], [np.exp(one) for one in logs]
 
@@ -67,7 +67,7 @@ def _standardised(scores: np.ndarray) -> np.ndarray:
 
 
 def _warn_if_unlike(known: list[np.ndarray], scores: list[np.ndarray]) -> None:
-    """Sets guarantee nothing for lists that are made otherwise than those they were calibrated on."""
+    """Warn if the lists differ from those of the calibration, so that the guarantee fails."""
     for what, measure in (("lengths", len), ("best scores", lambda z: _standardised(z).max()), ("spreads", np.std)):
         if ks_2samp(*([measure(one) for one in lists] for lists in (known, scores)), method="asymp").pvalue < _UNLIKE:
             warn(

@@ -1,9 +1,9 @@
-"""Parameters of losses chosen from the data: the size of a residual that is no outlier.
+"""Scale of residuals for the parameters of losses: the typical size of a residual that is no outlier.
 
-Training residuals are misleading where outliers are interpolated. The median norm of the leave-one-out residuals of the
+Training residuals mislead if outliers are interpolated. The median norm of the leave-one-out residuals of the
 squared loss, ``phi_i / P_ii`` with ``P = (K + reg diag(1/w))^-1``, is not moved by fewer than half of the rows. But
-outliers move the machine, and so the residuals of all others. So the machine is fitted once more without the rows that
-are far off, as long as that makes the median smaller.
+outliers change the fit, and so the residuals of all others. The machine is therefore refitted without them, as long as
+this reduces the median.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.copies import copies as copies, warn_of_repeats as warn_of_repeats
 from rkhs._core.linalg import cholesky
 
-_FAR = 3.0  # residuals of so many typical ones are those of outliers
-_SMALLER = 0.9  # a fit without the outliers counts if it has at most so much of the typical residual
-_ROUNDS = 5
+_FAR = 3.0  # a residual above this multiple of the typical one is that of an outlier
+_SMALLER = 0.9  # a refit without outliers counts if it reduces the typical residual at least to this share
+_ROUNDS = 5  # largest number of refits
 
 
 def typical_residual(
@@ -46,7 +46,7 @@ def typical_residual(
 def typical_size(
     residuals: Callable[[Tensor, Tensor], Tensor], T: Tensor, w: Tensor, *, center: bool
 ) -> tuple[float, Tensor]:
-    """The same, of any machine."""
+    """The same for any machine; ``residuals(kept, T)``: leave-one-out residuals (n, r) of a fit to these rows."""
     left = residuals(w > 0.0, T)
     size, mean = typical_norm(left, w), torch.zeros_like(T[0])
     for _ in range(_ROUNDS):
@@ -64,7 +64,7 @@ def typical_size(
 
 
 def typical_norm(rows: Tensor, weights: Tensor | None = None) -> float:
-    """Weighted median of the norms of rows; of those that are not zero if half of them are, and 1 if all are."""
+    """Weighted median norm of rows; of the non-zero rows if half of them are zero, and 1 if all are zero."""
     norms = torch.linalg.vector_norm(rows, dim=1)
     w = torch.ones_like(norms) if weights is None else weights
     if float(w[norms > 0.0].sum()) <= 0.5 * float(w.sum()):
@@ -79,7 +79,7 @@ def typical_norm(rows: Tensor, weights: Tensor | None = None) -> float:
 def effective_gram(
     grams: Sequence[Tensor], operators: Sequence[np.ndarray | Tensor | None], T: Tensor, weights: Tensor | None = None
 ) -> Tensor:
-    """``sum_t K_t <T A_t, T> / <T, T>``: operators as numbers, enough for the size of residuals."""
+    """``sum_t K_t <T A_t, T> / <T, T>``: each operator is replaced by its mean on the targets."""
     K = torch.zeros_like(grams[0])
     for gram, A in zip(grams, operators, strict=True):
         K += gram if A is None else gram * mean_factor(A, T, weights)
@@ -87,7 +87,7 @@ def effective_gram(
 
 
 def mean_factor(A: np.ndarray | Tensor | None, T: Tensor, weights: Tensor | None) -> float:
-    """``<T A, T> / <T, T>`` with weighted rows, an operator as a number; 1 for the identity, None."""
+    """Mean ``<T A, T> / <T, T>`` of an operator on weighted targets; 1 for the identity, None."""
     if A is None:
         return 1.0
     W = T if weights is None else T * weights[:, None]
@@ -95,7 +95,7 @@ def mean_factor(A: np.ndarray | Tensor | None, T: Tensor, weights: Tensor | None
 
 
 def merged_copies(groups: np.ndarray | None, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The first item of each group, the group of each item, and the weights of the groups."""
+    """First item of each group, group of each item, and weights of the groups."""
     numbers = np.arange(len(weights)) if groups is None else groups
     _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
     where = torch.as_tensor(place.reshape(-1), device=weights.device)

@@ -1,4 +1,4 @@
-"""Ridge regression with one kernel times one operator, for many regularisers, with every item left out in turn."""
+"""Leave-one-out residuals of ridge regression with a kernel times an operator, for many regularisers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import Tensor
 
 from rkhs.selection.loss_scale import merged_copies
 
-_DIGITS = 100.0  # regularisers are so many times what rounding does to a Gram matrix, at least
+_DIGITS = 100.0  # least regulariser, in multiples of the rounding error of a Gram matrix
 
 
 def regs_above_rounding(regs: np.ndarray, K: Tensor, eigenvalues: Tensor) -> np.ndarray:
-    """Regularisers, the largest first, beside which the rounding of a Gram matrix is small; the first, if none is."""
+    """Regularisers, largest first, above the rounding error of a Gram matrix; the first alone if none is."""
     largest = float(K.diagonal().mean() * eigenvalues.max())
     return regs[min(_DIGITS * torch.finfo(K.dtype).eps * largest, regs[0]) <= regs]
 
@@ -29,11 +29,11 @@ def left_out_path(
     groups: np.ndarray | None = None,
     together: np.ndarray | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Residuals of items left out in turn, and the coefficients of all items, in coordinates of the operator."""
+    """Yield leave-one-out residuals and dual coefficients for each regulariser, in the eigenbasis of the operator."""
     # In the coordinate of eigenvalue ``a`` the machine solves ``G c = u``, ``G = a K + reg diag(1/w)``. The residual of
     # item i by the machine without it is ``c_i / (G^-1)_ii``. An item is left out with all of its weight and with its
-    # copies, which have one number in ``groups`` (n,): only ratios of the weights count, and copies are weights. Items
-    # of one number in ``together`` (n,) are left out at once: with their block of ``G^-1`` in place of one entry.
+    # copies, which share an id in ``groups`` (n,): only ratios of the weights count, and copies are weights. Items
+    # that share an id in ``together`` (n,) are left out at once: with their block of ``G^-1`` in place of one entry.
     given = torch.full_like(U[:, 0], 1.0 / len(U)) if weights is None else weights
     first, place, w = merged_copies(groups, given)
     K, U, share = K[first][:, first], U[first], (given / w[place])[:, None]
@@ -47,31 +47,31 @@ def left_out_path(
             found, numbers = torch.empty_like(c), torch.as_tensor(together, device=c.device)
             for a in eigenvalues.unique():
                 columns = (eigenvalues == a).nonzero()[:, 0]
-                lines = inverse[:, columns[0]].expand_as(Q)
-                found[:, columns] = _of_blocks(root * Q, lines, turned[:, columns], numbers)
+                spectra = inverse[:, columns[0]].expand_as(Q)
+                found[:, columns] = _of_blocks(root * Q, spectra, turned[:, columns], numbers)
             yield found, c
             continue
         diagonal = w[:, None] * (squares @ inverse)
         yield (c / diagonal)[place], share * c[place]
 
 
-def _of_blocks(V: Tensor, inverse: Tensor, aims: Tensor, together: Tensor) -> Tensor:
-    """``G^-1`` times aims, in the eigenbasis, over the block of ``G^-1`` of all items of an item's number."""
-    found = aims.new_empty(len(V), aims.shape[1])
+def _of_blocks(V: Tensor, inverse: Tensor, targets: Tensor, together: Tensor) -> Tensor:
+    """``(G^-1)_bb^-1 (G^-1 t)_b`` for each group b of items left out at once; ``targets``: t in the eigenbasis."""
+    found = targets.new_empty(len(V), targets.shape[1])
     for number in together.unique():
         rows = (together == number).nonzero()[:, 0]
         scaled = V[rows] * inverse[rows[0]]
-        found[rows] = torch.linalg.solve(scaled @ V[rows].mT, scaled @ aims)
+        found[rows] = torch.linalg.solve(scaled @ V[rows].mT, scaled @ targets)
     return found
 
 
 def refit_residuals(
     K: Tensor, Y: Tensor, operator: Any, regs: list[float], w: Tensor, together: Tensor | None, *, center: bool
 ) -> Iterator[Tensor]:
-    """Residuals (n, q) of items by fits to the others, whose weights sum to one again, around a mean of their own."""
+    """Yield held-out residuals (n, q) of refits without each item: weights renormalised, mean re-estimated."""
     # Without item i the system is ``G_i = a K + reg (1 - w_i) diag(1/w)``, up to a factor of item i alone, and with the
-    # mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``; items of one number in
-    # ``together`` (n,) have their block of ``G_i^-1`` in place of one entry.
+    # mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``; items that share an id
+    # in ``together`` (n,) have their block of ``G_i^-1`` in place of one entry.
     values, V = (Y.new_ones(1), None) if operator is None else torch.linalg.eigh(operator)
     T = Y if V is None else Y @ V
     root, sums = w.sqrt()[:, None], torch.cat([w[:, None] * T, w[:, None]], 1)
@@ -85,12 +85,12 @@ def refit_residuals(
         parts = []
         for j, a in enumerate(values.clamp_min(0.0)):
             columns = slice(None) if V is None else slice(j, j + 1)
-            inverse = (a * s + reg * rest).reciprocal_()  # (n, n): a line per item
-            aims = torch.cat([turned[:, columns], ones], 1)
+            inverse = (a * s + reg * rest).reciprocal_()  # (n, n): a row per item
+            right_sides = torch.cat([turned[:, columns], ones], 1)
             if together is None:
-                solved = (Q * inverse) @ aims
+                solved = (Q * inverse) @ right_sides
                 diagonal = root * inverse.mul_(squares).sum(1, keepdim=True)
             else:
-                solved, diagonal = _of_blocks(root * Q, inverse, aims, together), root.new_ones(1)
+                solved, diagonal = _of_blocks(root * Q, inverse, right_sides, together), root.new_ones(1)
             parts.append((solved[:, :-1] - solved[:, -1:] * means[:, columns]) / diagonal)
         yield torch.cat(parts, 1)

@@ -41,7 +41,7 @@ _PATIENCE = 2  # candidates in a row that are worse than the best, after which a
 
 
 def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and held-out row numbers for choosing among a few settings at a bounded cost.
+    """Training and held-out row indices for choosing among a few settings at a bounded cost.
 
     One part of 20 %, at most 300 rows, is held out; for fewer than 200 rows it is threefold
     cross-validation. The others train, at most 1,600 or half of all rows, whichever is more: the best regularisers
@@ -52,9 +52,9 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     n : int
         Number of rows, at least 2.
     seed : int, default=0
-        Of the permutation.
+        Seed of the permutation.
     at_most : int, optional
-        Rows that train, where 200 or more are given, in place of 1,600 or half of all.
+        Largest number of training rows for ``n >= 200``; default: 1,600 or ``n / 2``, whichever is more.
 
     Returns
     -------
@@ -133,14 +133,14 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Candidates, the strongest first, and errors of held-out rows; none: settings were given, nothing was compared."""
+    """Candidates, the strongest first, and errors of held-out rows; empty if nothing was compared."""
 
     candidates: Sequence[tuple[float, ...]] = ()
     errors: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))  # (k, m): infinite without a fit, NaN untried
-    weights: np.ndarray = field(default_factory=lambda: np.ones(1))  # (m,): of these rows
-    fits: Sequence[Any] = ()  # (k,): what a further fit can start from, or None
+    weights: np.ndarray = field(default_factory=lambda: np.ones(1))  # (m,): of the held-out rows
+    fits: Sequence[Any] = ()  # (k,): warm starts for a further fit, or None
     floor: float = 0.0  # lower bound of all errors; ties are judged by the excess over it
-    ties: bool = False  # whether those worse by one standard error at most count as good
+    ties: bool = False  # whether the one-standard-error rule is used
 
     @property
     def means(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Kernel ridge regression for many regularisers by one eigendecomposition, with errors that need no second fit.
+"""Kernel ridge regression for many regularisers by one eigendecomposition, with leave-one-out errors.
 
 With ``W = K + reg diag(1/w)`` and ``Phi = W^-1 T`` the residual of a row under the fit without it is
 ``phi_i / (W^-1)_ii``. In the eigenbasis of ``diag(w)^1/2 K diag(w)^1/2`` every regulariser costs ``O(n^2)``.
@@ -65,7 +65,7 @@ def ridge_path(K: Tensor, T: Tensor, regs: Sequence[float], weights: Tensor | No
     K : Tensor of shape (n, n)
         Gram matrix.
     T : Tensor of shape (n, r)
-        Targets. A centring done before counts as known, not as left out.
+        Targets. If they were centred, their mean counts as known: it is not re-estimated without each row.
     regs : sequence of float
         Positive.
     weights : Tensor of shape (n,), optional

@@ -1,9 +1,9 @@
-"""Rounds of fits, each without the items that the last one could not tell from the others it had not seen.
+"""Trimmed fits: each round refits on the items whose held-out errors were below a threshold in the round before.
 
-Every item gets an error of a model that has not seen it. Items within a threshold of these errors make the next fit,
-until they stay the same. What lies at the edge of the data is far from a model that has not seen it, and near one that
-has: so, once, those that are a little farther are tried in the fit. Rounds that come back to the items of an earlier
-one would go in a circle for ever: items that one of the last two keeps are at the edge, and stay.
+Every item gets an error of a model that has not seen it. Items below the threshold are fitted in the next round, until
+they stay the same. An item at the edge of the data has a large error under a model that has not seen it, and a small
+one if it is fitted: so, once, items a little above the threshold are added to the fit. Rounds that return to an earlier
+set of items would cycle: items that one of the last two rounds keeps are then all kept.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Generic, TypeVar
 import numpy as np
 
 CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
-HARM = 1.05  # all may stay if the errors of those that fit are at most so many times those without the others
-_DOUBT = 3.0  # items within so many thresholds get a second look, in the fit
+HARM = 1.05  # all items stay if this raises the mean error of the inliers at most by this factor
+_DOUBT = 3.0  # items within this multiple of the threshold get a second look, in the fit
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Trimmed(Generic[T]):
-    """The last of some rounds."""
+    """Result of the last round."""
 
     fitted: T
     kept: np.ndarray  # (n,): items in the fit
     roots: np.ndarray  # (n,): roots of the errors of all items
-    threshold: float  # the largest root of an item that is kept
+    threshold: float  # the largest root error of an item that is kept
     rounds: int
-    settled: bool  # whether the last two rounds kept the same items, or those of a circle
+    settled: bool  # whether the last two rounds kept the same items, or the rounds cycled
 
 
 def trimmed_fit(
@@ -41,7 +41,7 @@ def trimmed_fit(
     near: np.ndarray,
     rounds: int,
 ) -> Trimmed[T]:
-    """Rounds from the items ``first``; ``fit`` gives roots of errors, and items ``near`` may get a second look."""
+    """Run the rounds from the items ``first``; ``fit`` returns root errors, items ``near`` may get a second look."""
     kept, looked, circled, seen = first, False, False, set[bytes]()
     for done in count(1):
         seen.add(kept.tobytes())

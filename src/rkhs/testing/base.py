@@ -1,4 +1,4 @@
-"""How a contract suite runs: every guarantee is one function, and the first that is broken is named."""
+"""Running a contract suite: every guarantee is one function, and the first broken one is named."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class BrokenPromise(AssertionError):
 
 
 class _NotConcerned(Exception):
-    """A guarantee that says nothing of this subject: it is neither kept nor broken."""
+    """Raised by a guarantee that does not apply to the object: it is neither kept nor broken."""
 
 
 def concerns(condition: bool) -> None:
-    """Leave the guarantee out of those that were kept unless the condition holds."""
+    """Skip the guarantee unless the condition holds: it does not apply to this object."""
     if not condition:
         raise _NotConcerned
 
 
 def keep(subject: object, guarantees: Mapping[Callable[..., None], Sequence[Any]]) -> tuple[str, ...]:
-    """Check guarantees one after the other."""
+    """Check guarantees one after the other, and return the names of those that were kept."""
     kept = []
     for guarantee, arguments in guarantees.items():
         name = guarantee.__name__.strip("_").replace("_", " ")
@@ -56,20 +56,20 @@ def keep(subject: object, guarantees: Mapping[Callable[..., None], Sequence[Any]
             raise BrokenPromise(f"{subject!r} breaks the guarantee '{name}': {broken}") from None
         except Exception as error:
             raise BrokenPromise(
-                f"{subject!r} breaks the guarantee '{name}': {type(error).__name__} in place of an answer: {error}"
+                f"{subject!r} breaks the guarantee '{name}': it raised {type(error).__name__}: {error}"
             ) from error
         kept.append(name)
     return tuple(kept)
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise :class:`BrokenPromise` with the sentence unless the condition holds."""
+    """Raise :class:`BrokenPromise` with the message unless the condition holds."""
     if not condition:
         raise BrokenPromise(message)
 
 
 def close(found: Tensor, expected: Tensor, tolerance: float, what: str) -> None:
-    """Two tensors must have one shape and agree to ``tolerance`` times the largest expected entry."""
+    """Check that two tensors have one shape and agree to ``tolerance`` times the largest expected entry."""
     require(
         found.shape == expected.shape,
         f"{what} must have shape {tuple(expected.shape)}; got {tuple(found.shape)}",
@@ -82,14 +82,14 @@ def close(found: Tensor, expected: Tensor, tolerance: float, what: str) -> None:
 
 
 def taylor(value: Callable[[Tensor], float], X: Tensor, G: Tensor, seed: int, what: str) -> None:
-    """A gradient ``G`` at ``X`` must leave a remainder that falls with the square of the step."""
+    """Check a gradient ``G`` at ``X``: the Taylor remainder must fall with the square of the step."""
     require(G.shape == X.shape, f"{what} must have the shape {tuple(X.shape)} of its argument; got {tuple(G.shape)}")
     V = torch.from_numpy(np.random.default_rng(seed).normal(size=tuple(X.shape)))
     first, slope = value(X), float((G * V).sum())
     far, near = (abs(value(X + step * V) - first - step * slope) for step in (1e-3, 1e-4))
     rounding = 1e-12 * (abs(first) + abs(slope))
     falls = far < rounding or math.log10(far / max(near, 1e-300)) > 1.9
-    require(falls, f"{what} is no gradient: the remainders of steps 1e-3 and 1e-4 are {far:.2e} and {near:.2e}")
+    require(falls, f"{what} is no gradient: the Taylor remainders of steps 1e-3 and 1e-4 are {far:.2e} and {near:.2e}")
 
 
 def parameters_are_the_object(subject: Configurable, *_: Any) -> None:

@@ -25,9 +25,9 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
     Parameters
     ----------
     kernel : Kernel
-        An instance with parameters of its user's choice; try several.
+        An instance, with any parameters; try several.
     items : array of shape (n, d), Gram matrix (n, n), or list of n objects
-        At least six different items as the kernel reads them; some twenty with no two alike are a good choice.
+        At least six different items as the kernel reads them; some twenty are a good choice.
 
     Returns
     -------
@@ -82,13 +82,13 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
 
 
 def _accepted(method: Callable[[Any], Any], items: Any) -> Any:
-    """What a kernel makes of items, whose refusal is no broken guarantee."""
+    """Call a method of the kernel on the items; a refusal is an InputError, not a broken guarantee."""
     try:
         return method(items)
     except RkhsError as error:
         raise InputError(
-            f"the kernel refuses its parameters or these items: {error}. This may be right; check_kernel needs both "
-            "such as the kernel accepts"
+            f"the kernel refuses its parameters or these items: {error}. This may be right; check_kernel needs "
+            "parameters and items that the kernel accepts"
         ) from error
 
 
@@ -114,7 +114,7 @@ def _bad_parameters_are_refused_by_name(kernel: Kernel, items: Any) -> None:
                     f"{name}={bad!r} must be an InputError that names it; got {type(error).__name__}: {error}"
                 ) from error
             else:
-                raise BrokenPromise(f"{name}={bad!r} must be an InputError that names it; it was taken")
+                raise BrokenPromise(f"{name}={bad!r} must be an InputError that names it; it was accepted")
 
 
 def _gram_is_symmetric_with_its_diagonal(kernel: Kernel, X: Any) -> None:
@@ -135,7 +135,7 @@ def _gram_is_positive_semi_definite(kernel: Kernel, X: Any) -> None:
     require(
         least >= -1e-10 * len(X) * max(scale, 1e-300),
         f"the smallest eigenvalue of a Gram matrix is {least:.2e} next to entries of {scale:.2e}; "
-        "a kernel that may be indefinite says so by known_psd = False",
+        "a kernel that may be indefinite declares known_psd = False",
     )
 
 
@@ -159,7 +159,7 @@ def _results_are_new_and_items_stay(kernel: Kernel, X: Any) -> None:
     k._gram(X).zero_()
     k._diag(X).zero_()
     require(_snapshot(X) == before, "_gram and _diag must return new tensors: writing into a result changed the items")
-    require(torch.equal(k._gram(X), expected), "writing into a result changed what the kernel answers later")
+    require(torch.equal(k._gram(X), expected), "writing into a result changed later results of the kernel")
 
 
 def _one_item_and_equal_items_are_fine(kernel: Kernel, X: Any) -> None:
@@ -222,10 +222,10 @@ def _its_parameters_rebuild_it(kernel: Kernel, X: Any) -> None:
     try:
         described = Encoder(arrays, name_of).encode(k)
     except InputError as error:
-        concerns("Python functions" not in str(error))  # said by the error itself
+        concerns("Python functions" not in str(error))  # which cannot be stored
         raise
     back = Decoder(arrays, known.__getitem__, 2**30).decode(described)
-    require(back == k, "a kernel built from the parameters must be equal to the one that had them")
+    require(back == k, "a kernel built from the parameters must be equal to the original")
     require(
         torch.equal(back._gram(X, X), k._gram(X, X)), "a kernel built from the parameters must have the same values"
     )

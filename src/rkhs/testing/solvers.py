@@ -1,4 +1,4 @@
-"""What every solver guarantees: it answers for its point, starts where it is asked to, and stops when asked."""
+"""What every solver guarantees: its value is that of its point, the objective falls, and it stops when asked."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_solver(
     minimum : float, optional
         Least objective of a problem of your own, if it is known.
     share : float, default=0.9
-        Of the way from the objective at the start to the minimum, which the solver must go.
+        Share of the decrease from the objective at the start to the minimum that the solver must reach.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def check_solver(
 
 
 def _a_misfit_is_refused(solver: Solver, start: Tensor) -> None:
-    """Check, before the first evaluation, with a sentence that names what the problem lacks."""
+    """A problem that the solver cannot solve is refused before the first evaluation, with the name of the solver."""
     try:
         solver.solve(Nothing(), start)
     except InputError as error:
@@ -183,8 +183,11 @@ def _the_objective_falls(solver: Solver, problem: Any, start: Tensor, minimum: f
     first, found = problem.value_and_grad(start)[0], solver.solve(problem, start)
     require(found.value <= first, f"the objective rose from {first:.6g} to {found.value:.6g}")
     if minimum is not None:
-        gone = (first - found.value) / max(first - minimum, 1e-300)
-        require(gone >= share, f"the solver went {gone:.1%} of the way to the minimum; {share:.0%} were asked for")
+        reached = (first - found.value) / max(first - minimum, 1e-300)
+        require(
+            reached >= share,
+            f"the solver went {reached:.1%} of the way to the minimum, not {share:.0%}",
+        )
         require(found.value >= minimum - 1e-6 * max(1.0, abs(minimum)), "the value is below the minimum of the problem")
 
 

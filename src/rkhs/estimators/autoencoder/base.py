@@ -1,4 +1,4 @@
-"""What a fitted autoencoder does with items and codes: encode, decode, rank, rebuild."""
+"""Methods of a fitted autoencoder: encode, decode, rank candidates, reconstruction errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class BaseAutoencoder(FittedKernel, PreimageMixin):
-    """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them."""
+    """Base of the autoencoders: all methods that use the fitted layers; subclasses fit them."""
 
     n_components: int | Sequence[int] = 2
     _: KW_ONLY
@@ -72,7 +72,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     model_: AutoencoderModel = field(init=False)
     _needs_differences = True
-    _steps = FINE  # of refining codes
+    _steps = FINE  # largest number of refinement steps, and tolerance
 
     codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
     layer_codes_: ClassVar[Fitted[list[np.ndarray]]] = Fitted("layer_codes")
@@ -97,15 +97,14 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Rows of a sparse matrix are rebuilt as features of another kernel, which features of the storage do not give,
-        # and have no noise.
+        # Rows of a sparse matrix are rebuilt as features of a linear kernel, which needs dense storage and no noise.
         tags.input_tags.sparse &= isinstance(self.storage, str)
         tags.input_tags.sparse &= self.noise is None
         return tags
 
     @property
     def _refinement(self) -> tuple[int, float] | None:
-        """How codes of new items are refined; None: they are not."""
+        """Steps and tolerance of the refinement of new codes; None: no refinement."""
         return self._steps if self.refine and self.model_.refinable else None
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
@@ -118,7 +117,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return give_back(self._in_tiles(X, lambda items: to_user(encode(items, self._cross_gram(items))[index])), X)
 
     def _user_codes(self, items: Items) -> Tensor:
-        """Codes as users see them, of items in the form that the kernel reads."""
+        """Codes in user coordinates of items in the form that the kernel reads."""
         return self.model_.to_user(self._encode(items, self._cross_gram(items))[self.model_.narrowest])
 
     def _encode(self, items: Items, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
@@ -178,7 +177,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         check_number(coverage, "coverage", above=0.0, at_most=1.0)
         ranking = self.decode(codes, candidates, by="features", diag=diag)
         errors = self.reconstruction_error(held_out, diag=diag)
-        return CandidateSets.nearest(*ranking, errors, coverage, self._promise_of(held_out))
+        return CandidateSets.nearest(*ranking, errors, coverage, self._guarantee_of(held_out))
 
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
@@ -194,13 +193,13 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
     def _errors_of(
         self, X: Any, diag: ArrayLike | None, codes: Tensor | None, reference: Targets | None, *, refined: bool = True
     ) -> np.ndarray:
-        """Squared errors of items, shape (m,), whose codes and targets may be known."""
+        """Squared errors of items, shape (m,); ``codes`` and targets (``reference``) are computed if they are None."""
 
-        def errors(items: Items, self_targets: Tensor | None, known: Tensor | None, *given: Any) -> np.ndarray:
+        def errors(items: Items, diagonal: Tensor | None, known: Tensor | None, *given: Any) -> np.ndarray:
             raw = self._cross_gram(items)
             Z = self._encode(items, raw, refined=refined)[self.model_.narrowest] if known is None else known
-            there: Any = self._targets_of_items(items, raw, self_targets) if reference is None else given
-            return self._finite(self.output_.squared_distances(self.model_.decode(Z), *there, paired=True))
+            targets: Any = self._targets_of_items(items, raw, diagonal) if reference is None else given
+            return self._finite(self.output_.squared_distances(self.model_.decode(Z), *targets, paired=True))
 
         diagonal = self._diagonal_of_items(X, diag) if reference is None else None
         return self._in_tiles(X, errors, diagonal, codes, *(reference or ()))
@@ -214,11 +213,11 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return self._errors_of(X, None, None, None, refined=False)
 
     def _target_spread(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
-        """Squared distance of each item to the mean of the training items, shape (m,); see :meth:`decode`."""
+        """Squared distance of each item to the mean of the training items, shape (m,)."""
 
-        def spread(items: Items, self_targets: Tensor | None) -> np.ndarray:
+        def spread(items: Items, diagonal: Tensor | None) -> np.ndarray:
             return self._finite(
-                self.output_.squared_norms(*self._targets_of_items(items, self._cross_gram(items), self_targets))
+                self.output_.squared_norms(*self._targets_of_items(items, self._cross_gram(items), diagonal))
             )
 
         return self._in_tiles(X, spread, self._diagonal_of_items(X, diag))
@@ -236,7 +235,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return self._new_diagonal(X, diag) if gram else None
 
     def _read_reference(self, given: Items | None, name: str, diag: ArrayLike | None) -> Targets:
-        """Targets or candidates that a user gives; None: the training targets."""
+        """Read given targets or candidates; None: the training targets."""
         rebuilt, kernel = self.model_.rebuilt, self.model_.rebuilt.kernel
         if kernel is None:
             if given is not None:
@@ -247,7 +246,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
                 raise InputError(
                     "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
                 )
-            raw = self._cross_gram(self._check_rows(given))
+            raw = self._cross_gram(self._candidate_rows(given))
             return Targets(raw, self._gram_diagonal(diag, raw))
         kept = self._target_items()
         if given is None:
@@ -267,7 +266,7 @@ class BaseAutoencoder(FittedKernel, PreimageMixin):
         return self._support()
 
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
-        """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""
+        """Diagnostics by name, and squared leave-one-out errors of the training items."""
         how: dict[str, Any] = {"plain": self.operators is None, "refine": self._refinement, "at_most": at_most}
         return leave_one_out_facts(self.model_, self._options, gram, **how)
 

@@ -1,4 +1,4 @@
-"""Choose regularisers (``reg="auto"``) on rows that were left out, each fit warm-started from the previous one.
+"""Choose regularisers (``reg="auto"``) by held-out errors, each fit warm-started from the previous one.
 
 Of few vectors every row is left out in turn, in closed form, with its code refined as that of a new row. Each
 candidate needs one fit to all rows, and the final fit is warm-started from the chosen one. Leave-one-out errors rank
@@ -15,9 +15,9 @@ regularisers of those layers are then compared on held-out rows, from strong to 
 the error by more than one standard error.
 
 **Kind of kernel.** A radial kernel vanishes far from the training rows, where only the linear part predicts. Where the
-data have heavy tails, kernels that grow with the norm of a row (arc-cosine) are compared too, on one held-out part,
-at the regulariser of the radial ones and its neighbours, and taken if they are clearly better. Below 200 rows the
-held-out part is too small to tell. Measurements: ``docs/results/defaults.md``.
+data have heavy tails, kernels that are unbounded in the norm of a row (arc-cosine) are compared too, on one held-out
+part, at the regulariser of the radial ones and its neighbours, and taken if they are clearly better. Below 200 rows the
+held-out part is too small. Measurements: ``docs/results/defaults.md``.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from rkhs.selection.path import (
     progress_reporter,
 )
 
-_TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
-_MANY = 400  # rows beyond which none is left out in turn
+_TOL, _ROUGH_TOL = 1e-3, 1e-2  # of fits that are compared: up to a thousand rows 1e-3 chooses no better than 1e-2
+_MANY = 400  # largest number of rows that are left out one by one
 _MOST_FOR_FEATURES = 400  # rows that train where features are rebuilt: with 800 of 1,000 the choice cost 2.3 fits
 # Rows beyond which weaker regularisers are compared too (at 1,000 to 1,400 rows of four development sets 0.82 to 1.00
 # of the error; at 480 and 750 up to 1.12 of it), by fits that are nearer to their end (there 0.97 to 1.00).
-_PLENTY = 1000
+_MIN_ROWS_FOR_WEAKER = 1000
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
 
 
@@ -65,15 +65,15 @@ class ItemsCriterion:
     opened: PreparedItems
     settings: Settings
     run: Run
-    training: Training  # that parts are cut from
-    parts: list[tuple[np.ndarray, np.ndarray]]  # numbers of the rows that train, and of those that are held out
-    count: int  # of different rows
+    training: Training  # data that are split into parts
+    parts: list[tuple[np.ndarray, np.ndarray]]  # indices of the training rows and of the held-out rows
+    count: int  # number of distinct rows
     one_by_one: bool = False  # whether each row is left out in turn
     backwards: bool = False  # whether a path starts at its weak end
 
     @classmethod
     def of(cls, opened: PreparedItems, settings: Settings, run: Run) -> ItemsCriterion:
-        """Cut the rows in parts; no parts where nothing is compared, or can be."""
+        """Split the rows into parts; no parts if nothing is to be compared, or too few rows are distinct."""
         gram, features, training = opened.cut, settings.features and not settings.rows, opened.given
         if gram is not None:
             training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
@@ -114,8 +114,8 @@ class ItemsCriterion:
 
     @property
     def candidates(self) -> tuple[tuple[float, ...], ...]:
-        """Those of the settings, and weaker ones for many rows."""
-        return self.settings.candidates + (self.settings.weaker if self.count > _PLENTY else ())
+        """Candidates of the settings, and weaker ones for many rows."""
+        return self.settings.candidates + (self.settings.weaker if self.count > _MIN_ROWS_FOR_WEAKER else ())
 
     def prepared(self) -> ItemsCriterion:
         """The criterion itself: the kind of kernel is chosen after the regularisers."""
@@ -132,7 +132,7 @@ class ItemsCriterion:
         folds = list(self._folds(settings, run))
         for number, (weights, opened_fold, measure) in enumerate(folds):
             path = Path(weights, len(candidates), backwards=self.backwards, progress=partial(progress, part=number))
-            found.append(np.full_like(path.errors, np.inf))  # where no fit of these rows can be begun
+            found.append(np.full_like(path.errors, np.inf))  # stays if the fold cannot be prepared
             with failures_ignored():
                 opened, last = opened_fold(), None
                 for k in path:
@@ -148,7 +148,7 @@ class ItemsCriterion:
         return Comparison(candidates, errors, weights, starts, ties=self.ties)
 
     def _folds(self, settings: Settings, run: Run) -> Iterator[tuple[np.ndarray, Callable[[], PreparedItems], Any]]:
-        """Weights of rows that are left out, what the others are read by, and what measures errors of the first."""
+        """Yield weights of held-out rows, a function that prepares the other rows, and one that measures errors."""
         if self.one_by_one:
             equal = np.full(self.count, 1.0 / self.count)
             yield equal, lambda: self.opened, partial(_left_out_errors, settings=settings, run=run)
@@ -162,8 +162,8 @@ class ItemsCriterion:
 
     @property
     def compared_settings(self) -> Settings:
-        """Settings of fits that are compared, which are less exact of few rows."""
-        settings, rough = self.settings, self.one_by_one or self.count <= _PLENTY
+        """Settings of fits that are compared: with looser tolerances for few rows."""
+        settings, rough = self.settings, self.one_by_one or self.count <= _MIN_ROWS_FOR_WEAKER
         if self.training is not self.opened.given:
             settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
         tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
@@ -172,14 +172,14 @@ class ItemsCriterion:
         return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
     def compare_depths(self, candidates: Sequence[tuple[float, ...]], start: AutoencoderModel | None) -> Comparison:
-        """Errors on the parts of regularisers of further layers, of which the first makes them the identity."""
+        """Held-out errors for regularisers of further layers; with the first ones these are the identity."""
         return replace(self, one_by_one=False, backwards=False).compare(candidates)
 
     def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[PreparedItems, Choice]:
         """The choice with its held-out error and the kind of kernel."""
         compared, bounded = choice.compared, found.errors[at, : len(self.parts[0][1])]
         part = replace(self, one_by_one=False, backwards=False, parts=self.parts[:1])
-        if self.one_by_one:  # such errors are too small: what is reported of the choice is measured on a part
+        if self.one_by_one:  # these errors are biased low: the reported one is measured on a held-out part
             bounded = part.compare(found.candidates[at : at + 1]).errors[0]
             compared = replace(compared, held_out=float(bounded.mean()))
         choice = replace(choice, compared=compared)
@@ -192,7 +192,7 @@ class ItemsCriterion:
     def kind(
         self, choice: Choice, near: Sequence[tuple[float, ...]], bounded: np.ndarray
     ) -> tuple[PreparedItems, Choice]:
-        """The choice with bounded kernels, or these clearly better unbounded ones with the best of its neighbours."""
+        """The choice, or unbounded kernels at the best of the regularisers ``near`` it if they are clearly better."""
         found = self.compare(near)
         means = found.errors.mean(1)
         best = int(np.nanargmin(means))
@@ -204,12 +204,12 @@ class ItemsCriterion:
         return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
     def with_diagnostics(self, compared: Compared, chosen: AutoencoderModel | None) -> Compared:
-        """The comparison itself; the fit knows the variance."""
+        """The comparison unchanged: the fit adds shares of the variance."""
         return compared
 
 
 def _groups(opened: PreparedItems) -> np.ndarray:
-    """A number for each row, in the order of the rows: -1 for weight zero, one number for copies."""
+    """Group of each row, in the order of the rows: copies share one; -1 for weight zero."""
     items, weights = opened.given.items, opened.given.weights
     found = opened.copies if len(opened.target) == len(items) else equal_rows(items)  # noise makes all rows differ
     kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
@@ -219,7 +219,7 @@ def _groups(opened: PreparedItems) -> np.ndarray:
 
 
 def _places(groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Numbers of the rows of some groups."""
+    """Indices of the rows of some groups."""
     return np.flatnonzero(np.isin(groups, chosen))
 
 
@@ -233,7 +233,7 @@ def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> n
 def _errors_of(
     model: AutoencoderModel, settings: Settings, run: Run, training: Training, test: np.ndarray, train: np.ndarray
 ) -> np.ndarray:
-    """Squared errors of items by a model of others."""
+    """Squared errors of the items ``test`` by a model fitted to the items ``train``."""
     items = cut(training.items, test, train if training.gram else None)
     raw = model.map.raw(items).to(**run.options)
     codes = model.encode(items, raw, refine=settings.refine)

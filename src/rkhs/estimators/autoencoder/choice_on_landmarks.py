@@ -52,31 +52,33 @@ if TYPE_CHECKING:
     from rkhs.spaces.features import Storage
 
 
-_COMPARED = 2000  # rows that are fitted to compare a path
-_PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
-_FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to tell candidates apart, in a third of the time
+_COMPARED = 2000  # largest number of rows of the fits that compare a path
+_MIN_ROWS_FOR_WEAKER = (
+    800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
+)
+_FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to rank candidates, in a third of the time
 _STEPS, _DEEPER = 10, 15  # iterations from one candidate to the next, and from one of further layers
-_LOOK, _NEAR = 2, 1.05  # iterations after which the strongest candidate must be so near to the least error
-_TOLD = 300  # held-out rows that tell kinds of kernel apart, and anchors; fits to twice as many rows
-_TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared, both at the better of the two
-# Beyond those of the dense model, from 4,000 rows on. Of two components the encoder pays 1e-4 at least: with less,
-# codes become the names of clusters, and the map means nothing although new rows are rebuilt better.
+_TRIAL_STEPS, _NEAR = 2, 1.05  # iterations after which the strongest candidate must be within this factor of the best
+_KIND_ROWS = 300  # held-out rows that compare kinds of kernel, and anchors; fits to twice as many rows
+_KIND_REGS = [(1e-4, 1e-3), (1e-4, 1e-5)]  # kinds of kernel are compared at the better of the two
+# Weaker than those of the dense model, from 4,000 rows on. With two components the encoder has 1e-4 at least: with less
+# codes are labels of clusters without a meaningful arrangement, although new rows are rebuilt better.
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows:
-    """Rows that fits in stages read, when they are asked for."""
+    """Rows for fits in stages, prepared on first use."""
 
-    settings: Settings  # of their kernel and storage
-    given: Training  # as they were read
+    settings: Settings  # with their kernel and storage
+    given: Training  # as it was read
     training: Training  # with noisy copies, where there is noise
     run: Run
     engine: Engine
 
     @cached_property
     def inputs(self) -> PreparedData:
-        """All rows."""
+        """All rows, prepared."""
         if self.settings.features:
             return open_features(
                 self.settings, self.training, self.run.options, self.weights, per_row_codes=self.per_row_codes
@@ -98,33 +100,33 @@ class PreparedRows:
 
     @property
     def weights(self) -> Tensor | None:
-        """Of the rows, in double precision."""
+        """Weights of the rows, in double precision."""
         w = self.training.row_weights
         return None if w is None else torch.as_tensor(w).to(self.run.options["device"])
 
     @property
-    def alone(self) -> bool:
-        """Whether rows are rebuilt as they are."""
+    def reconstructs_itself(self) -> bool:
+        """Whether rows are their own targets, without noise."""
         return self.training.self_targets and self.settings.noise is None
 
     @property
     def per_row_codes(self) -> bool:
-        """Whether rows have codes of their own."""
-        free = self.alone and self.settings.linear_part == "free"
+        """Whether the code of each row is free, with a penalty on its distance from the encoder."""
+        free = self.reconstructs_itself and self.settings.linear_part == "free"
         return free and (self.settings.refine is not None or self.settings.code_set is not None)
 
     def stages(self, settings: Settings, run: Run, part: Tensor | None = None) -> AllStages:
-        """How fits in stages are solved, on all rows or a sample."""
+        """Stages of a fit on all rows or a sample."""
         read, loss = self.inputs if part is None else self.vectors(settings, part), settings.loss
         return AllStages(settings, run, read, self.engine, loss=loss if settings.robust else None)
 
     def start(self, stages: RowStages, chosen: Stage | None, previous: AutoencoderModel | None) -> Start | None:
-        """The stage of a choice, or codes of a previous model of these rows."""
+        """Warm start: the stage of a choice, or codes of a previous model of these rows."""
         codes = None if chosen is not None else _codes_of(previous, stages)
         return chosen if codes is None else Start([codes], [])
 
     def completed(self, fit: Fit, choice: Choice, run: Run) -> Fit:
-        """The fit with kept items where its file needs them."""
+        """The fit with training items if its file is smaller with them."""
         return replace(fit, model=with_kept_items(fit.model, self.training.items))
 
     def reopened(self, settings: Settings, run: Run) -> PreparedRows:
@@ -146,7 +148,7 @@ def open_rows(settings: Settings, training: Training, run: Run) -> PreparedRows:
 
 
 def _announce(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
-    """Announce a fit in stages, where every row has a code of its own."""
+    """Announce the memory of a fit in stages."""
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
     n_bytes = staged_bytes(n, storage.m, m, columns=columns, outputs=outputs, components=components)
     parts = "features of the rows, m x m matrices and copies of the data"
@@ -155,7 +157,7 @@ def _announce(run: Run, storage: Storage, n: int, columns: int, outputs: int, co
 
 
 def one_thread(run: Run) -> AbstractContextManager[object]:
-    """Beside those of the engine on a processor, so that the bits do not depend on the cores."""
+    """Limit a fit on a CPU to one thread besides the engine, so that results do not depend on the cores."""
     return thread_limit(1 if run.options["device"].type == "cpu" else None)
 
 
@@ -169,7 +171,7 @@ class RowsCriterion:
     kinds: dict[str, float] | None = None  # errors of the kinds of kernel, the chosen one first
 
     def prepared(self) -> RowsCriterion:
-        """The same with the kind of kernel and the parameter of the loss, chosen on a sample."""
+        """The criterion with the kind of kernel and the parameter of the loss chosen on a sample."""
         opened, settings = self.opened, self.settings
         kinds = _compared_kinds(opened, settings, self.run)
         if kinds is not None and next(iter(kinds)) == UNBOUNDED:
@@ -184,7 +186,7 @@ class RowsCriterion:
 
     @cached_property
     def stages(self) -> RowStages:
-        """With few anchors, which are enough to compare candidates."""
+        """Stages with few anchors, which are enough to compare candidates."""
         return replace(self.opened.stages(self.settings, self.run), most=_FEW_ANCHORS)
 
     def compare(self) -> Comparison:
@@ -197,7 +199,7 @@ class RowsCriterion:
         return _path(self.stages, _candidates(settings, part), part)
 
     def finish(self, choice: Choice, found: Comparison, at: int) -> tuple[PreparedRows, Choice]:
-        """The stage of a candidate moved on through all stages but the last; see the head."""
+        """Continue the stage of a candidate through all stages but the last, with weaker candidates as they help."""
         stages, stage, error = self.stages, found.fits[at], float(found.errors[at, 0])
         for size in stage_sizes(stages.rows.different)[:-1]:
             if size > len(stage.codes):
@@ -233,13 +235,15 @@ class RowsCriterion:
 def _compared_kinds(opened: PreparedRows, settings: Settings, run: Run) -> dict[str, float] | None:
     """Errors of the kinds of kernel on a sample of the rows, if these have heavy tails."""
     X = opened.training.items
-    undecided_kind = opened.alone and settings.undecided_kind and not settings.robust and not settings.features
+    undecided_kind = (
+        opened.reconstructs_itself and settings.undecided_kind and not settings.robust and not settings.features
+    )
     if len(X) < MANY_ENOUGH or opened.weights is not None or not undecided_kind:
         return None
     part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + HELD_OUT]).to(X.device)
     if not heavy_tailed(X[part]):
         return None
-    part = part[: 3 * _TOLD]
+    part = part[: 3 * _KIND_ROWS]
     samples = [opened.stages(one, run, part) for one in (settings.unbounded, settings)]
     if samples[0].rows.different < MIN_ROWS:
         return None
@@ -248,16 +252,16 @@ def _compared_kinds(opened: PreparedRows, settings: Settings, run: Run) -> dict[
 
 
 def _sample_errors(stages: RowStages) -> np.ndarray:
-    """Errors of rows of a sample, as shares of the variance, by a fit to others at the better of two regularisers."""
-    stages = replace(stages, most=_TOLD)
+    """Held-out errors of rows of a sample, as shares of the variance, at the better of two regularisers."""
+    stages = replace(stages, most=_KIND_ROWS)
     different = stages.rows.different
-    found = _path(stages, _TELLING, different - different // 3, inits=("kpca",))
+    found = _path(stages, _KIND_REGS, different - different // 3, inits=("kpca",))
     target = stages.rows.target
     return as_array(stages.next_errors(found.fits[found.taken]) / (target * target).sum(1).mean())
 
 
 def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
-    return [*settings.candidates, *(settings.weaker if part > _PLENTY else ())]
+    return [*settings.candidates, *(settings.weaker if part > _MIN_ROWS_FOR_WEAKER else ())]
 
 
 def _first_stage(stages: RowStages, size: int, reg: tuple[float, ...], inits: Sequence[str] | None = None) -> Stage:
@@ -277,7 +281,7 @@ def _path(
     def try_strongest(least: float) -> bool:
         """Whether two iterations come near to the least error: ten change it by one percent at most."""
         assert last is not None
-        return _error(stages, stages.next_stage(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
+        return _error(stages, stages.next_stage(last, part, candidates[0], steps=_TRIAL_STEPS)) < _NEAR * least
 
     path = Path(np.ones(1), len(candidates), backwards=backwards, try_strongest=try_strongest, progress=progress)
     for k in path:
@@ -298,7 +302,7 @@ def _path(
 
 
 def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
-    """The stage, or the same with weaker regularisers, as long as they are better on the rows that follow."""
+    """Move to weaker regularisers as long as the error of the rows that follow falls."""
     many = stages.p > FEW_COMPONENTS and len(stage.reg) == 2
     weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if many else [])
     error, floor = _error(stages, stage), _floor(stages, len(stage.codes))
@@ -317,7 +321,7 @@ def _error(stages: RowStages, stage: Stage) -> float:
 
 
 def _floor(stages: RowStages, size: int) -> float:
-    """What no stage of so many rows goes below: what the next rows have outside of the span of the landmarks."""
+    """Lower bound of the errors: the part of the next rows outside the span of the landmarks."""
     outside = stages.rows.outside
     return (
         0.0
@@ -335,7 +339,7 @@ def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
-    """Codes of the rows that are descended on, of a model of as many rows."""
+    """Codes of the optimised rows from a previous model of as many rows; None if it does not suit."""
     if model is None or model.codes.shape != (len(stages.rows), stages.p):
         return None
     if (model.last.linear is None) != (stages.rows.axes is None):

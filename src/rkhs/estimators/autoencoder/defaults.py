@@ -21,9 +21,9 @@ from rkhs.spaces.features import Nystroem, Storage
 # storage="auto": dense below so many rows (of features in more than two components MANY_ITEMS), so many landmarks from
 # there on; see docs/results/defaults.md.
 MANY_ROWS, MANY_ITEMS, LANDMARKS = 1000, 2000, 1000
-# Of features, where none are chosen; strong where the decoder's is, for with few items or codes the decoder overfits.
+# Candidates where features are rebuilt, with strong ones of the decoder: it overfits with few items or codes.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
-# Of features with free linear parts, more than two components: with two, codes would become names of clusters.
+# The same with free linear parts and more than two components: with two, codes would be labels of clusters.
 FREE_FEATURE_REGS = (
     *((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4)),
     *((1e-5, 1e-3), (1e-4, 1e-5), (1e-5, 1e-4), (1e-5, 1e-5)),
@@ -46,7 +46,7 @@ def _path(first: float, last: float) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True)
 class Default:
-    """A row of the table: ``option`` is ``value`` where every fact of ``when`` has one of its values."""
+    """A row of the table: ``option`` is ``value`` if every fact of ``when`` has one of the listed values."""
 
     option: str
     when: Mapping[str, tuple[str, ...]]
@@ -58,13 +58,13 @@ class Default:
 
 
 def _row(option: str, when: str, value: str | bool | tuple[tuple[float, float], ...]) -> Default:
-    """A row from words: ``"size: few, solver: lbfgs | adam"``."""
+    """A row from a text of conditions: ``"size: few, solver: lbfgs | adam"``."""
     conditions = (condition.partition(": ") for condition in when.split(", ") if condition)
     return Default(option, {name: tuple(values.split(" | ")) for name, _, values in conditions}, value)
 
 
 class Facts(dict[str, str]):
-    """Facts of a fit by name: of its data and resolved options where they are given, else of its parameters."""
+    """Facts of a fit by name: given ones of its data and resolved options, others read from its parameters."""
 
     def __init__(self, estimator: BaseEstimator, **known: str) -> None:
         super().__init__(known)
@@ -76,13 +76,13 @@ class Facts(dict[str, str]):
         return self[name]
 
     def having(self, **known: str) -> Facts:
-        """The same facts with others known."""
+        """The facts with further ones."""
         found = copy(self)
         found.update(known)
         return found
 
     def resolve(self, option: str) -> Any:
-        """Give the value of the first row of an option whose conditions hold."""
+        """The value of an option: that of its first row whose conditions hold."""
         return next(row.value for row in DEFAULTS if row.option == option and row.holds(self))
 
 
@@ -92,7 +92,7 @@ def _kernel(facts: Facts) -> str:
 
 
 def _outputs(facts: Facts) -> str:
-    """What is rebuilt of the items themselves, as far as the parameters say it."""
+    """What is rebuilt, by the parameters alone: vectors, features of the kernel or other features."""
     given, kernel = facts.parameters["output_kernel"], facts.parameters["kernel"]
     if given is None:
         return "vectors" if facts["kernel"] in ("auto", "vectors") else "features"
@@ -103,13 +103,13 @@ def _outputs(facts: Facts) -> str:
 
 
 def _on_landmarks(facts: Facts) -> str:
-    """The linear part that a fit on landmarks would have; "none" where landmarks do not have what is asked for."""
+    """The linear part of a fit on landmarks; "none" if landmarks do not support the parameters."""
     parameters = facts.parameters | {"storage": Nystroem(LANDMARKS)}
     linear_part = facts.having(storage="landmarks").resolve("linear_part")
     try:
         known = {"outputs": facts["outputs"], "rows": facts["rows"]}
         check_combination("KernelAutoencoder", parameters, linear_part=linear_part, **known)
-    except InputError:  # the fit itself raises what no storage has
+    except InputError:  # if no storage supports them, the fit raises
         return "none"
     return str(linear_part)
 

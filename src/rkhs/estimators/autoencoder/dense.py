@@ -1,4 +1,4 @@
-"""Items as a fit in memory reads them, and its one stage: problem, starts, solvers and last layer on all items."""
+"""Prepared items of a dense fit, and its single stage: problem, starts, solvers and last layer."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ from rkhs.spaces.features import WholeMap
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
-_OFF = 1e-2  # share of the codes by which those of the encoder may miss the constraint
+_OFF = 1e-2  # largest relative distance of the encoder's codes from the constraint
 JOINT = (GradientDescent, Alternating)
-"""Solvers that move all layers, the last one too."""
-_NOTHING = 0.01  # of the held-out error: what components may cost that are said to carry nothing
+"""Solvers of the joint problem of all layers, the last one too."""
+_NOTHING = 0.01  # share of the held-out error by which the removal of inactive components may raise it
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedItems:
-    """What fits read of items, whatever their regularisers, so that the Gram matrix itself can be let go."""
+    """Items prepared for fits with any regularisers: a factor replaces the Gram matrix."""
 
     given: Training  # as it was read
     training: Training  # with noisy copies, where there is noise
@@ -73,16 +73,16 @@ class PreparedItems:
     rebuilt: Rebuilt
     target: Tensor  # (n, q): coordinates of the targets
     factor: Factor  # ``F F^T = K``
-    axes: PrincipalCoordinates | None  # what a free linear part reads
-    linear: Tensor | None  # (n, k): these coordinates
+    axes: PrincipalCoordinates | None  # inputs of a free linear part
+    linear: Tensor | None  # (n, k): these coordinates of the items
     scores: dict[int, Tensor] | None  # by number of components (n, p): principal component scores to start from
     gram: Tensor | None  # (n, n): ``K``, for the solvers of the joint problem only
-    cut: Tensor | None  # (n, n): ``K``, for choices on parts of it where items rebuild their own features
+    cut: Tensor | None  # (n, n): ``K``, for choices on parts of it if items are rebuilt as features of ``K``
     largest: float  # of ``k(x, x)``
 
     @property
     def copies(self) -> np.ndarray:
-        """A number for each item, shape (n,): one for copies with equal targets."""
+        """Group of each item, shape (n,): copies with equal targets share one."""
         gram = self.gram if self.gram is not None else self.cut
         F = self.factor.matrix
         return copies([F @ F.mT if gram is None else gram], self.target)
@@ -93,18 +93,18 @@ class PreparedItems:
 
     @cached_property
     def map(self) -> WholeMap:
-        """What new items are read through."""
+        """Feature map of new items."""
         items = None if self.kernel.domain == "gram" else as_numpy(self.training.items)
         return WholeMap(self.kernel, items, len(self.training))
 
     def stages(self, settings: Settings, run: Run) -> ItemStages:
-        """The one stage of all items."""
+        """The single stage of the fit."""
         return ItemStages(settings, run, self)
 
     def start(
         self, stages: ItemStages, chosen: AutoencoderModel | None, previous: AutoencoderModel | None
     ) -> Start | None:
-        """Codes of a previous model of these items or that of a choice."""
+        """Warm start: codes of a previous model of these items, or of the model of a choice."""
         settings, n = stages.settings, len(self.given)
         return _start_of(previous, settings, stages.run, n) or _start_of(chosen, settings, stages.run, n)
 
@@ -113,13 +113,13 @@ class PreparedItems:
         return fit
 
     def reopened(self, settings: Settings, run: Run) -> PreparedItems:
-        """The same items as other kernels read them."""
+        """The same items prepared for other kernels."""
         return open_items(settings, self.given, run)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemStages(Stages):
-    """All items at once."""
+    """The single stage of a dense fit: all items at once."""
 
     inputs: PreparedItems
 
@@ -128,7 +128,7 @@ class ItemStages(Stages):
 
     @property
     def weights(self) -> Tensor | None:
-        """Of the items."""
+        """Weights of the items."""
         return self.inputs.training.weights
 
     def problem(self, size: int, reg: tuple[float, ...]) -> Autoencoder:
@@ -151,7 +151,7 @@ class ItemStages(Stages):
         )
 
     def initial_point(self, problem: Autoencoder, init: str, rng: RandomSource) -> Tensor:
-        """At principal components, at random or at given codes."""
+        """Initial point from principal components, random codes or given codes."""
         settings, encoder = self.settings, problem.encoder
         if init in ("uniform", "codes"):
             return encoder.start([self._given_codes(problem, rng)], 1.0)
@@ -177,8 +177,8 @@ class ItemStages(Stages):
             return factor.codes(factor.pull(torch.as_tensor(rng().uniform(size=(len(U), settings.widths[0]))).to(U)))
         if len(settings.start) != len(U):
             raise InputError(
-                f"init must hold codes of the {len(U)} rows of this fit; got {len(settings.start)}; give numbers as "
-                "reg, so that no part of the rows is fitted"
+                f"init must hold codes of the {len(U)} rows of this fit; got {len(settings.start)}; pass numbers "
+                "as reg, since its choice fits parts of the rows"
             )
         return tensor_like(settings.start, U)
 
@@ -193,12 +193,12 @@ class ItemStages(Stages):
         return self.best_of_starts(problem, self.points(problem, stage), reg)
 
     def solver(self, steps: int | None) -> Any:
-        """The solver of the reduced problem, or one that moves all layers."""
+        """The solver of the reduced problem, or an adapter for one of the joint problem."""
         solver = self.settings.solver
         return _AllLayers(self) if isinstance(solver, JOINT) else solver
 
     def stage(self, problem: Autoencoder, reg: tuple[float, ...], solution: Solution) -> Stage:
-        """Codes, on principal axes where the model is invariant, and what gives them."""
+        """Codes, on principal axes if the model is rotation invariant, and the parameters that give them."""
         settings, encoder, factor = self.settings, problem.encoder, problem.encoder.factor
         V, hidden = encoder.parts(solution.point)
         parts, codes = on_principal_axes(settings, [V, *hidden], encoder.layers(solution.point), self.weights)
@@ -233,7 +233,7 @@ class ItemStages(Stages):
         return factor.coefficients(stage.point), factor.mixed if isinstance(factor, LinearFactor) else None
 
     def penalty(self, stage: Stage) -> CodePenalty:
-        """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
+        """Penalty of changes of codes; the factor of the power function is stored, as a Gram matrix is not."""
         settings = self.settings
         kind: Literal["power", "diagonal"] = "diagonal" if self.inputs.linear is None else "power"
         penalty = CodePenalty(kind, self.inputs.training.total, free=settings.refinable)
@@ -243,14 +243,14 @@ class ItemStages(Stages):
         return replace(penalty, cholesky=as_array(factor.cholesky), pivots=as_array(factor.pivots))
 
     def residual_scale(self, stage: Stage) -> float:
-        """Of rows that are left out in turn, at the codes of the stage."""
+        """Typical leave-one-out residual at the codes of the stage."""
         settings, U = self.settings, self.inputs.target
         K = settings.decoder_kernels[-1]._gram(stage.codes)
         K = effective_gram([K], [settings.operators[-1]], U)
         return typical_residual(K, U, settings.reg[-1], self.weights, self.inputs.copies, center=False)[0]
 
     def _notes(self, last: SolvedDecoder) -> list[Warning]:
-        """What the dual of the last layer says."""
+        """Warnings from the dual of the last layer."""
         warned: list[Warning] = []
         if not last.layer.solved:
             warned.append(
@@ -283,24 +283,24 @@ class ItemStages(Stages):
         w = U.new_full((len(U),), 1.0 / len(U)) if weights is None else weights
         total = float(w @ (U * U).sum(1))
 
-        def left(rows: Tensor, Z: Tensor) -> float:
-            """Share of the variance of some rows that these codes leave."""
+        def lost_share(rows: Tensor, Z: Tensor) -> float:
+            """Share of the variance of some rows that these codes lose."""
             errors = ((model.decode(model.from_user(Z)) - U[rows]) ** 2).sum(1)
             return float(w[rows] @ errors / (w[rows].sum() * total))
 
         codes = to_tensor(model.codes, U.dtype, U.device)
-        inactive = inactive_axes(codes, weights, left, _NOTHING * compared.held_out)
+        inactive = inactive_axes(codes, weights, lost_share, _NOTHING * compared.held_out)
         return fit if inactive is None else _without(fit, codes, inactive)
 
 
 @dataclass(frozen=True, eq=False)
 class _AllLayers:
-    """A solver that moves all layers; its answer is a point of the reduced problem and the objective there."""
+    """Adapter of a solver of the joint problem: returns a point of the reduced problem and its objective."""
 
     stages: ItemStages
 
     def solve(self, problem: Autoencoder, start: Tensor, monitor: Monitor) -> Solution:
-        """Move all layers from a point of the reduced problem."""
+        """Solve the joint problem from a point of the reduced problem."""
         settings, K = self.stages.settings, self.stages.inputs.gram
         encoder, layer = problem.encoder, problem.last_layer
         assert K is not None
@@ -324,7 +324,7 @@ class _AllLayers:
 
 
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
-    """That solves the last layer."""
+    """The function that solves the last layer."""
     if isinstance(settings.loss, Squared):
         return semiparametric_decoder if settings.linear_part == "free" else optimal_decoder
     inner = max(min(_TOL_INNER, _SHARE * settings.tol), _FINEST, 100.0 * torch.finfo(dtype).eps)
@@ -332,7 +332,7 @@ def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
 
 
 def _without(fit: Fit, codes: Tensor, inactive: Tensor) -> Fit:
-    """Set components without variance inactive, and warn of them."""
+    """Mark components as inactive, set them to zero, and warn."""
     model = replace(fit.model, inactive=as_array(inactive))
     numbers = torch.nonzero(~torch.isnan(inactive))[:, 0].tolist()
     count = f"{len(numbers)} components of the codes ({some_rows(numbers)})"
@@ -342,7 +342,7 @@ def _without(fit: Fit, codes: Tensor, inactive: Tensor) -> Fit:
 
 
 def _cuts(settings: Settings, given: Training) -> bool:
-    """Whether regularisers are compared on parts of the Gram matrix: where items rebuild their features."""
+    """Whether regularisers are compared on parts of the Gram matrix: if its features are rebuilt."""
     shared = given.self_targets and settings.output_kernel is settings.kernel and settings.noise is None
     return shared and bool(settings.candidates)
 
@@ -361,7 +361,7 @@ def _announce(settings: Settings, training: Training, run: Run) -> None:
 
 def open_items(settings: Settings, training: Training, run: Run) -> PreparedItems:
     """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
-    if not run.announced_bytes:  # parts of what was announced are smaller
+    if not run.announced_bytes:  # fits to parts of the items need less
         _announce(settings, training, run)
     given, training = training, settings.noisy_copies(training)
     items, weights, widths = training.items, training.weights, settings.widths
@@ -384,7 +384,7 @@ def open_items(settings: Settings, training: Training, run: Run) -> PreparedItem
 def _principal_coordinates(
     settings: Settings, items: Any, weights: Tensor | None, K: Tensor
 ) -> tuple[PrincipalCoordinates, Tensor]:
-    """What a free linear part reads: of vectors, of rows of a sparse matrix, or of features."""
+    """Inputs of a free linear part: principal coordinates of vectors, of sparse rows, or of features."""
     if settings.kernel.domain == "vectors":
         axes = PrincipalCoordinates.of_vectors(items, max(settings.widths), weights)
         return axes, axes.of(items)
@@ -430,6 +430,6 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
 
 
 def _unit(settings: Settings, U: Tensor, weights: Tensor | None) -> float:
-    """Unit of the targets: what free linear parts leave of them."""
+    """Unit of the targets: the size of what free linear parts leave of them."""
     free = settings.linear_part == "free" and settings.scale
     return kernel_unit(U, min(settings.widths), weights) if free else 1.0

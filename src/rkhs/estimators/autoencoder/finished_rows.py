@@ -1,8 +1,8 @@
 """The end of a fit in stages: the decoder of all rows, with all of them as anchors where its reg may be chosen.
 
-The more rows, the weaker is the best regulariser, and left-out errors at fixed codes mislead: rows are left out, and
+The more rows, the weaker is the best regulariser, and leave-one-out errors at fixed codes mislead: held-out rows are
 coded as new ones with each candidate, by the encoder of the last stage that has not seen them. Their error with the
-chosen one is that of the model, but for what its last stage and these rows themselves add.
+chosen one estimates that of the model, which its last stage and these rows still improve.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.solvers.row_newton import descend
 
-_SHARES = (1.0, 0.1, 0.01, 1e-3)  # of the regulariser of the descent: those that are compared
-_LEAVES = 2  # that they are compared in
-_TURNS = 6  # under a robust loss
+_SHARES = (1.0, 0.1, 0.01, 1e-3)  # candidates, as shares of the regulariser of the descent
+_LEAVES = 2  # leaves in which candidates are compared
+_TURNS = 6  # majorise-minimise iterations under a robust loss
 
 
 @dataclass(frozen=True, eq=False)
 class AllStages(RowStages):
-    """The stages of a fit with its end."""
+    """The stages of a fit, and the decoder of all rows."""
 
     def ended(self, found: list[Stage]) -> Stage:
         """The last of the stages, with the steps of all."""
@@ -35,18 +35,18 @@ class AllStages(RowStages):
         return replace(found[-1], solution=joined([one.solution for one in found], histories), earlier=tuple(found))
 
     def of_all_rows(self, stage: Stage) -> Stage:
-        """The stage with codes of all rows, on principal axes where the kernel above allows it; its layer stays."""
+        """The stage with codes of all rows, on principal axes if the next kernel is rotation invariant."""
         layers, parts = self.coded(stage, len(self.rows)), [stage.point, *stage.hidden]
         (point, *hidden), layers = on_principal_axes(self.settings, parts, layers, self.rows.weights)
         return replace(stage, point=point, hidden=hidden, layers=layers)
 
     def coefficients(self, stage: Stage) -> tuple[Tensor, Tensor | None]:
-        """Coefficients on what the storage keeps."""
+        """Coefficients on the raw features of the storage."""
         features, k = self.inputs.map, stage.linear_columns
         return features.whiten(stage.point[k : k + features.dim]), None
 
     def penalty(self, stage: Stage) -> CodePenalty:
-        """A change of a code costs as much as in the descent."""
+        """Penalty of changes of codes, as in the descent."""
         settings, leading = self.settings, self.rows.leading
         return CodePenalty(
             "diagonal",
@@ -57,7 +57,7 @@ class AllStages(RowStages):
         )
 
     def residual_scale(self, stage: Stage) -> float:
-        """Of rows that follow those of the stage."""
+        """Median residual norm of the rows that follow those of the stage."""
         size = float(self.next_errors(stage).sqrt().median())
         return max(size, torch.finfo(torch.float64).tiny)
 
@@ -94,14 +94,14 @@ class AllStages(RowStages):
 
     @property
     def _chooses(self) -> bool:
-        """Whether all rows are anchors: next to a free linear part and one hidden layer, where regs were chosen."""
+        """Whether all rows are anchors: with a free linear part, one hidden layer, and a choice of ``reg``."""
         settings, rows = self.settings, self.rows
         single = len(settings.widths) == 1
         return bool(settings.candidates) and single and rows.different >= FIRST and rows.axes is not None
 
 
 def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tuple[LeavesLayer, float | None]:
-    """The layer with the best of some weaker regs by rows that it has not seen, coded as new ones, and their error."""
+    """The layer with the best of some weaker regularisers by held-out rows, coded as new ones, and their error."""
     rows, n = stages.rows, stages.rows.different
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)

@@ -1,4 +1,4 @@
-"""The fit of an autoencoder: read the items, choose the settings that were left open, solve the stages.
+"""The fit of an autoencoder: prepare the items, choose the settings that were left open, solve the stages.
 
 Settings are chosen in the same way for every storage. A criterion measures held-out errors: in memory of rows that are
 left out (:mod:`rkhs.estimators.autoencoder.choice_in_memory`), on landmarks of rows that only later stages use
@@ -31,16 +31,16 @@ Criterion = ItemsCriterion | RowsCriterion
 
 
 def fit(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None = None) -> Fit:
-    """Fit an autoencoder in any storage, from a previous model of these items if there is one that suits."""
+    """Fit an autoencoder in any storage, warm-started from a previous model if it suits."""
     in_memory = isinstance(settings.storage, str)
     opened = (open_items if in_memory else open_any_rows)(settings, training, run)
     deep = bool(settings.shortcut and settings.candidates)
-    single = settings.shallow if deep else settings
+    single = settings.single_hidden_layer if deep else settings
     with nullcontext() if in_memory else one_thread(run):
         criterion = _criterion(opened, single, run).prepared()
         found = criterion.compare()
         chosen, choice = criterion.opened, Choice(criterion.settings)
-        if np.isfinite(found.means).any():  # otherwise the fit to come gives the reason
+        if np.isfinite(found.means).any():  # otherwise the final fit raises the reason
             chosen, choice = _taken(criterion, found)
         if deep:
             chosen, choice = _with_depth(opened, settings, choice, run)
@@ -55,7 +55,7 @@ def _criterion(opened: PreparedData, settings: Settings, run: Run) -> Criterion:
 
 
 def _taken(criterion: Any, found: Comparison) -> tuple[PreparedData, Choice]:
-    """The choice of the strongest candidate about as good as the best, and what follows from it."""
+    """Choose the strongest candidate about as good as the best; return the data and the choice."""
     at = found.taken
     compared = Compared(np.array(found.candidates), found.means, float(np.nanmin(found.means)))
     settings = replace(criterion.settings, reg=found.candidates[at])
@@ -65,7 +65,7 @@ def _taken(criterion: Any, found: Comparison) -> tuple[PreparedData, Choice]:
 def _with_depth(opened: PreparedData, settings: Settings, single: Choice, run: Run) -> tuple[PreparedData, Choice]:
     """Keep the hidden layers the identity, or choose the regulariser at which they are better by a standard error."""
     candidates, kernel = settings.depths(single.settings), settings.kernel
-    settings = settings.deepened(single.settings)
+    settings = settings.with_depth(single.settings)
     if settings.kernel is not kernel:
         opened = opened.reopened(settings, run)
     criterion: Any = _criterion(opened, settings, run)

@@ -1,7 +1,7 @@
-"""Items as a fit in stages reads them: vectors, or features of a kernel in the span of landmarks.
+"""Prepared rows of a fit in stages: vectors, or features of a kernel in the span of landmarks.
 
 Where features are rebuilt, each item is its kernel values with the landmarks. The targets are coordinates of its
-feature in their span. What lies outside of the span is in no reach of the model and counts in every error.
+feature in their span. The part outside the span cannot be rebuilt and counts in every error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TILE = STRIP  # rows that are coded at once
 
 
 def strips(n: int) -> tuple[Block, ...]:
-    """Of the rows that are descended on."""
+    """Strips of the rows whose codes are optimised."""
     return row_blocks(min(n, MAX_ENCODER_ROWS), STRIP)
 
 
@@ -41,20 +41,20 @@ def strips(n: int) -> tuple[Block, ...]:
 class OrderedRows:
     """Training rows in the order in which stages take them."""
 
-    order: Tensor  # (n,): numbers of the rows
+    order: Tensor  # (n,): indices of the rows as they were given
     linear: Tensor  # (n, k): principal coordinates of unit variance; no columns without free linear parts
     axes: PrincipalCoordinates | None  # of these coordinates; None: linear parts are those of the kernels
-    features: Tensor  # (f, m): of the rows that are descended on
+    features: Tensor  # (f, m): of the rows whose codes are optimised
     prior_variance: Tensor  # (n,): ``s^2 = k(x, x)``
     target: Tensor  # (n, q)
-    leading: Tensor | None  # (q, r): directions of the targets that are descended on, orthonormal columns; None: all
+    leading: Tensor | None  # (q, r): leading directions of the targets, fitted in the descent; None: all
     weights: Tensor | None  # (n,)
-    total: float  # sum of the weights as they were given
-    per_row_codes: bool  # whether rows have codes of their own
+    total: float  # original sum of the weights
+    per_row_codes: bool  # whether the code of each row is free
     items: Tensor  # (n, d): as they were given
     map: FeatureMap
-    different: int  # first rows of which none is a copy of another: what is left out is left out of these
-    outside: Tensor | None = None  # (n,): squared norms of what no coordinate of the targets says; None: nothing
+    different: int  # number of first rows that are distinct: held-out rows are among these
+    outside: Tensor | None = None  # (n,): squared norms of the targets outside their coordinates; None: zero
 
     def __len__(self) -> int:
         return len(self.order)
@@ -64,15 +64,15 @@ class OrderedRows:
         return self.total * (size / len(self) if self.weights is None else float(self.weights[:size].sum()))
 
     def part(self, size: int) -> Tensor | None:
-        """Weights of the first rows, which sum to one."""
+        """Weights of the first rows, normalised to sum one."""
         return None if self.weights is None else self.weights[:size] / self.weights[:size].sum()
 
     def targets(self, rows: slice) -> Tensor:
-        """Targets of some rows, in the directions that are descended on."""
+        """Targets of some rows in the leading directions."""
         return self.target[rows] if self.leading is None else self.target[rows] @ self.leading
 
     def residual(self, rows: slice) -> Tensor:
-        """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
+        """Squared norms of the targets of some rows outside the leading directions, shape (m,)."""
         targets = self.targets(rows)
         return (self.norms(rows) - (targets * targets).sum(1)).clamp_min(0.0)
 
@@ -83,7 +83,7 @@ class OrderedRows:
         return inside if self.outside is None else inside + self.outside[rows]
 
     def coordinates(self, size: int, reg: float, p: int) -> PerRowCodes:
-        """Of codes of the first rows in ``p`` dimensions, with as many linear parts, in units of their price."""
+        """Coordinates of ``p`` codes of the first rows, with ``p`` linear columns in units of their penalty."""
         w, spread = self.part(size), None
         if self.per_row_codes:
             spread = (self.prior_variance[:size] / (self.share(size) * (1.0 / size if w is None else w))).sqrt()
@@ -103,7 +103,7 @@ class OrderedRows:
         return W
 
     def encoded(self, W: Tensor, rows: slice, reg: float) -> Tensor:
-        """What an encoder with the parameters ``[A; V]`` says of some rows."""
+        """Codes of some rows by an encoder with the parameters ``[A; V]``."""
         Q = self.linear[rows, : W.shape[1]]
         k, known = Q.shape[1], rows.stop <= len(self.features)
         F = self.features[rows] if known else self.map.features(self.items[self.order[rows]])
@@ -125,7 +125,7 @@ def ordered_rows(
     copies: int = 1,
     outside: Tensor | None = None,
 ) -> OrderedRows:
-    """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on."""
+    """Arrange rows in a random order and compute what all stages share; the codes of ``fitted`` rows are optimised."""
     n = len(X) // copies
     drawn, different = copies_last(X[:n], np.random.RandomState(0).permutation(n))
     numbers = drawn[:, None] + n * np.arange(copies)
@@ -158,7 +158,7 @@ def ordered_rows(
 def row_outputs(
     targets: Tensor, p: int, weights: Tensor | None, center: bool, scale: bool, *, finer: bool = True
 ) -> tuple[Euclidean, Tensor]:
-    """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
+    """Centre and scale the targets; ``finer``: in the unit of what ``p`` components leave of them."""
     w = targets.new_full((len(targets),), 1.0 / len(targets)) if weights is None else weights
     space, T = Euclidean.fit(targets, w, center=center, scale=scale, rotate=False)
     if not (scale and finer):
@@ -194,17 +194,17 @@ def landmark_space(
 
 
 class PreparedData(NamedTuple):
-    """Items as a fit in stages reads them."""
+    """Prepared rows of a fit in stages."""
 
     rows: OrderedRows
     rebuilt: Rebuilt
     kernel: Kernel  # resolved
     map: FeatureMap  # of the storage
-    largest: float  # mean of ``k(x, x)``, which stands for the largest
+    largest: float  # mean of ``k(x, x)``, in place of the largest
 
     @property
     def axes(self) -> PrincipalCoordinates | None:
-        """What a free linear part reads."""
+        """Principal coordinates for a free linear part."""
         return self.rows.axes
 
 
@@ -218,7 +218,7 @@ def open_vectors(
     per_row_codes: bool,
     part: Tensor | None = None,
 ) -> PreparedData:
-    """Rows of vectors that are rebuilt."""
+    """Prepare rows that are rebuilt as vectors."""
     (output, T), X, total = targets, training.items, training.total
     if part is not None:
         X, T, total = X[part], T[part], float(len(part))
@@ -248,7 +248,7 @@ def open_vectors(
 def open_features(
     settings: Settings, training: Training, options: Options, w: Tensor | None, *, per_row_codes: bool
 ) -> PreparedData:
-    """Items whose features are rebuilt; the kernel is evaluated once. Parameters as of :func:`open_vectors`."""
+    """Prepare items whose features are rebuilt; the kernel is evaluated once. Parameters as in :func:`open_vectors`."""
     items, p, center, axes = training.items, max(settings.widths), bool(settings.center), None
     source = open_source(options, settings.feature_storage, settings.kernel, items, training.row_weights)
     kernel, features = source.kernel, source.features

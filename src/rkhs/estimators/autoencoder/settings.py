@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from rkhs.solvers import Solver
 
 
-_DEPTH = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of hidden layers with shortcuts, which are the identity at infinity
+_DEPTH = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # regularisers of layers with shortcuts; at infinity they are the identity
 _LEAST_REG = 1e-24  # of the last layer: with less, rounding exceeds the objective
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
 def default_kernel(linear_part: str) -> Kernel:
-    """``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear part the Gaussian alone."""
+    """``Gaussian("4*median") + Linear("mean_norm", "mean")``; with a free linear part the Gaussian alone."""
     narrow = Gaussian("4*median")
     return narrow if linear_part == "free" else narrow + Linear("mean_norm", "mean")
 
@@ -50,13 +50,13 @@ def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
 
 
 def unbounded_kernels() -> tuple[Kernel, Kernel]:
-    """Kernels of encoder and decoder for heavy tails, beside free linear parts: they grow with the size of a row."""
+    """Unbounded kernels of encoder and decoder for heavy tails, in models with free linear parts."""
     return Gaussian("4*median") + ScaledInputs(ArcCosine(), "mean_norm", "mean"), ArcCosine()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """Checked parameters of an autoencoder: all that a fit needs beside its data."""
+    """Checked parameters of an autoencoder: all that a fit needs besides its data."""
 
     kernel: Kernel  # of the inputs, not resolved
     widths: tuple[int, ...]  # dimensions of the hidden codes
@@ -66,15 +66,15 @@ class Settings:
     operators: tuple[np.ndarray | None, ...]  # one per layer
     loss: Loss  # of the reconstructions
     linear_part: str  # whether encoder and decoder have linear parts that are free
-    rows: bool = False  # whether the features are the rows of a sparse matrix, so that all is as with vectors
+    rows: bool = False  # whether the features are rows of a sparse matrix, which are treated as vectors
     shortcut: bool = False  # whether hidden layers add to the codes below them
-    candidates: tuple[tuple[float, ...], ...] = ()
+    candidates: tuple[tuple[float, ...], ...] = ()  # regularisers to compare
     weaker: tuple[tuple[float, ...], ...] = ()  # further ones, for many rows
-    choice_asked: bool = False  # whether the user asked for a choice
+    choice_asked: bool = False  # whether the user passed reg="auto"
     kinds: bool = False  # whether the kernels are the default ones of vectors, so that their kind may be chosen too
     center: bool  # parameters of :class:`~rkhs.KernelAutoencoder` as they were given
     scale: bool
-    code_set: CodeSet | None  # where codes are kept, from ``constraint``
+    code_set: CodeSet | None  # set of the codes, from ``constraint``
     noise: Augmentation | None
     solver: Solver
     init: str
@@ -82,7 +82,7 @@ class Settings:
     n_init: int
     max_iter: int  # those of the solver if it has its own
     tol: float
-    refine: tuple[int, float] | None  # steps by which codes of new items are refined where the model can
+    refine: tuple[int, float] | None  # largest number and tolerance of refinement steps of new codes
     code_metric: float
     storage: Storage | str
     random_state: int | np.random.RandomState | None
@@ -100,27 +100,27 @@ class Settings:
 
     @property
     def unbounded(self) -> Settings:
-        """The same with kernels for heavy tails."""
+        """The settings with unbounded kernels for heavy tails."""
         kernel, decoder = unbounded_kernels()
         return replace(self, kernel=kernel, decoder_kernels=(decoder,), kinds=False)
 
     @property
-    def shallow(self) -> Settings:
-        """The same with one hidden layer, the narrowest: what is left where all other layers are the identity."""
+    def single_hidden_layer(self) -> Settings:
+        """The settings with one hidden layer, the narrowest: the model if all other layers are the identity."""
         widths, candidates = (min(self.widths),), tuple(_ends(reg) for reg in self.candidates)
         found = replace(self, shortcut=False, widths=widths, decoder_kernels=self.decoder_kernels[-1:])
         return replace(found, operators=(None, None), reg=_ends(self.reg), candidates=candidates)
 
-    def deepened(self, shallow: Settings, reg: float = math.inf) -> Settings:
-        """The same with regularisers and kernels of one hidden layer, and ``reg`` for the layers between."""
-        kernels = (*self.decoder_kernels[:-1], *shallow.decoder_kernels)
-        first, last = shallow.reg
+    def with_depth(self, single: Settings, reg: float = math.inf) -> Settings:
+        """The settings with regularisers and kernels of one hidden layer, and ``reg`` for the layers between."""
+        kernels = (*self.decoder_kernels[:-1], *single.decoder_kernels)
+        first, last = single.reg
         regs = (first, *(reg,) * (len(self.widths) - 1), last)
-        return replace(self, kernel=shallow.kernel, decoder_kernels=kernels, loss=shallow.loss, reg=regs)
+        return replace(self, kernel=single.kernel, decoder_kernels=kernels, loss=single.loss, reg=regs)
 
-    def depths(self, shallow: Settings) -> tuple[tuple[float, ...], ...]:
+    def depths(self, single: Settings) -> tuple[tuple[float, ...], ...]:
         """Regularisers at which further layers are the identity, and then less and less near to it."""
-        return tuple(self.deepened(shallow, h).reg for h in (math.inf, *_DEPTH))
+        return tuple(self.with_depth(single, h).reg for h in (math.inf, *_DEPTH))
 
     @property
     def features(self) -> bool:
@@ -129,20 +129,20 @@ class Settings:
 
     @property
     def n_copies(self) -> int:
-        """Of each item that are encoded."""
+        """Number of noisy copies of each item that are encoded."""
         return 1 if self.noise is None else int(self.noise.copies)
 
     def noisy_copies(self, training: Training) -> Training:
-        """What is encoded in place of the items."""
+        """Noisy copies of the items; without noise the items themselves."""
         return training if self.noise is None else training.noisy(self.noise, int(self.generator().randint(2**31)))
 
     def generator(self) -> np.random.RandomState:
-        """Of random starts and noise."""
+        """Random generator of starts and noise."""
         return check_seed(self.random_state)
 
     @property
     def code_power(self) -> float:
-        """How far codes have the metric of what they decode to; not at all with depth, on a set or by an operator."""
+        """The parameter ``code_metric``; zero with several hidden layers, a constraint or an operator on the codes."""
         plain = len(self.widths) == 1 and self.code_set is None and self.operators[0] is None
         return float(self.code_metric) if plain else 0.0
 
@@ -164,11 +164,11 @@ class Settings:
         }
 
     def equations(self) -> tuple[str, ...]:
-        """The problem."""
+        """The optimisation problem as a text."""
         count, free = len(self.widths) + 1, " + linear parts without penalty" * (self.linear_part == "free")
         inner = "".join(f"f_{layer}(" for layer in range(count, 0, -1)) + "x_i" + ")" * count
         codes = " -> ".join(f"R^{width}" for width in self.widths)
-        return (f"least sum_i w_i loss(t_i - {inner}) + sum_l reg_l / 2 ||f_l||^2, codes in {codes}{free}",)
+        return (f"min sum_i w_i loss(t_i - {inner}) + sum_l reg_l / 2 ||f_l||^2, codes in {codes}{free}",)
 
     @property
     def feature_storage(self) -> Storage:
@@ -178,12 +178,12 @@ class Settings:
 
     @property
     def row_constraint(self) -> CodeSet | None:
-        """The constraint as one row meets it: to be white is no property of one row, so alone it is free."""
+        """The constraint on the code of a single row; whitening constrains no single row, so it is None."""
         return None if isinstance(self.code_set, Whitened) else self.code_set
 
     @property
     def refinable(self) -> bool:
-        """Whether codes of new items may be refined; of features, on their set."""
+        """Whether codes of new items may be refined; with a constraint, on landmarks or random features only."""
         free = self.code_set is None or isinstance(self.storage, Storage)
         return free and self.noise is None and self.operators[0] is None
 
@@ -296,7 +296,7 @@ def _read_regs(asked: str | float | Sequence[float] | None, widths: tuple[int, .
 
 
 def _facts_of_regs(facts: Facts, widths: tuple[int, ...], *, shortcut: bool) -> Facts:
-    """The facts that regularisers depend on; hidden layers with shortcuts are as good as one."""
+    """The facts that regularisers depend on; hidden layers with shortcuts count as one."""
     p = min(widths)
     return facts.having(
         hidden="one" if shortcut or len(widths) == 1 else "several",
@@ -306,12 +306,12 @@ def _facts_of_regs(facts: Facts, widths: tuple[int, ...], *, shortcut: bool) -> 
 
 
 def _weaker(last: tuple[float, float], p: int) -> Any:
-    """Regularisers that are compared where the weakest candidate is the best."""
+    """Weaker regularisers that are compared for many rows."""
     return WEAKER if last == (1e-4, 1e-5) and p > 2 else ()
 
 
 def _read_constraint(given: Any, width: int) -> CodeSet | None:
-    """Esser et al. (2024), definition 3."""
+    """The set of the codes by its name; see Esser et al. (2024), definition 3."""
     if isinstance(given, str) and given == "none":
         return None
     constraint = as_constraint(given)

@@ -1,4 +1,4 @@
-"""Stages of the fit of an autoencoder of many rows: growing samples, each from the codes of the one before.
+"""Stages of the fit of an autoencoder of many rows: larger and larger samples, each warm-started from the last.
 
 The problem is that of :mod:`rkhs.problems.autoencoder`. Rows are taken in one random order: from principal
 components on the first thousand, then on twice as many and so on, each added row coded with the model so far as a new
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 FIRST = 1000  # rows of the first stage
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
-REFINING = (6, 1e-3)  # of the codes of added rows
-_ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
+REFINING = (6, 1e-3)  # largest number and tolerance of the refinement steps of added rows
+_ROUNDS, _TURNS = 3, 3  # rounds of a stage under a robust loss, and solves of the last layer at the start of each
 HELD_OUT = 500  # rows that settings are compared on
 
 
@@ -53,11 +53,11 @@ def stage_sizes(n: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class RowStages(Stages):
-    """How the stages of a fit on landmarks are solved."""
+    """Stages of a fit on landmarks or random features."""
 
     inputs: PreparedData
     engine: Engine
-    most: int | None = None  # anchors of the decoder at most; None: as many as the storage says
+    most: int | None = None  # largest number of anchors of the decoder; None: that of the storage
     loss: Loss | None = None  # A robust one, with numbers for its parameters; None: squared
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class RowStages(Stages):
 
     @property
     def rows(self) -> OrderedRows:
-        """In the order in which stages take them."""
+        """The rows in the order in which stages take them."""
         return self.inputs.rows
 
     @property
@@ -75,7 +75,7 @@ class RowStages(Stages):
 
     @property
     def weights(self) -> Tensor | None:
-        """Of the rows as they were given."""
+        """Weights of the rows in the given order."""
         return None if self.rows.weights is None else self.in_input_order(self.rows.weights)
 
     def in_input_order(self, values: Tensor) -> Tensor:
@@ -89,17 +89,17 @@ class RowStages(Stages):
 
     @property
     def kernel(self) -> Kernel:
-        """Of the codes that the decoder reads."""
+        """Kernel of the decoder."""
         return self.settings.decoder_kernels[-1]
 
     @property
     def steps(self) -> tuple[int, int]:
-        """Iterations of the first stage and of the others; kernel parts alone are solved to the tolerance."""
+        """Iterations of the first stage and of the others; without linear parts up to ``max_iter``."""
         return (_FIRST_STEPS, _STEPS) if self.rows.axes is not None else (self.settings.max_iter,) * 2
 
     @property
     def anchors(self) -> int:
-        """Number of anchors of the decoder during descent: half of the landmarks where there are many components."""
+        """Number of anchors of the decoder during descent: half of the landmarks for many components."""
         m = self.settings.feature_storage.m
         m = m if self.p <= FEW_COMPONENTS else -(-m // 2)
         return m if self.most is None else min(m, self.most)
@@ -111,7 +111,7 @@ class RowStages(Stages):
         return Autoencoder(self.encoder(size, reg, weights), decoder)
 
     def encoder(self, size: int, reg: tuple[float, ...], weights: Tensor | None) -> Encoder:
-        """Of the first rows."""
+        """Encoder of the first rows."""
         settings, anchors = self.settings, min(self.anchors, size)
         factor = self.rows.coordinates(size, reg[0], settings.widths[0])
         first, hidden = encoder_of(settings.code_set, factor, reg[0], weights), settings.decoder_kernels[:-1]
@@ -133,7 +133,7 @@ class RowStages(Stages):
         return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine, linear=free)
 
     def initial_point(self, problem: Autoencoder, init: str, rng: RandomSource) -> Tensor:
-        """Principal components, or random codes, at the best of several scales."""
+        """Initial point from principal components or random codes, at the best of several scales."""
         encoder, widths, factor = problem.encoder, self.settings.widths, problem.encoder.factor
         if init != "random":
             W = self.rows.principal(factor, max(widths))
@@ -161,7 +161,7 @@ class RowStages(Stages):
     def points(
         self, problem: Autoencoder, start: Start | None = None, inits: Sequence[str] | None = None
     ) -> Iterator[Tensor]:
-        """Points to start from: that of known codes, or as of other fits."""
+        """Initial points: that of known codes, else as in other fits."""
         return super().points(problem, start, inits if start is None else ("warm_start",))
 
     def next_stage(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int | None = None) -> Stage:
@@ -171,12 +171,12 @@ class RowStages(Stages):
         return self.best_of_starts(problem, self.points(problem, codes), reg, steps or self.steps[1])
 
     def solver(self, steps: int | None) -> Rounds:
-        """Some iterations; under a robust loss in rounds, each on squared losses that touch it."""
+        """The solver of a stage; under a robust loss in rounds, each on a quadratic majoriser."""
         steps = min(steps or self.steps[0], self.settings.max_iter)
         return Rounds(self.settings.solver, steps, self.settings.max_iter, self.loss, self.rows)
 
     def stage(self, problem: Autoencoder, reg: tuple[float, ...], solution: Solution) -> Stage:
-        """Codes, what gives them, and the last layer that codes further rows."""
+        """The codes of a stage, their parameters, and the last layer that refines codes of further rows."""
         encoder, factor = problem.encoder, problem.encoder.factor
         assert isinstance(factor, PerRowCodes)
         assert isinstance(solution, Majorised)
@@ -185,7 +185,7 @@ class RowStages(Stages):
         return Stage(layers, hidden, W, solution, reg, factor.linear.shape[1], last)
 
     def coded(self, stage: Stage, size: int) -> list[Tensor]:
-        """Codes of the first rows in every layer: those of the stage, and of the others as new rows."""
+        """Codes of the first rows in every layer: those of the stage, and others as of new rows."""
         old = len(stage.codes)
         if size <= old:
             return stage.layers
@@ -223,7 +223,7 @@ class RowStages(Stages):
 
     @property
     def row_constraint(self) -> CodeSet | None:
-        """Set that the code of every row is put on."""
+        """Constraint on the code of every row."""
         return self.settings.row_constraint
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
@@ -243,7 +243,7 @@ class RowStages(Stages):
 
     @property
     def of_the_mean(self) -> float:
-        """Mean squared distance of different rows to the mean, or twice the mean of another loss of it."""
+        """Mean squared distance of the distinct rows to the mean, or twice the mean of another loss."""
         different = self.rows.different
         w, lost = self.rows.part(different), self.losses(self.rows.norms(slice(different)))
         return float(lost.mean() if w is None else w @ lost)
@@ -251,7 +251,7 @@ class RowStages(Stages):
 
 @dataclass(frozen=True)
 class Majorised(Solution):
-    """A solution with the squared losses that it was found with."""
+    """A solution with its last layer, under the last quadratic majoriser of a robust loss."""
 
     last_layer: Any = None
 
@@ -262,7 +262,7 @@ class Rounds:
 
     solver: Any
     steps: int
-    most: int  # iterations of a fit; after fewer it was to end there, which is no failure
+    most: int  # iterations of a whole fit: the limit of a stage below it is no failure
     loss: Loss | None
     rows: OrderedRows
 

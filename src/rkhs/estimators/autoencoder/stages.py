@@ -53,7 +53,7 @@ class Fit:
     solution: Solution  # of the solver, with the objective of the model
     codes: Tensor  # (n, p): codes in the first hidden layer
     largest: float  # of ``k(x, x)``
-    warnings: tuple[Warning, ...] = ()  # what users must know
+    warnings: tuple[Warning, ...] = ()  # for the user
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class SolvedDecoder(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stages(ABC):
-    """How the stages of a fit are solved."""
+    """Stages of a fit: their problems, starts and solutions."""
 
     settings: Settings
     run: Run
@@ -174,7 +174,7 @@ class Stages(ABC):
     @property
     def single_layer(self) -> Self:
         """These stages for the single hidden layer from which a model with shortcuts starts."""
-        return replace(self, settings=self.settings.shallow) if self.settings.shortcut else self
+        return replace(self, settings=self.settings.single_hidden_layer) if self.settings.shortcut else self
 
     def points(
         self, problem: Autoencoder, start: Start | None = None, inits: Sequence[str] | None = None
@@ -266,7 +266,7 @@ def with_estimated_loss(stages: Stages, plain: Stage) -> Settings:
 def _model(
     stages: Stages, stage: Stage, last: SolvedDecoder, penalty: CodePenalty, compared: Compared
 ) -> AutoencoderModel:
-    """The model of layers that are solved."""
+    """Build the model from the solved layers."""
     settings, read, k = stages.settings, stages.inputs, stage.linear_columns
     coefficients, mixed = stages.coefficients(stage)
     linear = None

@@ -1,8 +1,8 @@
-"""Rows that are read from where they are: the model of a sample, and then the codes of all.
+"""Rows of files and memory maps: the model of a sample, and then the codes of all rows.
 
 The sample holds as many rows as the encoder is ever fitted to, so that rows in memory and rows of a file have the same
-model up to that number, with the same bits. Beyond it the sample is random, and all that is ever in memory of the other
-rows are the blocks that are being coded.
+model up to that number, with the same bits. Beyond it the sample is random, and the other rows are in memory
+block by block, while they are encoded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rkhs.spaces.source import Options
 
 
 def open_any_rows(settings: Settings, training: Training, run: Run) -> PreparedRows:
-    """Rows in memory, or a sample of those that are read from where they are."""
+    """Prepare rows in memory, or a sample of the rows of a file or memory map."""
     rows = training.items
     if not isinstance(rows, Rows):
         return open_rows(settings, training, run)
@@ -40,10 +40,10 @@ def open_any_rows(settings: Settings, training: Training, run: Run) -> PreparedR
 
 @dataclass(frozen=True, eq=False)
 class _Sampled(PreparedRows):
-    """A sample of rows that are read from where they are: the others are coded with its model."""
+    """A sample of the rows of a file or memory map; the others are encoded with its model."""
 
     whole: Training = field(kw_only=True)
-    chosen: np.ndarray = field(kw_only=True)  # numbers of the rows of the sample
+    chosen: np.ndarray = field(kw_only=True)  # indices of the rows of the sample
 
     def completed(self, fit: Fit, choice: Choice, run: Run) -> Fit:
         """The fit with codes of all rows."""
@@ -70,7 +70,7 @@ def _part(training: Training, items: Tensor, chosen: np.ndarray | None) -> Train
 
 @dataclass(frozen=True, eq=False)
 class _Coding:
-    """What a block of rows is coded with."""
+    """Model and options that encode a block of rows."""
 
     model: AutoencoderModel
     options: Options

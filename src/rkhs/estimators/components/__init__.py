@@ -1,3 +1,3 @@
-"""How kernel PCA is fitted to parts of the rows, and with robust losses."""
+"""Incremental and robust kernel PCA."""
 
 __all__: list[str] = []  # inside the estimators

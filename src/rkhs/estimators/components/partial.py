@@ -1,4 +1,4 @@
-"""Kernel PCA of rows that come in parts: sums over their features are kept, and components follow from these."""
+"""Incremental kernel PCA: components from sums over the features of all rows so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RowSums = tuple[np.ndarray, np.ndarray, float]
 
 
 def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Items, before: RowSums | None) -> RowSums:
-    """The sums with those of more rows, in blocks of a fixed size."""
+    """Add further rows to the sums, in blocks of a fixed size."""
     block_pass = BlockPass(EvaluatedMap(features), options["dtype"], str(options["device"]), features.width, None, 1)
     first, second, diag = before or (np.zeros(features.width), np.zeros((features.width,) * 2), 0.0)
     for block in row_blocks(len(rows), BLOCK):
@@ -34,7 +34,7 @@ def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Items
 def components_of(
     features: FeatureMap, sums: RowSums, n: int, rows: Items, count: int | float | None, *, center: bool
 ) -> Components:
-    """Components of ``n`` rows from their sums, with the scores of some of them."""
+    """Components of ``n`` rows from their sums, with the scores of ``rows``."""
     moments = feature_moments(features, sums[0] / n, sums[1] / n, center=center)
     found = feature_components(features, moments, sums[2] / n, n, count, center=center)
     raw: Tensor = features.raw(rows)

@@ -1,4 +1,4 @@
-"""Components of another loss than the square, from those of kernel PCA."""
+"""Robust kernel PCA: components under a loss other than the squared one, started from kernel PCA."""
 
 from __future__ import annotations
 

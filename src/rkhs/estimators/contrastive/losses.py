@@ -1,4 +1,4 @@
-"""The contrastive losses minimised, on the Gram matrix of the points or on features of them."""
+"""Minimisation of the contrastive losses, on the Gram matrix of the points or on their features."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Contrast:
 
 
 def fit_contrast(in_memory: InMemoryItems, pairs: Pairs, given: Mapping[str, Any]) -> Contrast:
-    """Minimise the loss that the parameters of an estimator ask for, by their names."""
+    """Minimise the loss that the parameters of an estimator, by name, ask for."""
     h, reg = given["n_components"], None if isinstance(given["reg"], str) else float(given["reg"])
     if given["loss"] == "simple":
         return _fit_simple(SimpleContrastive(in_memory.values, pairs, h, given["strict"], in_memory.factored))
@@ -106,7 +106,7 @@ def _fit_given(problem: SpectralContrastive, given: float | None, solver: LBFGS,
         )
     codes = problem.codes(solution.point)
     _, _, Vh = torch.linalg.svd(codes, full_matrices=False)
-    turned = solution.point @ Vh.mT  # the loss does not see rotations: principal axes, fixed signs
+    turned = solution.point @ Vh.mT  # the loss is rotation invariant: principal axes, fixed signs
     turned = turned * flips(codes @ Vh.mT)
     facts = _spectral_facts(problem.codes(turned), reg, (low, high))
     return Contrast(turned, solution, facts)
@@ -115,7 +115,7 @@ def _fit_given(problem: SpectralContrastive, given: float | None, solver: LBFGS,
 def _spectral_facts(
     codes: Tensor, reg: float, bounds: tuple[float, float], eigenvalues: np.ndarray | None = None
 ) -> ContrastFacts:
-    """With components that the penalty shrank to zero. Theorem 1: with a penalty the optimum is in the span."""
+    """Diagnostics of spectral codes, with a warning of zero components; theorem 1 holds with a penalty."""
     sizes = (codes * codes).mean(0)
     found, h = int((sizes > 1e-8 * max(1e-3, float(sizes.max()))).sum()), codes.shape[1]
     if found < h:

@@ -1,4 +1,4 @@
-"""How pairs come about: neighbours, augmented views, classes, or what the user gives."""
+"""Positive and negative pairs: neighbours, augmented views, classes, or given ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PairBuilder:
 
     items: Any  # training items in the form that the kernel reads; for Gram inputs the Gram matrix
     domain: str
-    seed: int  # views and permutations are functions of it and of their number
+    seed: int  # determines the views and the permutation
 
     def __post_init__(self) -> None:
         self.n = len(self.items)
@@ -49,7 +49,7 @@ class PairBuilder:
         return rows
 
     def given(self, values: ArrayLike, name: str) -> np.ndarray:
-        """Row numbers of positives or negatives that the user gave, shape (n, m)."""
+        """Row indices of given positives or negatives, shape (n, m)."""
         array = np.asarray(as_numpy(values, name))
         if len(array.shape) == 0 or len(array) != self.n:
             raise InputError(
@@ -65,7 +65,7 @@ class PairBuilder:
         return self._given_vectors(array, name)
 
     def _given_vectors(self, array: np.ndarray, name: str) -> np.ndarray:
-        """Row numbers of vectors that are added to the items."""
+        """Add vectors to the points; return their row indices."""
         d = self.items.shape[1]
         fits = array.dtype.kind in "bf" and array.ndim in (2, 3) and array.shape[-1] == d and array.size > 0
         if not fits or not np.isfinite(array).all():
@@ -101,14 +101,14 @@ class PairBuilder:
         digits = 10.0 ** (10 if diagonal.dtype == torch.float64 else 5)
         unit = digits / max(float(diagonal.abs().max()), 1e-300)
         for tile in tiles(self.n, max(1, TILE_BYTES // (8 * self.n))):
-            D = diagonal[None, :] - 2.0 * rows(tile)  # of each row up to a constant
+            D = diagonal[None, :] - 2.0 * rows(tile)  # squared distances up to a constant of each row
             D = (D * unit).round_()  # rounding must not decide ties
             D.diagonal(tile.start).fill_(float("inf"))
             found.append(_smallest(D, count))
         return torch.cat(found).cpu().numpy()
 
     def views(self, augment: str | Augmentation | Callable[..., object]) -> np.ndarray:
-        """Rows of an augmented view of every item, shape (n, 1)."""
+        """Add an augmented view of every item; return row indices, shape (n, 1)."""
         if self.domain == "gram":
             raise InputError("pairs='augment' needs items, not a Gram matrix; use pairs='neighbors' or fit(positives=)")
         if self.domain == "objects":
@@ -119,7 +119,7 @@ class PairBuilder:
         return self._add(block)[:, None]
 
     def permuted(self) -> np.ndarray:
-        """Another item for each item, by one random cycle through all of them; shape (n, 1)."""
+        """Another item for each item, by one random cycle through all of them; row indices (n, 1)."""
         rng = np.random.Generator(np.random.Philox(key=[self.seed, _NEGATIVE_STEP]))
         cycle = rng.permutation(self.n)
         other = np.empty(self.n, dtype=np.int64)
@@ -146,14 +146,14 @@ class PairBuilder:
         classes[labels >= 0] = np.where(usable, np.cumsum(usable) - 1, -1)[codes]
         return classes
 
-    def pairs(self, alike: np.ndarray, unlike: np.ndarray | None, device: torch.device) -> Pairs:
-        """Join everything: rows (n, m) of positives, or classes (n,), and rows of negatives (None: the pool)."""
-        N, classes = self.n_points, alike if alike.ndim == 1 else np.zeros(self.n)
+    def pairs(self, positives: np.ndarray, negatives: np.ndarray | None, device: torch.device) -> Pairs:
+        """Build the pairs from rows (n, m) of positives, or classes (n,), and rows of negatives (None: the pool)."""
+        N, classes = self.n_points, positives if positives.ndim == 1 else np.zeros(self.n)
         anchors = np.flatnonzero(classes >= 0)
         chosen = torch.as_tensor(anchors, device=device)
-        found = torch.as_tensor(alike[anchors], device=device)
-        positive = Groups(chosen, found, N) if alike.ndim == 1 else Links(found, N)
-        negative = None if unlike is None else Links(torch.as_tensor(unlike[anchors], device=device), N)
+        found = torch.as_tensor(positives[anchors], device=device)
+        positive = Groups(chosen, found, N) if positives.ndim == 1 else Links(found, N)
+        negative = None if negatives is None else Links(torch.as_tensor(negatives[anchors], device=device), N)
         pool = torch.zeros(N, dtype=torch.float64, device=device)
         pool[: self.n] = 1.0 / self.n
         return Pairs(chosen, positive, negative, pool)

@@ -1,3 +1,3 @@
-"""How the deep restricted kernel machine is fitted, and the encoders of its layers."""
+"""The fit of the deep restricted kernel machine, and the encoders of its layers."""
 
 __all__: list[str] = []  # inside the estimators

@@ -1,4 +1,4 @@
-"""Encoders of a deep restricted kernel machine, from its solved codes, and the model that is made of them."""
+"""Encoders of a deep restricted kernel machine, fitted to its codes, and the fitted model."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rkhs.spaces.in_memory import item_features
 
 
 class Fitted(NamedTuple):
-    """An encoder of one layer, and what it does to the training items."""
+    """The encoder of one layer, and its codes and errors on the training items."""
 
     encoder: Expansion
-    codes: Tensor  # (n, s): that the next layer reads
-    ridge: float
-    error: float
-    defect: float
+    codes: Tensor  # (n, s): inputs of the next layer
+    ridge: float  # NaN without one
+    error: float  # leave-one-out error, as a share of the norm of the codes; NaN without a ridge
+    defect: float  # relative error on the training codes
 
 
 def fit_encoders(in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Fitted]:
@@ -63,7 +63,7 @@ def fit_encoders(in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: S
 
 
 def _feature_encoders(storage: Storage, in_memory: InMemoryItems, problem: ConstrainedDRKM, H: Tensor) -> list[Fitted]:
-    """Fit the encoders in features; the kernels of codes get features of their own, with landmarks among the codes."""
+    """Fit the encoders in features; each kernel of codes has landmarks or random features for the codes it reads."""
     rng, features, F = check_seed(storage.random_state), in_memory.map, in_memory.values
     encoders: list[Fitted] = []
     for layer, block in enumerate(problem.split(H)):
@@ -87,7 +87,7 @@ def _defect(found: Tensor, block: Tensor) -> float:
 
 
 def _quality(found: Sequence[Any], violation: float) -> DeepRKMQuality:
-    """How well encoders give the codes of a machine."""
+    """Errors of the encoders, and the violation of the orthogonality constraint."""
     defects, ridges, errors = (np.array([getattr(one, name) for one in found]) for name in ("defect", "ridge", "error"))
     return DeepRKMQuality(defects, ridges, errors, violation)
 
@@ -95,7 +95,7 @@ def _quality(found: Sequence[Any], violation: float) -> DeepRKMQuality:
 def _mean_and_directions(
     in_memory: InMemoryItems, problem: ConstrainedDRKM, block: Tensor
 ) -> tuple[Tensor, np.ndarray | None, np.ndarray | None]:
-    """Mean of the raw features; of finite ones also the directions of the first layer and weights of the mean."""
+    """Mean of the raw features; for finite features also the components of layer 1 and the weights of the mean."""
     mean = in_memory.values.mean(dim=0)
     if not in_memory.factored:
         return mean, None, None
@@ -108,7 +108,7 @@ def _mean_and_directions(
 def machine_model(
     in_memory: InMemoryItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor, codes: np.ndarray
 ) -> DeepRKMModel:
-    """The model of a solved machine on its items; ``codes`` are those of ``H`` as users see them."""
+    """The model of a solved machine on its items; ``codes``: ``H`` in the dtype of the training data."""
     blocks, found = problem.split(H), fit_encoders(in_memory, problem, settings, H)
     mean, directions, mean_weights = _mean_and_directions(in_memory, problem, blocks[0])
     moments = [block.mT @ problem.layer_product(layer, H, block) for layer, block in enumerate(blocks)]
@@ -140,7 +140,7 @@ def _code_means(problem: ConstrainedDRKM, blocks: list[Tensor]) -> list[np.ndarr
 
 
 def _kept_items(in_memory: InMemoryItems, storage: Storage | str) -> Any:
-    """Training items to return to: those of the map, or some where it keeps none."""
+    """Training items for pre-images: those of the map, or a sample if it keeps none."""
     if not isinstance(storage, Storage) or storage.keeps_items:
         return in_memory.map.kept
     some = pick(in_memory.items, sample_rows(len(in_memory.items), storage.m, np.random.RandomState(0)))

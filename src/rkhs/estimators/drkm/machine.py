@@ -1,4 +1,4 @@
-"""A deep restricted kernel machine that is solved: its settings, solvers by name, starts, bandwidths."""
+"""Solution of a deep restricted kernel machine: settings, starts, solver and bandwidths."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _CHOICES = {
     "bandwidths": ("fixed", "joint"),
     "init": ("kpca", "random"),
 }
-_TAKEN = (  # as they were given
+_TAKEN = (  # parameters that are used as they were given
     *("center", "code_scale", "out_of_sample", "bandwidths", "tol", "init", "random_state", "verbose"),
 )
-_BOX = 10.0  # bandwidths stay within this factor of where they start
-_ROUNDS = 20
+_BOX = 10.0  # bandwidths stay within this factor of their start
+_ROUNDS = 20  # largest number of alternations between bandwidths and codes
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked parameters; of ``widths``, ``eta`` and ``kernels`` one entry per layer."""
+    """Checked parameters; ``widths`` and ``eta`` per layer, ``kernels`` of the layers above the first."""
 
     widths: tuple[int, ...]
     eta: tuple[float, ...]
@@ -62,7 +62,7 @@ class Settings:
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:
-    """Check the parameters of a machine, by their names, before any data are touched."""
+    """Check the parameters of a machine, by name, before any data are read."""
     widths = given["n_components"]
     widths = tuple(widths) if isinstance(widths, (tuple, list)) else (widths,)
     if not widths:
@@ -135,7 +135,7 @@ def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[Constr
 
 
 def solve_machine(in_memory: InMemoryItems, settings: Settings) -> tuple[ConstrainedDRKM, Solution, Kernel]:
-    """The machine, its solution, and the input kernel, whose bandwidth may have moved."""
+    """The machine, its solution, and the input kernel, whose bandwidth may have changed."""
     problem, deterministic = build_machine(settings, in_memory.values, in_memory.factored)
     solver = settings.solver
     with naming("solver"):
@@ -163,7 +163,7 @@ def _given_start(settings: Settings, codes: np.ndarray, problem: ConstrainedDRKM
 def _with_bandwidths(
     found: tuple[ConstrainedDRKM, Solution, Kernel], solver: Solver, items: Tensor, tol: float
 ) -> tuple[ConstrainedDRKM, Solution, Kernel]:
-    """Alternate between the bandwidths, one bounded line search a layer, and the codes; the objective never rises."""
+    """Alternate between the bandwidths, one bounded line search per layer, and the codes; the objective never rises."""
     problem, solution, kernel = found
     centres: list[float] = []
     for each in (kernel, *problem.kernels):

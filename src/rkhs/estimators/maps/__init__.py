@@ -1,3 +1,3 @@
-"""How a map that keeps neighbours is fitted."""
+"""The fit of neighbour embeddings."""
 
 __all__: list[str] = []  # inside the estimators

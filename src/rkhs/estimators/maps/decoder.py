@@ -1,6 +1,6 @@
-"""The decoder of a map: kernel ridge regression from codes to targets beside a free linear part.
+"""The decoder of a map: kernel ridge regression from codes to targets, with a free linear part.
 
-Left-out errors at fixed codes mislead: rows are left out, and placed in the map as new ones with each candidate.
+Leave-one-out errors at fixed codes mislead: held-out rows are placed in the map as new ones with each candidate.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from torch import Tensor
 
 from rkhs.kernels import Matern
 from rkhs.models import CodeRegression
-from rkhs.models.neighbour_map import embedded, leading_targets
+from rkhs.models.neighbour_map import embedded, projected_decoder
 from rkhs.outputs import Euclidean
 from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.problems.neighbour_map import OutOfSample
 
-_ANCHORS, _COMPARED = 2000, 1500  # codes that a decoder is spread over, and that candidates are
-_FOLDS, _LEFT_OUT = 4, 200  # parts of the rows, and rows of a part that are left out at most
+_ANCHORS, _COMPARED = 2000, 1500  # anchors of the decoder, and of the candidates
+_FOLDS, _LEFT_OUT = 4, 200  # folds, and largest number of rows of a fold that are held out
 _WIDTHS_AND_REGS = ((1.0, 1e-3), (0.5, 1e-4), (0.25, 1e-5), (0.12, 1e-5))  # in units of the spread of the codes
-_NEARLY = 1.02  # a smoother decoder is taken that loses so many times as much: it draws rows less from neighbours
-_LEAST, _POWER = 0.01, -0.5  # of the share of the variance: the more exact a decoder, the more its misses count
+_NEARLY = 1.02  # a smoother decoder within this factor of the error is preferred: it moves rows less from neighbours
+_LEAST, _POWER = 0.01, -0.5  # weight of the decoder in a placement: its error, at least 0.01, to this power
 
 
 class Checked(NamedTuple):
-    """Rows that were placed as if they were new, and what the decoder loses of them."""
+    """Rows that were placed as if they were new, and the held-out error of the decoder."""
 
     rows: Tensor  # (m,)
     places: Tensor  # (m, p)
-    lost: float | None = None
-    misfit: float = 1.0  # that they were placed with
+    lost: float | None = None  # as a share of the variance
+    misfit: float = 1.0  # weight of the decoder with which they were placed
 
 
 def fit_decoder(
     placing: OutOfSample, targets: Tensor, weights: Tensor, output: Euclidean
 ) -> tuple[CodeRegression, Checked]:
-    """The decoder from the codes of a map to targets (n, r) of variance one, and how it does on rows left out."""
+    """The decoder from the codes of a map to targets (n, r) of variance one, and its held-out error."""
     Z = placing.codes
     spread = float((weights @ (Z - weights @ Z) ** 2).mean().sqrt())
     tried = [(Matern(1.5, 1.0 / (width * spread)), reg) for width, reg in _WIDTHS_AND_REGS]
     best, chosen = tried[0], _check(*tried[0], placing, targets, weights, output)
-    for each in tried[1:]:  # from smooth to rough, until more is lost
+    for each in tried[1:]:  # from smooth to rough, until the error rises
         placing = replace(placing, misfit=max(chosen.lost or 0.0, _LEAST) ** _POWER)
         found = _check(*each, placing, targets, weights, output)
         if (found.lost or 0.0) < (chosen.lost or 0.0) / _NEARLY:
@@ -55,7 +55,7 @@ def fit_decoder(
 def _check(
     kernel: Matern, reg: float, placing: OutOfSample, targets: Tensor, weights: Tensor, output: Euclidean
 ) -> Checked:
-    """Place rows of each of some parts with the decoder of the others."""
+    """Place the rows of each fold with the decoder of the others."""
     Z, n = placing.codes, len(placing.codes)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
     for part in range(min(_FOLDS, max(1, 1000 // n))):
@@ -63,7 +63,7 @@ def _check(
         left_out = left_out[torch.linspace(0, len(left_out) - 1, min(len(left_out), _LEFT_OUT)).long()]
         others = torch.ones(n, dtype=torch.bool).index_fill_(0, left_out, False).nonzero()[:, 0]
         back = _regression(kernel, reg, Z, targets, weights, output, others, _COMPARED)
-        decoder, directions = leading_targets(back)
+        decoder, directions = projected_decoder(back)
         found = embedded(replace(placing.rows(left_out), decoder=decoder, targets=targets[left_out] @ directions))
         parts.append((left_out, found, (back.of(found) - targets[left_out]).square().sum(1)))
     rows, places, errors = (torch.cat(each) for each in zip(*parts, strict=True))
@@ -73,7 +73,7 @@ def _check(
 def _regression(
     kernel: Matern, reg: float, Z: Tensor, targets: Tensor, weights: Tensor, output: Euclidean, rows: Tensor, most: int
 ) -> CodeRegression:
-    """The decoder on some of the rows, spread over at most so many of their codes."""
+    """The decoder fitted to ``rows``, with at most ``most`` anchors."""
     n = len(rows)
     anchors = torch.linspace(0, n - 1, min(n, most)).long()
     others = torch.ones(n, dtype=torch.bool).index_fill_(0, anchors, False).nonzero()[:, 0]

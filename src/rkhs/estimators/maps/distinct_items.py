@@ -1,4 +1,4 @@
-"""Distinct training items in an order of their own, and their distances."""
+"""Distinct training items, in an order that depends on their contents alone, and their distances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rkhs.spaces.features.base import KernelValues, pick
 from rkhs.spaces.source import Options
 from rkhs.spaces.whole import training_gram
 
-_WHOLE, _LANDMARKS = 3000, 500  # objects up to which there is a Gram matrix, and landmarks of more objects
+_WHOLE, _LANDMARKS = 3000, 500  # largest number of objects with a Gram matrix, and landmarks for more objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,16 +27,16 @@ class DistinctItems:
     """The training items of a map; equal ones are one item with the sum of their weights."""
 
     kernel: Kernel  # resolved
-    distinct: Tensor  # (n,): one of each kind of equal items, by number
-    kind: Tensor  # (N,): which of these each training item equals
+    distinct: Tensor  # (n,): index of the first of each group of equal items
+    kind: Tensor  # (N,): group of each training item
     weights: Tensor  # (n,): sums to one
     diagonal: Tensor  # (n,): ``k(x, x)``
     table: Any  # (n, d): vectors, or the Gram matrix, or features of landmarks
-    landmarks: KernelValues | None = None  # that many objects are compared by
+    landmarks: KernelValues | None = None  # map whose features compare many objects
 
     @classmethod
     def of(cls, kernel: Kernel, training: Training, options: Options) -> DistinctItems:
-        """Read training items; those that are no vectors by their Gram matrix."""
+        """Find the distinct training items: of vectors, or of other items by their Gram matrix."""
         items, weights, vectors = training.items, training.weights, kernel.domain == "vectors"
         if kernel.domain == "objects" and len(items) > _WHOLE:
             return cls._by_landmarks(kernel, training)
@@ -53,7 +53,7 @@ class DistinctItems:
 
     @classmethod
     def _by_landmarks(cls, kernel: Kernel, training: Training) -> DistinctItems:
-        """Many objects, by their features; in the order of their contents, where these are known."""
+        """Find the distinct items of many objects, in the order of their contents; landmarks compare them."""
         items, (keys, kinds) = training.items, (item_keys(training.items), equal_rows(training.items))
         first = np.unique(kinds, return_index=True)[1]
         order = np.array(sorted(range(len(first)), key=lambda i: keys[first[i]]), dtype=np.int64)
@@ -65,7 +65,7 @@ class DistinctItems:
         return cls(kernel, distinct, kind, _weights(training, kind), (table * table).sum(1), table, found)
 
     def distances(self, dtype: torch.dtype) -> Distances:
-        """Squared distances of the items by number."""
+        """Squared distances of the items, as a function of two index tensors."""
         if self.landmarks is not None:
             F, norms = self.table.to(dtype), self.diagonal.to(dtype)
             return lambda a, b: torch.addmm(norms[a, None] + norms[b], F[a], F[b].mT, alpha=-2.0)
@@ -77,17 +77,15 @@ class DistinctItems:
 
 
 def _weights(training: Training, kind: Tensor) -> Tensor:
-    """Shares of the kinds of equal items, shape (n,)."""
+    """Weights of the groups of equal items, shape (n,)."""
     counts = torch.ones(len(kind)) if training.weights is None else training.weights * training.total
     weights = torch.zeros(int(kind.max()) + 1, dtype=torch.float64).index_add_(0, kind, counts.double())
-    weights = (
-        (weights / weights.sum()).float().double()
-    )  # rounding of sums must not tell copies of a row from its weight
+    weights = (weights / weights.sum()).float().double()  # copies of a row and an equal weight must round alike
     return weights / weights.sum()
 
 
 def _rounded(K: Tensor) -> Tensor:
-    """Kernel values to twelve digits or more of the largest: those of equal items are then equal."""
+    """Round kernel values to twelve digits of the largest, so that those of equal items are equal."""
     size = 2.0 ** math.ceil(math.log2(max(float(K.abs().max()), 1e-300)))  # a power of two, which rounds nothing
     return K.double().div(size).round(decimals=13).mul_(size)
 

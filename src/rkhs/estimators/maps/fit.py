@@ -26,7 +26,7 @@ from rkhs.protocols import Solution
 from rkhs.solvers import LBFGS
 from rkhs.solvers.momentum import momentum
 
-_LANDMARKS = 50
+_LANDMARKS = 50  # items whose distances enter the correlation
 _SPACING = 0.7  # distance of grid nodes during the descent
 _NORM_PENALTY = 1e-2  # on the mean squared norm of codes: a map of unstructured data would diverge
 _ANCHOR_PENALTY = 1e-2  # on the squared displacement of rows that keep their initial codes
@@ -39,7 +39,7 @@ _FROM_PLACES: Schedule = ((4.0, 50), (1.0, 150))
 
 @dataclass(frozen=True, eq=False)
 class MapRows:
-    """Rows that a map is fitted to: a function of distances, and sample weights."""
+    """Rows that a map is fitted to: a function of squared distances, and sample weights."""
 
     distances: Distances  # of rows by number
     weights: Tensor  # (n,): sums to one

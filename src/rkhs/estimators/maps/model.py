@@ -48,14 +48,14 @@ def fit_map(
     init: Tensor | None = None,
     stay: Tensor | None = None,
 ) -> tuple[NeighbourMapModel, Solution]:
-    """The map of training items; ``init`` (N, p) are codes to start from, ``stay`` (N,) is one where rows stay near."""
+    """Fit the map of training items from codes ``init`` (N, p); rows with ``stay`` (N,) one are held near them."""
     items = DistinctItems.of(kernel, training, options)
     precision = torch.float32 if len(items.weights) > MAX_ALL_PAIRS else torch.float64
     rows = MapRows(items.distances(precision), items.weights.to(precision), n_neighbors, n_components, weight)
     neighbours = rows.neighbours()
     start, near = (None if one is None else one[items.distinct].to(precision) for one in (init, stay))
     solution = fit_codes(rows, neighbours, start, near)
-    if solution.reason is Reason.MAX_ITER:  # as many steps as were planned
+    if solution.reason is Reason.MAX_ITER:  # the planned number of steps
         solution = replace(solution, reason=Reason.SCHEDULE)
     Z = solution.point.double().contiguous()
     placing = left_out(neighbours, Z, items.weights)
@@ -81,12 +81,12 @@ def fit_map(
         features=None if items.landmarks is None else items.table.numpy(),
         misfit=checked.misfit,
     )
-    vars(model)["sums"] = placing.sums  # the same bits, which would take as long as some steps
+    vars(model)["sums"] = placing.sums  # reused: recomputing them takes as long as some steps
     return model, solution
 
 
 def _decoder(items: DistinctItems, placing: OutOfSample) -> tuple[CodeRegression | None, Checked]:
-    """From codes to vectors, None for other items, and rows placed as if they were new."""
+    """The decoder from codes to vectors (None for other items), and rows placed as if they were new."""
     if items.kernel.domain != "vectors":
         return None, Checked(*placed_rows(placing))
     output, targets = Euclidean.fit(items.table, items.weights.to(items.table), center=True, scale=True)

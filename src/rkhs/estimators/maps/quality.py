@@ -1,4 +1,4 @@
-"""How good a map is: neighbours that it keeps, of rows at their places and placed as if they were new."""
+"""Quality of a map: recall of neighbours, for training codes and for rows placed as if they were new."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def left_out(neighbours: Neighbours, Z: Tensor, weights: Tensor) -> OutOfSample:
 
 
 def placed_rows(problem: OutOfSample) -> tuple[Tensor, Tensor]:
-    """Some rows, and where they go by their neighbours alone."""
+    """Some rows, and their codes if they are placed by their neighbours alone."""
     some = torch.linspace(0, len(problem.codes) - 1, min(len(problem.codes), _CHECKED)).long()
     return some, embedded(problem.rows(some))
 
 
 def new_recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> float:
-    """The mean of the same over rows that were placed as if they were new."""
+    """Mean recall of rows that were placed as if they were new."""
     return float(np.average(_recall(neighbours, Z, rows, places), weights=neighbours.weights[rows].double().numpy()))
 
 
 def _recall(neighbours: Neighbours, Z: Tensor, rows: Tensor, places: Tensor) -> np.ndarray:
-    """Compute the recall of some rows at given places, which do not count as neighbours of themselves."""
+    """Compute the recall of some rows with given codes; a row is no neighbour of itself."""
     wanted = neighbours.columns[rows, :_NEAREST]
     near = scipy.spatial.cKDTree(Z.numpy()).query(places.numpy(), wanted.shape[1] + 1)[1]
     last = np.argsort(near == rows.numpy()[:, None], axis=1, kind="stable")  # the row itself, or the farthest

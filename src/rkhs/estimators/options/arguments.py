@@ -1,4 +1,4 @@
-"""What users pass to estimators: the types, and the objects that names stand for."""
+"""Types of the arguments of estimators, and the objects that names stand for."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ KernelName = Literal[
     "molecule_tanimoto",
     "precomputed",
 ]
-"""Of a kernel."""
+"""Name of a kernel."""
 
 KernelLike = KernelName | Kernel | Callable[..., float]
 """A name, a kernel, or a function of two items."""
@@ -62,22 +62,20 @@ KernelLike = KernelName | Kernel | Callable[..., float]
 OperatorKernelLike = KernelLike | OperatorKernel | Sequence[tuple[KernelLike, ArrayLike | None]]
 """One kernel, or pairs of a kernel and an operator."""
 
-"""A file that a fit can go on from."""
-
 Seed = int | np.random.RandomState | None
-"""Of random numbers."""
+"""Seed of random numbers."""
 
 LossLike = Loss | Literal["squared", "squared_epsilon_insensitive", "epsilon_insensitive", "huber"]
-"""Of a residual."""
+"""Loss of a residual."""
 
 StorageLike = Storage | Literal["dense"]
 """How Gram matrices are kept."""
 
 EngineLike = Engine | Literal["serial", "threads", "dask"] | None
-"""Who computes blocks of rows."""
+"""Engine that computes blocks of rows."""
 
 ConstraintLike = CodeSet | Literal["none", "sphere", "ball", "whiten", "soft"]
-"""Where codes of an autoencoder are kept."""
+"""Constraint on the codes of an autoencoder."""
 
 AutoencoderSolverLike = Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating"]
 """How an autoencoder is fitted."""
@@ -104,8 +102,6 @@ AugmentLike = Augmentation | Callable[..., object] | Literal["gaussian_noise", "
 Columns = Literal["raw", "scaled", "integral", "filled"]
 """Units of the columns."""
 
-"""What becomes of negative eigenvalues."""
-
 Device = Literal["cpu", "auto", "cuda", "mps"]
 """Where a fit is computed."""
 
@@ -128,7 +124,7 @@ def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
         if not nested or name not in parameters or hasattr(parameters[name], "get_params"):
             continue
         given, example = parameters[name], ""
-        with suppress(InputError, KeyError):  # what is no name stands for no object
+        with suppress(InputError, KeyError):  # an unknown name has no example
             example = f" (for {given!r}: {_STANDS_FOR[name](given)!r})"
         raise InputError(
             f"{key} is a parameter of an object; got {name}={quote(given)}: give {name} an object{example}"

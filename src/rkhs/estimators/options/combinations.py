@@ -1,8 +1,8 @@
 """Compatibility of options: every refusal of a combination, as one table that fits, documentation and tests read.
 
-A rule is data: where some axes have some values, another axis must have one of its own. Estimators say what they were
-given in the words of the axes; the first broken rule raises its sentence. Whether a solver fits a problem is asked of
-both by :mod:`rkhs.protocols`, and what depends on numbers in the data stays with who reads them.
+A rule is data: if some axes have given values, another axis must have one of the allowed values. Estimators describe
+their options by values of the axes; the first broken rule raises its message. Whether a solver fits a problem is
+checked by :mod:`rkhs.protocols`, and conditions on the data are checked where the data are read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Rule:
 
 
 def _rule(given: str, needs: str, sentence: str = "") -> Rule:
-    """A rule from words: ``"loss: other, storage: finite"`` must all hold, and then ``"solver: lbfgs | adam"`` must."""
+    """A rule from texts: if ``"loss: other, storage: finite"`` holds, ``"solver: lbfgs | adam"`` must hold."""
     conditions = dict(map(_read, given.split(", "))) if given else {}
     axis, allowed = _read(needs)
     asked = next(iter(conditions), axis)
@@ -70,7 +70,7 @@ def _rule(given: str, needs: str, sentence: str = "") -> Rule:
 
 
 def _read(words: str) -> tuple[str, tuple[str, ...]]:
-    """An axis and its values; ``other`` are all but the default, ``finite`` those that are so."""
+    """An axis and its values; ``other``: all but the default, ``finite``: landmarks and random features."""
     axis, _, values = words.partition(": ")
     short = {"other": AXES[axis][1:], "finite": FINITE}
     return axis, tuple(value for word in values.split(" | ") for value in short.get(word, (word,)))
@@ -98,7 +98,7 @@ _IN_MEMORY = "targets and noise need inputs in memory; got rows that are read fr
 _FREE = "linear_part='free' needs {}; use linear_part='kernel'"
 _BESIDE = "use linear_part='kernel' with storage={storage!r}"
 _OF_A_GRAM = f"linear_part='free' of a Gram matrix needs storage='dense'; {_BESIDE}"
-_ROBUST = "fit_robust needs a model with {}: there is no closed leave-one-out else"
+_ROBUST = "fit_robust needs a model with {}: otherwise leave-one-out errors have no closed form"
 
 # Rules by estimator; the first violated rule raises its error.
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -127,7 +127,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _dense(
             "constraint: none",
             "constraint={constraint!r} beside linear_part='kernel'",
-            "leave it free",
+            "use linear_part='free'",
             ", linear_part: kernel",
         ),
         _rule(
@@ -178,7 +178,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _rule(
             "storage: blocked",
             "input: vectors | objects",
-            "storage='blocked' recomputes kernel values; a Gram matrix is there already: use 'dense'",
+            "storage='blocked' recomputes kernel values, and a Gram matrix is already computed: use 'dense'",
         ),
     ),
     "DeepRKM": (
@@ -205,7 +205,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
 }
 
-_STORAGES = ("dense", "Nystroem", "RandomFeatures")  # of all estimators but those with tiles or a choice
+_STORAGES = ("dense", "Nystroem", "RandomFeatures")  # of most estimators
 _CHOSEN = ("auto", *_STORAGES)
 _WHY = {"KernelAutoencoder": ". The encoder needs a factor of the Gram matrix, which is as large as it"}
 _MORE_STORAGES = {
@@ -225,14 +225,14 @@ def kind_of_loss(given: Loss | str) -> str:
 
 
 def kind_of_solver(given: Solver | str) -> str:
-    """The value of the axis of solvers: an object of the library by the name that it has."""
+    """The value of the axis of solvers: the name of a solver of the library, else "your own"."""
     if isinstance(given, str):
         return given
     return next((name for name, cls in DESCENTS.items() if isinstance(given, cls)), "your own")
 
 
 def kind_of_constraint(given: CodeSet | str) -> str:
-    """The value of the axis of constraints: any other set goes where the sphere does."""
+    """The value of the axis of constraints: other sets count as the sphere."""
     if isinstance(given, str) and given == "none":
         return given
     constraint = as_constraint(given)
@@ -257,8 +257,8 @@ def _is_none(operators: Any) -> bool:
     return operators is None or (isinstance(operators, (tuple, list)) and all(A is None for A in operators))
 
 
-# How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
-_READ_FROM = {"input": "kernel", "layers": "n_components"}  # axes that have another name than their parameter
+# How parameters read as values of the axes; other axes are parameters. Values outside an axis ("auto") break no rule.
+_READ_FROM = {"input": "kernel", "layers": "n_components"}  # axes whose name is not that of their parameter
 _READERS: dict[str, Callable[[Any], str]] = {
     "storage": kind_of_storage,
     "engine": kind_of_engine,
@@ -279,7 +279,7 @@ def value_of_axis(axis: str, parameters: Mapping[str, Any]) -> str:
 
 
 def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:
-    """The first rule that the options break; one that asks for what is not known yet is not broken."""
+    """The first rule that the options break; rules on options that are not known yet hold."""
     for rule in rules:
         meant = all(facts.get(axis) in values for axis, values in rule.given.items())
         if meant and facts.get(rule.axis) in AXES[rule.axis] and facts[rule.axis] not in rule.allowed:
@@ -293,7 +293,7 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
     _check_storage(name, storage)
     facts = {}
     for axis in dict.fromkeys(axis for rule in RULES[name] for axis in (*rule.given, rule.axis)):
-        with suppress(KeyError):  # no parameter says it
+        with suppress(KeyError):  # the estimator has no such parameter
             facts[axis] = value_of_axis(axis, parameters)
     rule = broken_rule(RULES[name], {**facts, **known})
     if rule is not None:

@@ -1,4 +1,4 @@
-"""Memory of fits on landmarks, and what to do where matrices of n x n do not fit: the storage that does."""
+"""Memory of fits on landmarks, and the storage to advise if n x n matrices do not fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rkhs.problems.last_layers import MORE
 from rkhs.spaces.features import Nystroem
 
 _RATE = 1e10  # operations of one core in a second, in double precision
-_MATRICES, _COUNTS = 4.5, (1000, 500, 200, 100)  # of the largest dense fit; landmarks that are offered
+_MATRICES, _COUNTS = 4.5, (1000, 500, 200, 100)  # matrices of a dense fit; landmarks that are advised
 _MEASURED = {
     "KernelAutoencoder": "0.85 to 1.03 of the error of dense storage at 1,500 rows",
     "features": "0.90 to 1.01 of the error of dense storage at 1,400 and 2,000 molecules",
@@ -59,7 +59,7 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int)
 
 
 def _seconds(name: str, n: int, m: int, columns: int, components: int) -> float:
-    """Processor time of a fit on landmarks, from its operations; right within a factor of some three."""
+    """Seconds of one core for a fit on landmarks, from its operations, within a factor of about three."""
     if name != "KernelAutoencoder":
         return n * m * (m + 2.0 * columns) / _RATE
     fitted, last, width = min(n, MAX_ENCODER_ROWS), min(n, MORE * m), columns + components

@@ -1,4 +1,4 @@
-"""What regressors in spaces of operator-valued kernels share: fit by duality, paths, predictions."""
+"""Base classes of the operator-valued kernel regressors: fit by duality, paths, predictions, sets."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class RegressionPath:
     regs: list[float]
     losses: list[Loss]
     dual_coefs: np.ndarray  # (S, n, r)
-    objectives: np.ndarray  # (S,): objectives and their certified distances from the optima
-    gaps: np.ndarray  # (S,)
+    objectives: np.ndarray  # (S,)
+    gaps: np.ndarray  # (S,): duality gaps, bounds on the distances of the objectives from the optima
     n_iter: np.ndarray  # (S,)
-    n_support: np.ndarray  # numbers of samples with a non-zero dual variable, and of samples where the loss is linear
-    n_saturated: np.ndarray  # (S,)
+    n_support: np.ndarray  # (S,): numbers of samples with a non-zero dual variable
+    n_saturated: np.ndarray  # (S,): numbers of samples where the loss is linear
 
     def __len__(self) -> int:
         return len(self.regs)
@@ -76,7 +76,7 @@ class RegressionPath:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelMachine(KernelEstimator):
-    """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs."""
+    """Base of the regressors with a machine as model: fitted attributes, and predicted coordinates of outputs."""
 
     # Fields with init=False are parameters of some subclasses only; declared here, they keep their order.
     kernel: Any = field(init=False)
@@ -142,7 +142,7 @@ class KernelMachine(KernelEstimator):
     def _read_groups(
         self, groups: ArrayLike | None, training: Training, kernel: OperatorKernel, *, closed: bool = True
     ) -> np.ndarray | None:
-        """A number for the group of each row, shape (n,), where the choice of ``reg`` leaves groups out."""
+        """Check the groups; return the index of the group of each row, shape (n,), or None without groups."""
         if groups is None:
             return None
         self.grouped_ = True
@@ -214,13 +214,13 @@ class KernelMachine(KernelEstimator):
 
     @property
     def _width(self) -> int:
-        """Numbers that a prediction holds at one time, in addition to kernel values."""
+        """Numbers per item that a prediction holds in addition to kernel values."""
         check_is_fitted(self)
         return int(self.model_.output.dim)
 
 
 class VectorRegressor(RegressorMixin, KernelMachine):
-    """Base of the regressors whose outputs are vectors: predictions, what is guaranteed of them, and their score."""
+    """Base of the regressors whose outputs are vectors: predictions, conformal sets, p-values and the score."""
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the outputs of new items.
@@ -294,7 +294,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         Notes
         -----
         O(n^3) once for a model, then O(n^2) an item, for each of the compared settings (17 by default). With fewer than
-        ``1 / (1 - coverage) - 1`` rows all are inside.
+        ``1 / (1 - coverage) - 1`` rows sets hold all outputs.
 
         References
         ----------
@@ -310,8 +310,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         given = self._read_targets(y, len(known))[0].cpu().numpy()
         if given.size != known.size:
             raise InputError(f"held_out must hold outputs of shape {known.shape}; got {given.shape}")
-        missed = given - known.reshape(given.shape)
-        return replace(split_sets(self.model_, center, missed, coverage, shape), guarantee=self._promise_of(other))
+        residuals = given - known.reshape(given.shape)
+        return replace(split_sets(self.model_, center, residuals, coverage, shape), guarantee=self._guarantee_of(other))
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
         """Conformal p-values of new items, shape (m,): small where an item is unlike the training items.

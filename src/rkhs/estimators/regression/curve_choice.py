@@ -1,10 +1,10 @@
-"""Kernel and regulariser of a regression of curves by leave-one-out errors, without the curves that do not belong.
+"""Kernel and regulariser of a regression of curves by leave-one-out errors, with outlying curves left out.
 
-The first fit sees the curves whose outputs are nearest to the median curve. Then every curve gets an error of a machine
-that has not seen it: in closed form for those in the fit, as any new curve for the others. Curves within ``trim`` times
-the upper quartile of the roots of these errors make the next fit, until they stay the same; once, those that are a
-little farther are tried in the fit. In the end, where the curves that fit are predicted as well with all curves in the
-fit, nothing is left out.
+The first fit has the curves whose outputs are nearest to the median curve. Then every curve gets an error of a machine
+that has not seen it: in closed form for those in the fit, as a new curve for the others. Curves whose root error is
+within ``trim`` times the upper quartile of these roots are in the next fit, until they stay the same; once, those that
+are a little above are added to the fit. In the end, if the inliers are predicted as well with all curves in the fit,
+nothing is left out.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
 _ROUNDS = 11
 _FEWEST = 8  # with fewer curves none is left out
-Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a kernel (None: any) and weights (n,)
+Open = Callable[[Kernel | None, np.ndarray], Regression]  # of a kernel (None: the given one) and weights (n,)
 
 
 @dataclass(frozen=True)
 class CurveChoice:
-    """What was chosen."""
+    """The chosen kernel and regulariser, and the inliers."""
 
     kernel: Kernel | None
     reg: float
     inliers: np.ndarray  # (n,): curves in the fit
-    score: np.ndarray | None  # (n,)
+    score: np.ndarray | None  # (n,): root of the held-out error over the threshold; None if no curve was judged
     error: float  # leave-one-out error of the choice, the mean over the curves in the fit
 
 
@@ -47,7 +47,7 @@ class _Best:
 
 
 def candidate_kernels(times: Sequence[float] | np.ndarray | None, rule: str) -> list[Kernel]:
-    """Rough and smooth curves, and linear maps with a wide or a narrow correction."""
+    """Kernels for rough and for smooth curves, and linear ones with a wide or a narrow Gaussian correction."""
     linear = Linear("mean_norm", "mean")
     wide, narrow = Gaussian("4*median") + linear, 0.1 * Gaussian("median") + linear
     return [FunctionalLaplacian(times=times, rule=rule), FunctionalGaussian(times=times, rule=rule), wide, narrow]

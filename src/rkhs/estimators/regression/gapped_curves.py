@@ -1,4 +1,4 @@
-"""Regression of curves of which some values are not known."""
+"""Ridge regression of curves with missing values (gaps)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rkhs.selection.operator_path import regs_above_rounding
 
 
 def check_loss_with_gaps(loss: Loss, *, default: bool) -> None:
-    """Refuse other losses than the squared one; `default` says that it is the one that a choice replaces."""
+    """Refuse losses other than the squared one; ``default``: whether ``reg="auto"`` would replace the loss."""
     if not isinstance(loss, Squared):
         other = " or reg='auto'" if default else ""
         raise InputError(

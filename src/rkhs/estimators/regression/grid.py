@@ -1,4 +1,4 @@
-"""Held-out errors of many settings of one machine: regularisers, loss parameters, parts."""
+"""Held-out errors of many settings of one machine: regularisers, losses and folds."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class MachineGrid:
 
     kernel: OperatorKernel  # resolved
     grams: list[Tensor]  # (n, n): one per term
-    targets: Tensor  # (n, q): targets; NaN at a gap
-    weights: Tensor  # (n,): of mean one
+    targets: Tensor  # (n, q): NaN at a gap
+    weights: Tensor  # (n,): mean one
     losses: list[Loss]
     regs: list[float]
-    options: MachineOptions  # how a machine is fitted
-    criterion: str  # what is measured on held-out rows
+    options: MachineOptions  # of the fits
+    criterion: str  # error on held-out rows: "squared" or "norm"
 
     def errors(self, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> Tensor:
         """Held-out errors, shape (regs, losses, folds)."""
@@ -43,7 +43,7 @@ class MachineGrid:
         return torch.stack([self._of(*part) for part in parts], -1)
 
     def left_out_errors(self, rows: Tensor, weights: Tensor, together: Tensor | None = None) -> Tensor:
-        """Errors of some rows, or of groups of them, by the machines of the others, shape (regs, 1, rows or groups)."""
+        """Leave-one-out errors of some rows, or of groups of them, shape (regs, 1, rows or groups)."""
         (K,), (term,), Y, w = self.grams, self.kernel.pairs, self.targets[rows], weights
         A = None if term.operator is None else tensor_like(check_operator(term.operator, "operator", Y.shape[1]), Y)
         residuals = refit_residuals(
@@ -57,7 +57,7 @@ class MachineGrid:
         return errors.new_zeros(*errors.shape[:2], len(total)).index_add_(2, together, errors * w) / total
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
-        """Errors on the rows ``b`` of machines of the rows ``a``, shape (regs, losses)."""
+        """Errors on the rows ``b`` of machines fitted to the rows ``a``, shape (regs, losses)."""
         Y, weights, options = self.targets, self.weights, self.options
         share = weights[a] / weights[a].sum()
         rotate = all(loss.isotropic for loss in self.losses)

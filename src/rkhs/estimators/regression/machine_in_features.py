@@ -1,4 +1,4 @@
-"""Regression of vectors in finite features: one small linear system, or the dual of any convex loss in products."""
+"""Regression in finite features: normal equations for the squared loss, the dual problem for other losses."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def _solved(rows: FeatureRows, A: Tensor | None) -> Tensor:
         M.diagonal().add_(reg)
         L, info = torch.linalg.cholesky_ex(M)
         if int(info) != 0:
-            raise InputError(f"reg={reg!r} is lost in the rounding of the normal equations; use a larger reg")
+            raise InputError(f"reg={reg!r} is below the rounding error of the normal equations; use a larger reg")
         return torch.cholesky_solve(c, L)
     (values, E), (a, R) = torch.linalg.eigh(M), torch.linalg.eigh(A)
     return E @ (E.mT @ c @ R / (values.clamp_min(0.0)[:, None] * a.clamp_min(0.0) + reg)) @ R.mT
 
 
 def _machine(rows: FeatureRows) -> tuple[MachineModel, Solution]:
-    """The machine of another loss by its dual, of whose Gram matrix ``F F^T`` only products are computed."""
+    """The machine of another loss by its dual; the Gram matrix ``F F^T`` enters by products only."""
     A, features, training, options = rows.operator(), rows.features(), rows.training, rows.options
     loss, output = rows.settled(features, A)
     rows = rows.around(output)

@@ -1,4 +1,4 @@
-"""What the arguments of operator-valued machines mean: kernels as pairs, operators in coordinates, solvers, paths."""
+"""Arguments of the operator-valued regressors: kernels as pairs, operators in coordinates, solvers, paths."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
-    """The operator-valued kernel that a user's two arguments mean."""
+    """The operator-valued kernel of the arguments ``kernel`` and ``operator``."""
     if isinstance(kernel, (list, tuple)):
         kernel = _sum_of_pairs(kernel)
     if isinstance(kernel, OperatorKernel):
@@ -77,11 +77,11 @@ def in_coordinates(kernel: OperatorKernel, output: OutputSpace, U: Tensor, weigh
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """How a machine is fitted."""
+    """Options of the fit of a machine."""
 
     loss: Loss
     reg: float
-    center: bool  # around the mean of the targets
+    center: bool  # whether the mean of the targets is subtracted
     solver: str | GapSolver
     tol: float  # relative gap
     max_iter: int | None  # largest number of iterations; None: the solver's own
@@ -101,11 +101,11 @@ class MachineOptions:
         return [(check_number(reg, "regs", above=0.0), loss) for reg in many_regs for loss in many_losses]
 
     def monitor(self, label: str) -> Monitor:
-        """Shows progress."""
+        """A monitor that shows progress."""
         return Monitor(verbose=self.verbose, label=label)
 
     def solver_for(self, problem: DualProblem) -> GapSolver:
-        """The solver that a name means for a problem."""
+        """The solver of a problem, by its name or as given."""
         given = self.solver
         if isinstance(given, str) and given == "auto":
             given = "direct" if problem.quadratic else "admm" if problem.separable else "fista"

@@ -1,4 +1,4 @@
-"""Rows of vectors in finite features as a regression needs them: normal equations, products, sizes of residuals."""
+"""Rows of a regression in finite features: normal equations, products, typical residuals."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rkhs.spaces.features import Storage
 from rkhs.spaces.sums import BlockPass, block_ridge
 
 HELD = 2**30
-"""Bytes of features that are kept, not computed again for every product."""
-_STATE = 4  # of the solver, next to the targets, in threes of arrays of their size
+"""Largest size in bytes of features that are kept in memory and not recomputed for every product."""
+_STATE = 4  # memory of the solver, in units of three arrays of the size of the targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class FeatureRows:
 
     @property
     def targets(self) -> Tensor:
-        """Coordinates, in double precision."""
+        """Coordinates of the targets, in double precision."""
         return self.output.encode(self.training.targets.cpu().to(torch.float64))
 
     @property
@@ -77,21 +77,21 @@ class FeatureRows:
         return torch.full((n,), 1.0 / n, dtype=torch.float64) if w is None else torch.from_numpy(w).to(torch.float64)
 
     def operator(self) -> Tensor | None:
-        """``A`` in the coordinates."""
+        """The operator ``A`` in the coordinates of the targets."""
         (term,) = in_coordinates(self.kernel, self.output, self.targets, self.weights).pairs
         return None if term.operator is None else torch.as_tensor(term.operator)
 
     def around(self, output: Euclidean) -> Self:
-        """Return the rows with targets in another space; the normal equations stay those of the first."""
+        """The rows with targets in another output space; the normal equations are not updated."""
         return replace(self, block_pass=replace(self.block_pass, space=output))
 
     def features(self) -> RowFeatures:
-        """Return the features of all rows: held where they are not too many, else computed again for every product."""
+        """Features of all rows: in memory if they are small enough, else recomputed for every product."""
         rows = PassedFeatures(self.passes, self.block_pass.in_double())
         return rows.in_memory() if 8 * len(self.training) * self.source.evaluated.width <= HELD else rows
 
     def settled(self, rows: RowFeatures, A: Tensor | None) -> tuple[Loss, Euclidean]:
-        """The loss with numbers for parameters that are ``"auto"``, and outputs around the mean of those that fit."""
+        """The loss with its automatic parameters resolved, and the output space around the mean of the inliers."""
         loss, reg = self.options.loss, self.options.reg
         if not loss.automatic:
             return loss, self.output

@@ -23,13 +23,13 @@ from rkhs.models.chosen import Setting, chosen_interval
 from rkhs.models.kept import clipped_gram
 from rkhs.selection.operator_path import regs_above_rounding
 
-_MOST_ROWS = 500  # with more rows a choice changes a coverage by less than is seen, and all settings take long
+_MOST_ROWS = 500  # largest number of rows for which a choice is repeated: beyond, its effect on coverage is negligible
 
 SetShape = Literal["auto", "box", "ball", "ellipsoid"]
 
 
 class LeftOutMachine:
-    """A fitted machine as each row left out sees new items."""
+    """Leave-one-out calibration of a fitted machine, applied to new items."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class LeftOutMachine:
         self.K = K = None
         if gram is not None:
             if model.kernel.domain != "gram":
-                raise InputError("gram must be None: the model holds its training items; got a matrix")
+                raise InputError("gram must be None: the model stores its training items; got a matrix")
             K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
@@ -54,7 +54,7 @@ class LeftOutMachine:
 
     @property
     def residuals(self) -> np.ndarray:
-        """Left-out residuals (n, q) of the outputs."""
+        """Leave-one-out residuals (n, q) of the outputs."""
         return self.model.in_units(self.calibration.residuals)
 
     def deviations(self, new: NewItems) -> np.ndarray:
@@ -63,19 +63,19 @@ class LeftOutMachine:
 
     @cached_property
     def exact(self) -> bool:
-        """Whether the choice of settings, where they were chosen at all, can take part in sets that are exact."""
+        """Whether sets are exact: settings were given, or their choice can be repeated with each new row."""
         compared = self.machine._compared
         joins = compared is None or (len(compared) > 0 and self.model.map.width <= _MOST_ROWS)
         return joins and self.calibration.equal_copies
 
     @property
     def guarantee(self) -> str:
-        """Return the guarantee of sets that use the chosen settings as if they had been given."""
+        """The guarantee of sets that use chosen settings as if they had been given."""
         return "at least" if self.machine._compared is None and self.calibration.equal_copies else "about"
 
     @cached_property
     def _compared(self) -> list[tuple[MachineModel, list[Calibration]]]:
-        """The machines of all settings that were compared, kernel by kernel; of the fitted one where none were."""
+        """Calibrations of all compared settings, kernel by kernel; that of the fitted machine if none were compared."""
         compared, K = self.machine._compared, self.model.gram() if self.K is None else self.K
         if compared is None:
             return [(self.model, [self.calibration])]
@@ -88,7 +88,7 @@ class LeftOutMachine:
         return found
 
     def joint_p_value(self, kernels: Sequence[Kernel], items: Any) -> float:
-        """Return the p-value of the last of some items among the others, by the ridge of the machine."""
+        """The p-value of the last of some items given the others, with the ridge of the machine."""
         like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
         K = torch.stack([clipped_gram(kernel, items, like) for kernel in kernels]).sum(0)
         mean = bool(self.calibration.mean_variance)
@@ -104,7 +104,7 @@ class LeftOutMachine:
         return self.machine._in_tiles(self.items, of_tile, self.diagonal, width=8 * len(self.calibration.residuals))
 
     def each_of_settings(self, function: Callable[[list[Setting]], np.ndarray]) -> np.ndarray:
-        """Apply a function to the compared machines with the new items as each sees them, tile by tile."""
+        """Apply a function to all compared calibrations with their predictions of the new items, tile by tile."""
         machines = self._compared
 
         def of_tile(items: Any, diagonal: Tensor | None) -> np.ndarray:
@@ -119,14 +119,14 @@ class LeftOutMachine:
 
 
 def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> PredictionSets:
-    """Sets of a machine whose rows are left out in turn."""
+    """Prediction sets of a machine from leave-one-out residuals."""
     return left_out_answers(found, coverage, shape)[0]
 
 
 def left_out_answers(
     found: LeftOutMachine, coverage: float, shape: SetShape, *more: Callable[[NewItems], np.ndarray]
 ) -> tuple[Any, ...]:
-    """Sets of a machine whose rows are left out in turn, and what other functions say of each item."""
+    """Prediction sets from leave-one-out residuals, and the values of further functions of the new items."""
     model, calibration, residuals = found.model, found.calibration, found.residuals
     one = residuals.shape[1] == 1
     limits = {
@@ -134,11 +134,11 @@ def left_out_answers(
         "ellipsoid": calibration.ellipsoid,
     }.get(shape, calibration.interval if one else partial(calibration.box, residuals))
 
-    def sentences(new: NewItems) -> tuple[np.ndarray, ...]:
+    def of_tile(new: NewItems) -> tuple[np.ndarray, ...]:
         center = model.outputs(new.values).numpy()
         return center, limits(new, coverage), *(function(new) for function in more)
 
-    center, limit, *others = found.each(sentences)
+    center, limit, *others = found.each(of_tile)
     if shape == "ball":
         return PredictionSets(coverage, found.guarantee, center, radius=limit), *others
     if shape == "ellipsoid":
@@ -154,21 +154,21 @@ def left_out_answers(
 
 
 def _chosen_ends(found: LeftOutMachine, coverage: float) -> np.ndarray:
-    """Ends (m, 2), less the predicted value, of intervals of one output in which the choice of settings takes part."""
+    """Ends (m, 2), relative to the prediction, of intervals of one output with the choice of settings repeated."""
     ends = found.each_of_settings(lambda settings: chosen_interval(settings, coverage))
     ends = ends - found.each(lambda new: new.values.numpy())
     return np.stack([np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)], 1)
 
 
 def split_sets(
-    model: MachineModel, center: np.ndarray, missed: np.ndarray, coverage: float, shape: SetShape
+    model: MachineModel, center: np.ndarray, residuals: np.ndarray, coverage: float, shape: SetShape
 ) -> PredictionSets:
-    """Sets of any machine by its residuals (k, q) on rows that the fit did not see."""
-    k, fitted = len(missed), model.in_units(as_tensor(model.coefficients))  # residuals, if the loss is squared
+    """Split conformal sets of any machine by its residuals (k, q) on rows that the fit did not see."""
+    k, fitted = len(residuals), model.in_units(as_tensor(model.coefficients))  # residuals, if the loss is squared
     sizes = np.sqrt((fitted**2).mean(0))
     scale = np.where(sizes > 0.0, sizes, 1.0)
     metric = _unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None
-    scores = (np.abs(missed) / scale).max(1) if shape in ("auto", "box") else lengths(missed, metric)
+    scores = (np.abs(residuals) / scale).max(1) if shape in ("auto", "box") else lengths(residuals, metric)
     place = conformal_rank(coverage, k)
     q = float("inf") if place > k else float(np.sort(scores)[place - 1])
     if shape in ("ball", "ellipsoid"):
@@ -178,18 +178,18 @@ def split_sets(
 
 
 def _unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
-    """The inverse of a matrix (q, q) times what makes its determinant one, and the root of this number."""
+    """The inverse of a matrix (q, q), scaled to determinant one, and the square root of the scale."""
     values, V = np.linalg.eigh(moments)
     if values[0] <= 1e-12 * values[-1]:
         raise InputError(
-            "shape='ellipsoid' needs more rows than outputs, and no output that the others determine by a linear "
-            f"formula; the {len(values)} outputs of the fit have none of their own in some direction. Use shape='box'"
+            "shape='ellipsoid' needs more rows than outputs, and outputs with linearly independent residuals; those of "
+            f"the {len(values)} outputs are linearly dependent. Use shape='box'"
         )
     unit = float(np.exp(np.log(values).mean()))
     return (V * (unit / values)) @ V.T, unit**0.5
 
 
 def read_coverage(coverage: float, shape: SetShape = "auto") -> float:
-    """The probability that sets guarantee; both are checked."""
+    """Check the coverage and the shape of sets; return the coverage."""
     check_choice(shape, "shape", get_args(SetShape))
     return check_number(coverage, "coverage", above=0.0, at_most=1.0)

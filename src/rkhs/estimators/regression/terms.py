@@ -1,4 +1,4 @@
-"""A regression as it is solved by its dual, and the machine that comes of it."""
+"""A regression problem, its solution by the dual, and the fitted machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FIXED_REG = 1e-3  # where no error of left-out rows has a closed form
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """A regression that was read: targets in coordinates, and the Gram matrix of every term."""
+    """Data of a regression: targets in coordinates, and the Gram matrix of every term."""
 
     kernel: OperatorKernel  # resolved, with operators in the coordinates
     training: Training
@@ -61,19 +61,19 @@ class Regression:
 
     @property
     def map(self) -> WholeMap:
-        """What new items are read through: all training items; a Gram matrix is its own support."""
+        """Feature map of new items: kernel values with all training items."""
         items = None if self.kernel.domain == "gram" else as_numpy(self.training.items)
         return WholeMap(self.kernel.pairs[0].kernel, items, len(self.training))
 
     @property
     def operators(self) -> list[Tensor | None]:
-        """List one per term; None is the identity."""
+        """Operators of the terms; None is the identity."""
         terms = self.kernel.pairs
         return [None if term.operator is None else tensor_like(term.operator, self.targets) for term in terms]
 
     @property
     def copies(self) -> np.ndarray:
-        """A number for each item, shape (n,): one for copies with equal targets, which are one of more weight."""
+        """Group of each item, shape (n,): copies with equal targets share one and count as one of more weight."""
         return copies(self.grams, self.targets)
 
     @property
@@ -82,7 +82,7 @@ class Regression:
         return max(float(K.diagonal().max()) for K in self.grams)
 
     def settled(self, losses: list[Loss], reg: float, *, center: bool) -> tuple[list[Loss], Regression]:
-        """Losses with numbers for parameters that are ``"auto"``, and targets around the mean of those that fit."""
+        """Losses with their automatic parameters resolved, and targets around the mean of the inliers."""
         if not any(loss.automatic for loss in losses):
             return losses, self
         U = self.targets
@@ -94,9 +94,9 @@ class Regression:
         return [loss.resolve(size) for loss in losses], found
 
     def chosen_reg(self, loss: Loss, group_ids: np.ndarray | None) -> tuple[float, float | None, Any]:
-        """The regulariser with the least error of rows, or groups, left out, by the squared loss, its share, and all.
+        """Choose the regulariser by leave-one-out or leave-one-group-out errors; return its error and all candidates.
 
-        All are those of one kernel, in a list; it is empty where a row was not left out alone.
+        The error is a share of the variance. Candidates are a list as in ``_compared``: empty for copies and groups.
         """
         if len(self.grams) > 1 or not isinstance(loss, Squared):
             return FIXED_REG, None, None
@@ -134,7 +134,7 @@ class Regression:
         return replace(found.machine(problem, solution, loss), reg=options.reg if alike else None), solution
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
-        """The model of a solved problem, with what its dual says of it."""
+        """The model of a solved problem, with its dual certificates."""
         U = self.targets
         diagonal = U.new_zeros(len(U))
         for K, term in zip(self.grams, self.kernel.pairs, strict=True):
@@ -145,7 +145,7 @@ class Regression:
         return MachineModel(self.kernel, self.map, coefficients, self.output, found, loss, self.one_output)
 
     def closed_form(self, C: Tensor, value: float, output: OutputSpace, loss: Loss) -> tuple[MachineModel, Solution]:
-        """The machine of targets with gaps, of which no dual says what single samples are worth."""
+        """The machine of targets with gaps, which has no certificates of single samples."""
         support = C.any(1).nonzero()[:, 0].cpu().numpy()
         largest = float(torch.linalg.vector_norm(self.targets, dim=1).max())
         found = Certificates(0.0, support, np.arange(0), kernel_bound=self.largest, output_bound=largest)
@@ -171,7 +171,7 @@ def term_grams(
 
 
 def certificates_of(problem: DualProblem, solution: Solution, largest: float, U: Tensor) -> Certificates:
-    """What the dual says of a solved problem with targets ``U``; ``largest`` is the largest ``k(x, x) ||A||``."""
+    """Dual certificates of a solved problem with targets ``U``; ``largest``: the largest ``k(x, x) ||A||``."""
     points = problem.points(solution.point[None])
     report = sample_report(problem, points.permute(2, 0, 1))
     return Certificates(
