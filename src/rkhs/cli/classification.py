@@ -52,7 +52,6 @@ def fit_classifier(args: argparse.Namespace) -> None:
     counts = _counted(y[known].tolist(), name)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
-    started = time.perf_counter()
     with user_errors():
         estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
         codes = estimator.fit(data.items).codes_
@@ -76,7 +75,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
         "columns": {"notes": column_sentences(estimator, data)},
         "model": args.output,
-        "seconds": time.perf_counter() - started,
+        "seconds": time.perf_counter() - args.started,
     }
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)

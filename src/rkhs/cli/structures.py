@@ -50,7 +50,6 @@ def fit_structures(args: argparse.Namespace) -> None:
     data, unread = keep_rows(data, known, LEFT_OUT), int((~known).sum())
     groups = flat[known] if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
-    started = time.perf_counter()
     with user_errors():
         defaults = {"output_kernel": kernels.GaussianOf(kernels.MoleculeTanimoto(), gamma=_BANDWIDTH)}
         defaults |= {} if args.loss is None else {"loss": args.loss}
@@ -66,7 +65,7 @@ def fit_structures(args: argparse.Namespace) -> None:
         "reg": model.reg_,
         "left-out error": model.leave_one_out_error_,
         "model": args.output,
-        "seconds": time.perf_counter() - started,
+        "seconds": time.perf_counter() - args.started,
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
     print_result(args, facts, list(_summary(facts)))

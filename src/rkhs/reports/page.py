@@ -140,7 +140,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def summary(content: Content) -> list[str]:
     """The first lines of the page: the target, the map, what codes lose, and what to look at."""
     n, found = len(content.items), content.prediction
-    sentences = [found if isinstance(found, str) else found.sentences[0]] if found else []
+    sentences = [found] if isinstance(found, str) else found.sentences[:-1] if found else []
     if n < content.total:
         sentences.append(
             f"The page shows {n} of {content.total} items, evenly spaced. The table of columns describes all of them."

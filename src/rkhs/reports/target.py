@@ -21,6 +21,7 @@ from rkhs.reports.wording import readable, with_error
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
 _OUTLIER_FACTOR = 5.0  # times the median residual, as in rkhs fit --predict
 _WEAK_R2 = 0.3
+_MOST_DECISIVE, _DECISIVE, _ROWS_EACH = 3, 0.5, 10  # rows, their share of the squared error, and rows for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +62,17 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         machine, X, left_out = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
         return f"{name} was not predicted: {error}."
-    predicted, residuals, sentence = (_score_classes if classed else _score_numbers)(name, true, left_out)
+    predicted, residuals, sentence = (
+        _score_classes(name, true, left_out)
+        if classed
+        else _score_numbers(name, true, left_out, held_out_errors(machine, Y))
+    )
+    decisive = [] if classed else _decisive_sentence(residuals, [items.names[i] for i in rows])
     wrong = np.flatnonzero(residuals > (0.5 if classed else _OUTLIER_FACTOR * np.median(residuals)))
     how = f"Each of {len(rows)} rows was predicted from the others; copies of a row were left out with it."
     return Prediction(
         name=name,
-        sentences=[sentence, how],
+        sentences=[sentence, *decisive, how],
         rows=rows,
         true=true,
         predicted=predicted,
@@ -103,17 +109,57 @@ def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndar
     return machine, X, Y - residuals.reshape(Y.shape)
 
 
-def _score_numbers(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
-    n, predicted = len(true), left_out[:, 0]
+def held_out_errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
+    """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
+    centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
+    parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
+    best = parts[parts.mean(1).argmin()]
+    spread = float(best.std(ddof=1)) / len(best) ** 0.5
+    if model.criterion_ != "squared":
+        of_mean = float(row_norms(centred).mean())
+        return {"held-out error": error, "standard error": spread, "error of the mean": of_mean, "measure": "mean norm"}
+    share = len(Y) / np.isfinite(Y).sum()  # from rows to cells
+    root, of_mean = float(np.sqrt(share * error)), float(np.sqrt(np.nanmean(centred**2)))
+    found = {
+        "held-out error": root,
+        "standard error": share * spread / (2.0 * root) if root > 0.0 else 0.0,
+        "error of the mean": of_mean,
+        "measure": "root mean square",
+    }
+    varies = of_mean > 1e-12 * float(np.nanmax(np.abs(Y)))
+    return found | {"R^2": 1.0 - (root / of_mean) ** 2} if varies else found
+
+
+def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
+    """The fewest rows, of three, that bring more than half of the squared error, and their share; or none."""
+    order = np.argsort(-residuals, kind="stable")[: min(_MOST_DECISIVE, len(residuals) // _ROWS_EACH)]
+    shares = np.cumsum(residuals[order] ** 2) / max(float((residuals**2).sum()), 1e-300)
+    count = int(np.argmax(shares > _DECISIVE)) + 1 if (shares > _DECISIVE).any() else 0
+    return order[:count].tolist(), float(shares[count - 1]) if count else 0.0
+
+
+def _decisive_sentence(residuals: np.ndarray, names: list[str]) -> list[str]:
+    rows, share = decisive_rows(residuals)
+    which = ", ".join(names[i] for i in rows)
+    return [f"{share:.0%} of the squared error comes from {which}: if wrong, fit with --robust."] if rows else []
+
+
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """Norms of rows without their gaps."""
+    return np.asarray(np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1))
+
+
+def _score_numbers(
+    name: str, true: np.ndarray, left_out: np.ndarray, found: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray, str]:
+    predicted = left_out[:, 0]
     residuals = np.abs(true - predicted)
-    squares, mean_squares = (true - predicted) ** 2, ((true - true.mean()) * n / max(n - 1, 1)) ** 2
-    rmse, mean_rmse = float(squares.mean()) ** 0.5, float(mean_squares.mean()) ** 0.5
-    if mean_rmse == 0.0:
+    if "R^2" not in found:
         return predicted, residuals, f"All values of {name} are equal: there is nothing to predict."
-    explained = 1.0 - (rmse / mean_rmse) ** 2
-    error = float(np.std(squares - (1.0 - explained) * mean_squares)) / (n**0.5 * mean_rmse**2)
-    numbers = f"RMSE {with_error(rmse, float(squares.std()) / (2.0 * rmse * n**0.5) if rmse else 0.0)}, R² "
-    numbers += f"{with_error(explained, error)}, against an RMSE of {readable(mean_rmse)} for the mean"
+    explained, of_mean, centred = found["R^2"], found["error of the mean"], (true - true.mean()) ** 2
+    error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
+    numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
+    numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
     return predicted, residuals, f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
 
 

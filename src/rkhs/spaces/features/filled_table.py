@@ -117,17 +117,24 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         """
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_levels, "max_levels")
-        kept = check_count(self.max_rows, "max_rows")
+        check_count(self.max_rows, "max_rows")
         cells = read_cells(X, "FilledTable")
+        self._learn(cells)
+        if (names := column_names(X)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.rows_ = self._encode([cells[i] for i in self._kept_places(len(cells))])
+        return self
+
+    def _learn(self, cells: list[tuple[Any, ...]]) -> None:
+        """Learn scales and texts."""
         self.columns_ = tuple(_fit_column(column, self.max_levels) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
-        if (names := column_names(X)) is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        chosen = np.sort(np.random.RandomState(0).permutation(len(cells))[:kept])
-        self.rows_ = self._encode([cells[i] for i in chosen])
-        return self
+
+    def _kept_places(self, count: int) -> np.ndarray:
+        """Places of the rows, of so many, that gaps are filled from."""
+        return np.sort(np.random.RandomState(0).permutation(count)[: self.max_rows])
 
     def transform(self, X: Any) -> np.ndarray:
         """Rows of numbers without gaps.
@@ -141,7 +148,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         ndarray of shape (m, q)
         """
         check_is_fitted(self)
-        rows = self._encode(self._read(X))
+        return self._without_gaps(self._encode(self._read(X)))
+
+    def _without_gaps(self, rows: np.ndarray) -> np.ndarray:
+        """Fill the gaps of rows of numbers, in place."""
         missing_rows = np.flatnonzero(np.isnan(rows).any(1))
         for start in range(0, len(missing_rows), _TILE):
             part = missing_rows[start : start + _TILE]
@@ -189,9 +199,13 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 cells[np.isnan(part).any(1), j] = None
         return list(map(tuple, cells))
 
-    def like(self, rows: list[tuple[Any, ...]]) -> FilledTable:
-        """A table with the same parameters, fitted to other rows."""
-        return FilledTable(self.n_neighbors, self.max_levels, self.max_rows).fit(rows)
+    def rows_among(self, cells: list[tuple[Any, ...]], count: int) -> np.ndarray:
+        """Rows of numbers of a table with these parameters that is fitted to the first ``count`` of these rows."""
+        table = FilledTable(self.n_neighbors, self.max_levels, self.max_rows)
+        table._learn(cells[:count])
+        rows = table._encode(cells)
+        table.rows_ = rows[table._kept_places(count)]
+        return table._without_gaps(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of numbers; those of texts are ``column=text``.
