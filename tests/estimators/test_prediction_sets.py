@@ -348,7 +348,7 @@ def test_two_wrong_targets_do_not_widen_all_deviations() -> None:
     X, Y = made(300, seed=6)
     Y[:2] += 60.0 * Y.std()
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:200], Y[:200])
-    values, deviations = model.predict(X[200:], return_std=True)
+    deviations = model.predict(X[200:], return_std=True)[1]
     sets = model.predict_set(X[200:], coverage=0.9)
     assert 0.6 < np.median(3.29 * deviations / (sets.upper - sets.lower)) < 1.4
 

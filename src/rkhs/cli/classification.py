@@ -39,7 +39,11 @@ def names_classes(args: argparse.Namespace) -> bool:
         return classes is not None and classes.dtype.kind != "f"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
-        return read_column_of(args, named[0], "--predict").dtype == object
+        classes = read_column_of(args, named[0], "--predict")
+    if classes.dtype == object:
+        kept = _without_rare(classes, args.drop_rare or 1)
+        _counted([value for value in kept.tolist() if value is not None], named[0])  # before the items are read
+    return classes.dtype == object
 
 
 def fit_classifier(args: argparse.Namespace) -> None:

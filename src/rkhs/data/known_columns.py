@@ -102,13 +102,27 @@ def _most_alike(namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]])
     return max(product(namings, keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
 
 
+def candidate_column(path: str | os.PathLike[str], column: str) -> int:
+    """The column of that name, else the one column with SMILES in its name, of a table of candidates."""
+    titles = column_titles(check_path(path)[0])
+    alike = [j for j, title in enumerate(titles) if "smiles" in title.lower()]
+    if column in titles or len(titles) < 2:
+        return titles.index(column) if column in titles else 0
+    if len(alike) != 1:
+        raise InputError(
+            f"{path}: expected candidates in a column {quote(column)}, or in one with smiles in its name; got the "
+            f"columns {listed([*map(quote, titles)])}; rename the column of candidates"
+        )
+    return alike[0]
+
+
 def candidates_of(path: str | os.PathLike[str], column: str, namings: Sequence[Sequence[str]]) -> list[list[str]]:
     """Texts of a column for each item, found by those names of which some column holds most; all of a table without."""
     file, extension = check_path(path)
     if extension == ".smi":
         return [next(smi_chunks(file, "utf-8", None))[0]] * len(namings[0])
     titles = column_titles(file)
-    position = 0 if len(titles) < 2 else locate(column, titles, len(titles), "candidates")
+    position = candidate_column(path, column)
     order = sorted(range(len(titles)), key=lambda j: j != position)
     found = next(open_columns(file, Options(), *zip(order, titles, strict=False)))
     texts, *keys = map(found.texts, order)

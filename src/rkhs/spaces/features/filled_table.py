@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import column_names, in_order_of
+from rkhs._core.arrays import column_names, in_order_of, is_frame
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
@@ -235,10 +235,12 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             X = in_order_of(list(self.feature_names_in_), X)
         cells, names = read_cells(X, "FilledTable"), column_names(X)
         if names is not None and hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
-            lacking = [name for name in self.feature_names_in_ if name not in names]
-            advice = f"add {lacking}" if lacking else "choose them by their names: X[model.feature_names_in_]"
+            known = list(self.feature_names_in_)
+            lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
+            wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
             raise InputError(
-                f"X must have the columns of fit, in their order, {list(self.feature_names_in_)}; got {names}; {advice}"
+                f"X must have the columns of fit, in their order, {known}; {', and '.join(wrong) or f'got {names}'}"
+                f"{'; X[model.feature_names_in_] chooses them' if is_frame(X) and not lacking else ''}"
             )
         if len(cells[0]) != len(self.columns_):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
@@ -250,8 +252,12 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         for j, (values, column) in enumerate(zip(zip(*cells, strict=True), self.columns_, strict=True)):
             gaps = np.array([value is None or value != value for value in values])
             if column["kind"] != "none":
-                parts.append(_encode_column(j, values, gaps, column))
+                parts.append(_encode_column(self._title(j), values, gaps, column))
         return np.concatenate(parts, axis=1)
+
+    def _title(self, j: int) -> str:
+        """How messages name a column: by its name, else by its position."""
+        return f"column {repr(self.feature_names_in_[j]) if hasattr(self, 'feature_names_in_') else j}"
 
     def _fill(self, rows: np.ndarray) -> np.ndarray:
         """Rows without gaps: means over the nearest known rows, or over all where no row shares a column."""
@@ -279,12 +285,12 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         return filled
 
 
-def _warn_of_unseen(j: int, values: tuple[Any, ...], gaps: np.ndarray, known: np.ndarray, *, rare: float) -> None:
+def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known: np.ndarray, *, rare: float) -> None:
     """Warn where a column holds many more texts without a column of ones than the table of the fit did."""
     unseen = np.flatnonzero(~gaps & ~known)
     if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
         warn(
-            f"column {j}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
+            f"{title}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
             f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts"
         )
 
@@ -294,17 +300,20 @@ def _width(column: dict[str, Any]) -> int:
     return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
 
 
-def _encode_column(j: int, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
     """Cells of a column as numbers, NaN at gaps."""
     texts = any(isinstance(value, str) for value in values)
     if not gaps.all() and texts != (column["kind"] == "text"):
         was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
-        raise InputError(f"X must hold {was} in column {j}, as FilledTable was fitted on; got {got}")
+        example = quote(
+            next(value for value, gap in zip(values, gaps, strict=True) if not gap and texts == isinstance(value, str))
+        )
+        raise InputError(f"X must hold {was} in {title}, as in fit; got {got}, such as {example}")
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((numbers - column["mean"]) / column["scale"])[:, None]
     ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
-    _warn_of_unseen(j, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
+    _warn_of_unseen(title, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
     part = (ones - column["shares"]) / column["scale"]
     part[gaps] = np.nan
     return part
