@@ -140,6 +140,13 @@ def test_one_list_is_for_all(tmp_path: Path) -> None:
         assert candidates_of(tmp_path / name, "smiles", [["x", "y"]]) == [["CCO", "CCN"]] * 2
 
 
+def test_names_of_which_none_is_found_are_shown_with_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,y\nS01,0.5\nS02,1.5\n")
+    message = "expected names such as 'bam/S01.bam', each once, in a column; got none, but 'S01' and 1 more; write"
+    with pytest.raises(InputError, match=message):
+        labels_of(tmp_path / "labels.csv", "y", [["bam/S01.bam", "bam/S02.bam"]])
+
+
 def test_candidates_may_stand_in_the_one_column_with_smiles_in_its_name(tmp_path: Path) -> None:
     for title in ("smiles", "candidate_smiles", "SMILES"):
         (tmp_path / "lists.csv").write_text(f"item,{title},source\nx,CCO,db\nx,CCN,db\ny,CCC,db\n")

@@ -158,7 +158,7 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
 
 
 def _refuse_objects(X: Any) -> None:
-    """Refuse sets, dicts and rows of unequal length, with the kernel that reads them."""
+    """Refuse sets, dicts, rows of unequal length and objects of other classes, with the kernel that reads them."""
     kinds = {type(item).__name__: item for item in reversed(X)} if isinstance(X, (list, tuple)) else {}
     kind = next(iter(kinds), "")
     unequal = kind in ("list", "tuple") and len({len(item) for item in X if hasattr(item, "__len__")}) > 1
@@ -166,7 +166,8 @@ def _refuse_objects(X: Any) -> None:
         "dict": "kernel='mixed_table' for dicts with the same keys, else ",
         **dict.fromkeys(("list", "tuple"), "kernel='mean_embedding' for bags of points, else "),
     }
-    if kind in ("set", "frozenset", "dict") or unequal:
+    foreign = bool(kinds) and not any(hasattr(kinds[kind], name) for name in ("__float__", "__len__", "__array__"))
+    if kind in ("set", "frozenset", "dict") or unequal or foreign:
         got = "rows of different lengths" if unequal else f"{kind}s"
         raise InputError(
             f"X must hold rows of numbers for this kernel; got {got}, the first {quote(X[0])}; pass "

@@ -121,7 +121,8 @@ def _lines(
     where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
     expected = f"{args.alpha * m:.1f}".removesuffix(".0")
     usual = f"if all are like the known ones, about {expected} of {m} have"
-    yield f"{count} of {m} rows {where} have p of at most {args.alpha:g}; {usual}{counted}"
+    items = "rows" if args.window is None else "windows"
+    yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:

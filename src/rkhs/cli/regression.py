@@ -23,7 +23,8 @@ from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
 from rkhs.cli.wording import few
-from rkhs.reports.target import decisive_rows, held_out_errors, row_norms
+from rkhs.data.columns import lone_values
+from rkhs.reports.held_out import decisive_rows, held_out_errors, row_norms
 from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10
+_LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 
 
@@ -144,7 +146,9 @@ def _facts(
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     errors = held_out_errors(model, fitted)
-    ends = _decisive(errors, found, names_of_rows) or _ends(model, fitted, names, found)
+    ends = _decisive(errors, found, names_of_rows)
+    if not ends or errors["R^2"] > _LITTLE:
+        ends += _ends(model, fitted, names, found)
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -185,8 +189,10 @@ def _ends(
     model: estimators.OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
-    for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
-        yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
+    for name, column in zip(names, Y.T, strict=True):
+        if np.nanmin(column) == np.nanmax(column):
+            yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
+        yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))
     if not model.model_.leaves_out or model.model_.map.kept is None:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     elif len(names) == 1 and (Y > 0.0).all():

@@ -83,14 +83,18 @@ def _by_name(
     found: Columns, position: int, namings: Sequence[Sequence[str]]
 ) -> tuple[Sequence[str], dict[str, object]]:
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
-    keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
+    keys = [*(found.texts(j) for j in range(found.width) if j != position), found.stored or ()]
     names, best = _most_alike(namings, keys)
     wanted = set(names)
     values = dict(zip(best, column_values(found, position).tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
         what = f"names such as {quote(names[0])}, each once, in a column"
-        got = f"{quote(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
+        got = (
+            f"{quote(Counter(best).most_common(1)[0][0])} more than once"
+            if len(lacking) < len(wanted)
+            else f"none, but {listed(list(map(quote, best)), 1)}"
+        )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
