@@ -193,7 +193,7 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert main(["novelty", "load.csv", "--window", "7", "--drop-columns", "time"]) == 0
     said = capsys.readouterr()
     assert "of 17 windows of load.csv among the others" in said.out
-    assert "load.csv: the last row makes no whole window and is left out" in said.err
+    assert "load.csv: rows at the end that make no whole window: 1" in said.err
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
     assert "must leave at least two windows; got 120 rows" in capsys.readouterr().err
 

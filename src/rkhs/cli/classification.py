@@ -39,11 +39,14 @@ def names_classes(args: argparse.Namespace) -> bool:
         return classes is not None and classes.dtype.kind != "f"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
-        classes = read_column_of(args, named[0], "--predict")
-    if classes.dtype == object:
-        kept = _without_rare(classes, args.drop_rare or 1)
-        _counted([value for value in kept.tolist() if value is not None], named[0])  # before the items are read
-    return classes.dtype == object
+        return _holds_classes(read_column_of(args, named[0], "--predict"), named[0], args.drop_rare or 1)
+
+
+def _holds_classes(values: np.ndarray, name: str | int, least: int) -> bool:
+    """Whether a column holds texts; too few classes are refused before the items are read."""
+    if values.dtype == object:
+        _counted([value for value in _without_rare(values, least).tolist() if value is not None], name)
+    return values.dtype == object
 
 
 def fit_classifier(args: argparse.Namespace) -> None:

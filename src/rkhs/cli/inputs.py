@@ -414,8 +414,6 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
-    if kind == "spectra" and not path.lower().endswith(SPECTRA):
-        raise InputError(f"{path}: the model reads spectra, from files that end in {' or '.join(SPECTRA)}")
     _refuse_other_table(args, path, kind, given)
     given |= _remembered(args, known, ("missing", *_SHAPES))
     if is_text_table(path):
@@ -434,8 +432,14 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     return changed(args, **given)
 
 
+def _refuse_no_spectra(path: str, kind: Any) -> None:
+    if kind == "spectra" and not path.lower().endswith(SPECTRA):
+        raise InputError(f"{path}: the model reads spectra, from files that end in {' or '.join(SPECTRA)}")
+
+
 def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: dict[str, Any]) -> None:
     """Refuse a table without the column that the items of the fit stood in, unless the user names another."""
+    _refuse_no_spectra(path, kind)
     for name, flag in (("smiles", "--smiles"), ("columns", "--columns")):
         if name not in given or getattr(args, name) is not None or args.header == "no" or not is_table(path):
             continue

@@ -20,11 +20,9 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
-from rkhs.cli.summaries import gap_sentence, print_result
+from rkhs.cli.summaries import few, gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
-from rkhs.cli.wording import few
-from rkhs.data.columns import lone_values
-from rkhs.reports.held_out import decisive_rows, held_out_errors, row_norms
+from rkhs.reports.held_out import decisive_rows, held_out_errors, row_norms, target_notes
 from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
@@ -189,10 +187,7 @@ def _ends(
     model: estimators.OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
-    for name, column in zip(names, Y.T, strict=True):
-        if np.nanmin(column) == np.nanmax(column):
-            yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
-        yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))
+    yield from target_notes(names, Y)
     if not model.model_.leaves_out or model.model_.map.kept is None:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     elif len(names) == 1 and (Y > 0.0).all():

@@ -131,10 +131,7 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
             )
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     if rest := len(X) - int(starts[-1]) - length:
-        last = "the last row makes" if rest == 1 else f"the last {rest} rows make"
-        sys.stderr.write(
-            f"rkhs: note: {data.source}: {last} no whole window and {'is' if rest == 1 else 'are'} left out\n"
-        )
+        sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
     return replace(

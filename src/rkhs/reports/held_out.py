@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from rkhs.data.columns import lone_values
 
 if TYPE_CHECKING:
     from rkhs.estimators import OperatorKernelRegressorCV
@@ -45,3 +48,11 @@ def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
 def row_norms(rows: np.ndarray) -> np.ndarray:
     """Norms of rows without their gaps."""
     return np.asarray(np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1))
+
+
+def target_notes(names: Sequence[str], Y: np.ndarray) -> Iterator[str]:
+    """Say which targets (n, q) do not vary, or hold one value far from all others."""
+    for name, column in zip(names, Y.T, strict=True):
+        if np.nanmin(column) == np.nanmax(column):
+            yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
+        yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))

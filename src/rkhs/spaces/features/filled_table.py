@@ -235,13 +235,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             X = in_order_of(list(self.feature_names_in_), X)
         cells, names = read_cells(X, "FilledTable"), column_names(X)
         if names is not None and hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
-            known = list(self.feature_names_in_)
-            lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
-            wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
-            raise InputError(
-                f"X must have the columns of fit, in their order, {known}; {', and '.join(wrong) or f'got {names}'}"
-                f"{'; X[model.feature_names_in_] chooses them' if is_frame(X) and not lacking else ''}"
-            )
+            _refuse_other_columns(list(self.feature_names_in_), names, is_frame(X))
         if len(cells[0]) != len(self.columns_):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         return cells
@@ -295,6 +289,16 @@ def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known
         )
 
 
+def _refuse_other_columns(known: list[str], names: list[str], frame: bool) -> None:
+    """Say which columns of the fit are lacking, and which are none of them."""
+    lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
+    wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
+    raise InputError(
+        f"X must have the columns of fit, in their order, {known}; {', and '.join(wrong) or f'got {names}'}"
+        f"{'; X[model.feature_names_in_] chooses them' if frame and not lacking else ''}"
+    )
+
+
 def _width(column: dict[str, Any]) -> int:
     """Number of columns that a column of the table becomes."""
     return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
@@ -305,9 +309,7 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
     texts = any(isinstance(value, str) for value in values)
     if not gaps.all() and texts != (column["kind"] == "text"):
         was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
-        example = quote(
-            next(value for value, gap in zip(values, gaps, strict=True) if not gap and texts == isinstance(value, str))
-        )
+        example = quote(values[int(np.argmin(gaps))])
         raise InputError(f"X must hold {was} in {title}, as in fit; got {got}, such as {example}")
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
