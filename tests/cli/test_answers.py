@@ -197,6 +197,11 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     assert "29 rows of 8 columns" in capsys.readouterr().out
     assert main(["transform", "s.rkhs", "load.csv", "-o", "codes.csv"]) == 0
     assert Path("codes.csv").read_text().splitlines()[2].startswith("5-12,")
+    capsys.readouterr()
+    assert main(["novelty", "load.csv", "--window", "7", "--drop-columns", "time"]) == 0
+    said = capsys.readouterr()
+    assert "of 17 windows of load.csv among the others" in said.out
+    assert "load.csv: rows at the end that make no whole window: 1" in said.err
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
     assert "must leave at least two windows; got 120 rows" in capsys.readouterr().err
 

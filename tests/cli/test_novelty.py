@@ -13,7 +13,7 @@ import pytest
 from rkhs import KernelNovelty
 from rkhs.cli.main import main
 from rkhs.cli.novelty import _Found
-from rkhs.data import read_items
+from rkhs.data import Dataset, read_items
 from rkhs.kernels import Gaussian
 
 
@@ -139,3 +139,26 @@ def test_of_many_novel_rows_only_those_that_are_printed_are_kept(tmp_path: Path)
     assert few.count == all_of_them.count == 120
     assert len(few._novel) == 10
     assert [row for row, _ in few.novel()] == [row for row, _ in all_of_them.novel()][:10]
+
+
+def test_novel_rows_stand_in_the_order_of_p_and_are_judged_by_one_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+
+    def judge(items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        threads.append(torch.get_num_threads())
+        return np.array([0.03, 0.01, 0.02, 0.01]), np.array([0.4, 0.1, 0.3, 0.2])
+
+    threads: list[int] = []
+    model = KernelNovelty().fit(np.random.default_rng(0).normal(size=(50, 2)))
+    monkeypatch.setattr(model, "_judged", judge)
+    found, before = _Found(0.05, model, 3), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found.add(Dataset(np.zeros((4, 1)), "vectors", None, None, None))
+    finally:
+        torch.set_num_threads(before)
+    assert [row["p"] for row, _ in found.novel()] == [0.01, 0.01, 0.02]
+    assert [row["row"] for row, _ in found.novel()] == ["row 4", "row 2", "row 3"]  # of equal p the farthest first
+    assert threads == [1]

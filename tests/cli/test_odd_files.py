@@ -212,7 +212,7 @@ def test_smiles_with_salts_and_copies(capsys: pytest.CaptureFixture[str]) -> Non
     said = fit(capsys, "molecules.csv", "--smiles", "structure", "--skip-bad-smiles")
     assert "1 SMILES has more than one part, as salts and mixtures have" in said
     assert "1 SMILES could not be read and was left out" in said
-    assert "1 molecule has the fingerprint of an earlier one" in said
+    assert "1 molecule has the fingerprint of an earlier one: a map or model of fingerprints takes them" in said
 
 
 def test_series_of_several_channels(capsys: pytest.CaptureFixture[str]) -> None:

@@ -518,7 +518,11 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     Path("homes.csv").write_text("\n".join(["size,rooms,price", *lines]) + "\n")
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs"]) == 0
     said = capsys.readouterr().out
-    assert "\nrow 18 decides this fit: pass --robust or --leave-out 18\n" in said
+    assert re.search(
+        r"\nrow 18 brings 9\d% of the squared error: if it is wrong, pass --robust or --leave-out 18\n", said
+    )
     assert "logarithm" not in said
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
-    assert "this fit" not in capsys.readouterr().out
+    assert "squared error:" not in capsys.readouterr().out
+    assert main(["report", "homes.csv", "--predict", "price"]) == 0
+    assert "% of the squared error comes from 18: if wrong, fit with --robust." in capsys.readouterr().out

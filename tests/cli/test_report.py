@@ -56,6 +56,19 @@ def test_a_table_with_names_and_a_target(folder: Path, capsys: pytest.CaptureFix
     assert data_of("again.html") == data
 
 
+def test_fit_and_report_print_one_error_of_one_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{row[0] ** 2 + 0.3 * row[1]};{';'.join(map(str, row))}" for row in X.tolist()]
+    Path("sizes.csv").write_text("\n".join(["size;a;b;c", *rows]) + "\n")
+    assert main(["report", "sizes.csv", "--predict", "size", "--delimiter", ";"]) == 0
+    reported = re.search(r"RMSE ([\d.]+) .*R² ([\d.]+) .*RMSE of ([\d.]+)", capsys.readouterr().out)
+    assert main(["fit", "sizes.csv", "--predict", "size", "--delimiter", ";", "-o", "m.rkhs", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert reported is not None
+    found = [facts["held-out error"], facts["R^2"], facts["error of the mean"]]
+    for text, value in zip(reported.groups(), found, strict=True):
+        assert float(text) == pytest.approx(value, abs=0.6 * 10.0 ** -len(text.partition(".")[2]))
+
+
 def test_the_model_is_a_map_and_the_page_ends_with_commands_that_run(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -140,6 +140,24 @@ def test_one_list_is_for_all(tmp_path: Path) -> None:
         assert candidates_of(tmp_path / name, "smiles", [["x", "y"]]) == [["CCO", "CCN"]] * 2
 
 
+def test_names_of_which_none_is_found_are_shown_with_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,y\nS01,0.5\nS02,1.5\n")
+    message = "expected names such as 'bam/S01.bam', each once, in a column; got none, but 'S01' and 1 more; write"
+    with pytest.raises(InputError, match=message):
+        labels_of(tmp_path / "labels.csv", "y", [["bam/S01.bam", "bam/S02.bam"]])
+
+
+def test_candidates_may_stand_in_the_one_column_with_smiles_in_its_name(tmp_path: Path) -> None:
+    for title in ("smiles", "candidate_smiles", "SMILES"):
+        (tmp_path / "lists.csv").write_text(f"item,{title},source\nx,CCO,db\nx,CCN,db\ny,CCC,db\n")
+        assert candidates_of(tmp_path / "lists.csv", "smiles", [["x", "y"]]) == [["CCO", "CCN"], ["CCC"]]
+    (tmp_path / "lists.csv").write_text("item,smiles_a,smiles_b\nx,CCO,CCO\n")
+    with pytest.raises(
+        InputError, match="with smiles in its name; got the columns 'item', 'smiles_a', 'smiles_b'; rename"
+    ):
+        candidates_of(tmp_path / "lists.csv", "smiles", [["x"]])
+
+
 def test_a_structure_needs_smiles(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (folder / "spectra.mgf").read_text().replace("SMILES=C", "SMILES=?")
     (tmp_path / "a.mgf").write_text(text)

@@ -127,3 +127,32 @@ def test_files_of_other_systems_hold_the_same_numbers(
     assert main(["fit", "other.csv", "--estimator", "kpca", "--quiet", "--codes", "new.csv"]) == 0
     expected = rkhs.KernelPCA(2).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]]).codes_
     np.testing.assert_array_equal(np.genfromtxt("new.csv", delimiter=",", skip_header=1), expected)
+
+
+def test_a_file_unlike_that_of_the_model_is_refused_in_words_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.csv").write_text("p,q\n1,x\n2,y\n")
+    Path("mixed.csv").write_text("a,b\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(12)))
+    Path("s.fasta").write_text("".join(f">n{i}\n{'ACGTAC'[i % 3 :]}{'GT' * i}\n" for i in range(8)))
+    Path("m.csv").write_text("name,Smiles\n" + "".join(f"m{i},{'C' * i}O\n" for i in range(1, 9)))
+    fits = {
+        "in.csv": ([], "other.csv lacks 'a', 'b', 'c', of the columns of the training file; it has 'p', 'q', which"),
+        "mixed.csv": (["--mixed"], "other.csv lacks 'a', 'b', of the columns of the training file"),
+        "s.fasta": ([], "other.csv is a table: name the column of sequences, which the model reads, with --columns"),
+        "m.csv": (["--smiles", "Smiles"], "other.csv lacks 'Smiles', the column of molecules of the training file; it"),
+    }
+    for name, (flags, message) in fits.items():
+        assert main(["fit", name, *flags, "--estimator", "kpca", "--n-components", "1", "-o", "o.rkhs"]) == 0
+        capsys.readouterr()
+        assert main(["transform", "o.rkhs", "other.csv", "-o", "z2.csv"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_too_few_classes_are_refused_before_the_items_are_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("names.csv").write_text("a,b,who\n" + "".join(f"{i},{i * i},p{i}q\n" for i in range(12)))
+    monkeypatch.setattr("rkhs.cli.classification.read_with_values", lambda *_: pytest.fail("the items were read"))
+    assert main(["fit", "names.csv", "--predict", "who", "-o", "o.rkhs"]) == 2
+    assert "needs two classes, and two rows of each" in capsys.readouterr().err

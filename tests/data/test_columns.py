@@ -220,8 +220,12 @@ def test_numbers_far_from_all_others_are_named() -> None:
     assert "-999 in a is far" in both
     assert "-99" not in remark(np.append(np.arange(-118.0, -80.0), -99.0))  # among others like it
     assert remark(np.append(np.linspace(0.0, 98.0, ROWS - 1), 99.0)) == ""  # a share in percent
-    assert "a holds one value far from all others, 1e+06" in remark(np.append(x, 1e6))
+    assert "a holds one value far from all others, 1,000,000" in remark(np.append(x, 1e6))
     assert remark(np.append(x, 20.0)) == ""
+    many = np.random.default_rng(5).normal(size=400)
+    assert "far from all others, 20:" in remark(np.append(many, 20.0))
+    assert "far from all others, 1e-06:" in remark(np.append(1e3 * np.exp(many), 1e-6))
+    assert remark(np.append(many, 7.0)) == remark(np.exp(many)) == ""
 
 
 def test_times_that_count_up_again_and_again_are_named() -> None:

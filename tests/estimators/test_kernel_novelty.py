@@ -85,8 +85,10 @@ def test_tables_of_texts_and_gaps_are_scaled_with_the_new_row() -> None:
     filled = FilledTable().fit(list(map(tuple, table[:20])))
     for cells, given in zip(filled.known_cells(), table[:20], strict=True):
         np.testing.assert_allclose(*(np.array(one[:3], dtype=float) for one in (cells, given)), rtol=1e-12)
-    again = filled.like(filled.known_cells())
-    np.testing.assert_allclose(again.rows_, filled.rows_, atol=1e-12)
+    among = filled.rows_among(filled._read(list(map(tuple, table))), 20)
+    np.testing.assert_allclose(among, filled.transform(list(map(tuple, table))), atol=1e-12)
+    known = filled.known_cells()
+    np.testing.assert_allclose(filled.rows_among(known, 20), among[:20], atol=1e-12)
     p = KernelNovelty(columns="filled").fit(list(map(tuple, table[:20]))).p_values(list(map(tuple, table[20:])))
     assert ((p > 0.0) & (p <= 1.0)).all()
 

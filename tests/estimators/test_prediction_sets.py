@@ -344,6 +344,15 @@ def test_a_coverage_out_of_range_is_refused(coverage: Any) -> None:
         OperatorKernelRegressor(reg=1e-2).fit(X, y).predict_set(X, coverage=coverage)
 
 
+def test_two_wrong_targets_do_not_widen_all_deviations() -> None:
+    X, Y = made(300, seed=6)
+    Y[:2] += 60.0 * Y.std()
+    model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:200], Y[:200])
+    deviations = model.predict(X[200:], return_std=True)[1]
+    sets = model.predict_set(X[200:], coverage=0.9)
+    assert 0.6 < np.median(3.29 * deviations / (sets.upper - sets.lower)) < 1.4
+
+
 def test_a_deviation_is_that_of_the_best_two_parts_and_covers() -> None:
     X, Y = made(160, q=2, seed=5)
     model = OperatorKernelRegressor(Gaussian(0.4), reg=1e-2).fit(X[:80], Y[:80])

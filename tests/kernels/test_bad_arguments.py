@@ -380,6 +380,7 @@ def test_the_factor_of_a_resolved_kernel_is_checked_once_and_not_at_every_gram_m
 @pytest.mark.parametrize(
     ("items", "message"),
     [
+        ([object(), object()], r"got objects, the first .*; pass kernel=rkhs.kernels.FromFunction"),
         ([{1, 2}, {2, 3}, {4}], r"got sets, the first \{1, 2\}; pass kernel=rkhs.kernels.FromFunction"),
         ([{"a": 1}, {"a": 2}, {"a": 4}], "got dicts, the first .*; pass kernel='mixed_table'"),
         ([(1, 2), (2, 3, 4), (5,)], r"got rows of different lengths, the first \(1, 2\); pass kernel='mean_embedding'"),

@@ -174,6 +174,19 @@ def test_a_target_of_numbers_is_predicted_of_rows_left_out() -> None:
     assert make_report(MODEL, X, target=y).summary[0].startswith("target can be predicted: RMSE ")
 
 
+def test_columns_that_move_predictions_no_more_than_noise_have_no_bar() -> None:
+    rng = np.random.default_rng(2)
+    Z = rng.normal(size=(120, 4))
+    y = 3.0 * Z[:, 0] + Z[:, 1] ** 2 + rng.normal(size=120)
+    model = KernelPCA(2).fit(Z)
+    page = unescape(make_report(model, Z, target=y, column_names=["main", "bent", "idle", "void"]).html)
+    part = page.split("Permutation importance of columns</h3>")[1].split("</table>")[0]
+    assert "A shuffled copy of main, which says nothing, changes them by" in part
+    assert {name for name in ("main", "bent", "idle", "void") if f"<td>{name}</td>" in part} >= {"main", "bent"}
+    named = part.split("No more than that: ")[1].split(".</p>")[0]
+    assert set(named.replace(" and ", ", ").split(", ")) <= {"idle", "void"}
+
+
 def test_a_target_of_classes_has_its_share_of_right_rows() -> None:
     y = np.where(X[:, 0] > 0.0, "yes", "no").astype(object)
     y[3] = "" if y[3] is None else y[3]

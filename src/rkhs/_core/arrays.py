@@ -158,7 +158,7 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
 
 
 def _refuse_objects(X: Any) -> None:
-    """Refuse sets, dicts and rows of unequal length, with the kernel that reads them."""
+    """Refuse sets, dicts, rows of unequal length and objects of other classes, with the kernel that reads them."""
     kinds = {type(item).__name__: item for item in reversed(X)} if isinstance(X, (list, tuple)) else {}
     kind = next(iter(kinds), "")
     unequal = kind in ("list", "tuple") and len({len(item) for item in X if hasattr(item, "__len__")}) > 1
@@ -166,13 +166,18 @@ def _refuse_objects(X: Any) -> None:
         "dict": "kernel='mixed_table' for dicts with the same keys, else ",
         **dict.fromkeys(("list", "tuple"), "kernel='mean_embedding' for bags of points, else "),
     }
-    if kind in ("set", "frozenset", "dict") or unequal:
+    if kind in ("set", "frozenset", "dict") or unequal or not _is_row(kinds.get(kind, "")):
         got = "rows of different lengths" if unequal else f"{kind}s"
         raise InputError(
             f"X must hold rows of numbers for this kernel; got {got}, the first {quote(X[0])}; pass "
             f"{advice.get(kind, '')}kernel=rkhs.kernels.FromFunction(f), where f compares two items: of sets a and b, "
             "for example, len(a & b) / len(a | b)"
         ) from None
+
+
+def _is_row(item: Any) -> bool:
+    """Whether an item may be a number, a text, or a row of such."""
+    return any(hasattr(item, name) for name in ("__float__", "__len__", "__array__"))
 
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:

@@ -13,8 +13,7 @@ from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.outputs import SHEETS, of_class
 from rkhs.cli.rows import peeked, write_number_parts
-from rkhs.cli.summaries import print_json, print_result
-from rkhs.cli.wording import few
+from rkhs.cli.summaries import few, print_json, print_result
 from rkhs.data import Dataset
 
 

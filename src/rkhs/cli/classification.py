@@ -39,7 +39,14 @@ def names_classes(args: argparse.Namespace) -> bool:
         return classes is not None and classes.dtype.kind != "f"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
-        return read_column_of(args, named[0], "--predict").dtype == object
+        return _holds_classes(read_column_of(args, named[0], "--predict"), named[0], args.drop_rare or 1)
+
+
+def _holds_classes(values: np.ndarray, name: str | int, least: int) -> bool:
+    """Whether a column holds texts; too few classes are refused before the items are read."""
+    if values.dtype == object:
+        _counted([value for value in _without_rare(values, least).tolist() if value is not None], name)
+    return values.dtype == object
 
 
 def fit_classifier(args: argparse.Namespace) -> None:
@@ -52,7 +59,6 @@ def fit_classifier(args: argparse.Namespace) -> None:
     counts = _counted(y[known].tolist(), name)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
-    started = time.perf_counter()
     with user_errors():
         estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
         codes = estimator.fit(data.items).codes_
@@ -76,7 +82,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
         "columns": {"notes": column_sentences(estimator, data)},
         "model": args.output,
-        "seconds": time.perf_counter() - started,
+        "seconds": time.perf_counter() - args.started,
     }
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)

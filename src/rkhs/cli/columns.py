@@ -11,7 +11,8 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.wording import few, in_flags
+from rkhs.cli.summaries import few
+from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
 from rkhs.data.columns import (
     COPIES,

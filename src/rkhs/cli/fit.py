@@ -105,10 +105,9 @@ def run(args: argparse.Namespace) -> None:
         _print_plan(args, estimator, data)
         return
     _check_space(outputs, args, estimator, data)
-    started = time.perf_counter()
     with user_errors():
         fitted = fit_items(args, estimator, data, find_rows(args, data) if args.engine == "dask" else None)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - args.started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
     sentences, of_columns = (

@@ -11,8 +11,7 @@ from rkhs._core.errors import ModelFileError, shortened
 from rkhs._core.model_container import FORMAT, Container, file_sha256, read_container
 from rkhs.cli.options import FILE, JSON, MODEL
 from rkhs.cli.outputs import of_class, read_model_file
-from rkhs.cli.summaries import print_json
-from rkhs.cli.wording import few
+from rkhs.cli.summaries import few, print_json
 
 OPTIONS = f"""{FILE}
 --diagnosis  build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of

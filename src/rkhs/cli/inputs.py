@@ -21,8 +21,8 @@ from rkhs.cli.options import as_command, changed, column, with_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset, read_items
 from rkhs.data.arrays import array_names
-from rkhs.data.dataset import NOTHING_KNOWN, listed
-from rkhs.data.formats import has_columns, is_table, is_text_table
+from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
+from rkhs.data.formats import SPECTRA, has_columns, is_table, is_text_table
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in, with_unit
@@ -227,9 +227,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
-        titles = titles_of(args, path)
-        if set(titles) & set(names):
-            _refuse_lacking(path, names, titles)
+        _refuse_lacking(path, names, titles_of(args, path))
     return _report_skipped(read_mixed(path, kinds=kinds, stray="gap", **options))
 
 
@@ -425,6 +423,7 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
+    _refuse_other_table(args, path, kind, given)
     given |= _remembered(args, path, known)
     given["index_column"] = _index_column(changed(args, **given), path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
@@ -436,6 +435,32 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     if given["window"]:  # of a table that may hold dates
         given |= {"kind": None, "mixed": False}
     return changed(args, **given)
+
+
+def _refuse_no_spectra(path: str, kind: Any) -> None:
+    """Refuse other files where the model reads spectra."""
+    if kind == "spectra" and not path.lower().endswith(SPECTRA):
+        raise InputError(f"{path}: the model reads spectra, from files that end in {' or '.join(SPECTRA)}")
+
+
+def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: dict[str, Any]) -> None:
+    """Refuse a table without the column that the items of the fit stood in, unless the user names another."""
+    _refuse_no_spectra(path, kind)
+    for name, flag in (("smiles", "--smiles"), ("columns", "--columns")):
+        if name not in given or getattr(args, name) is not None or args.header == "no" or not is_table(path):
+            continue
+        if given[name] is None:
+            raise InputError(f"{path} is a table: name the column of {kind}, which the model reads, with {flag} COLUMN")
+        titles = titles_of(args, path)
+        for wanted in named_columns(given[name]):
+            try:
+                locate(wanted, titles, len(titles), name)
+            except InputError as error:
+                raise LackingColumns(
+                    f"{path} lacks {quote(wanted)}, the column of {kind} of the training file; it has "
+                    f"{listed([*map(quote, titles)])}; name that of this file with {flag} COLUMN",
+                    [str(wanted)],
+                ) from error
 
 
 def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -74,7 +75,7 @@ def flags_of_commands() -> dict[str, list[str]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    started, words = time.perf_counter(), list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
     with forgiving_streams() as out, ended_by_signals(), warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = argparse.Namespace()
         try:
             args = _parser(*filter(None, [chosen])).parse_args(words)
-            args.words = words
+            args.words, args.started = words, started
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             return _status(out)
         except KeyboardInterrupt as interrupt:

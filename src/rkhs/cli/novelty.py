@@ -11,6 +11,7 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.checks import check_number
+from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import new_parts, read_known, user_errors
@@ -77,23 +78,24 @@ class _Found:
 
     def __init__(self, alpha: float, model: estimators.KernelNovelty, most: int) -> None:
         self.far, self.count, self._alpha, self._model, self._most = 0, 0, alpha, model, most
-        self._novel: list[tuple[float, dict[str, Any], Any]] = []  # scores, what is said of rows, and the rows
+        self._novel: list[tuple[tuple[float, float], dict[str, Any], Any]] = []  # order, what is said of rows, the rows
 
+    @within_limit
     def add(self, data: Dataset) -> np.ndarray:
         """The p-values and scores (m, 2) of more rows."""
         p, scores = self._model._judged(data.items)
         self.far += _far(self._model, scores)
         labels = row_labels(data)
         for i in np.flatnonzero(p <= self._alpha).tolist():
-            self._novel.append((float(scores[i]), {"row": labels[i], "p": p[i]}, data.X[i : i + 1].copy()))
+            self._novel.append(((p[i], -scores[i]), {"row": labels[i], "p": p[i]}, data.X[i : i + 1].copy()))
             self.count += 1
         self._novel.sort(key=itemgetter(0))
-        del self._novel[: -self._most]
+        del self._novel[self._most :]
         return np.column_stack([p, scores])
 
     def novel(self) -> list[tuple[dict[str, Any], Any]]:
-        """Novel rows, the strangest first."""
-        return [one[1:] for one in reversed(self._novel)]
+        """Novel rows, those of the smallest p first; of equal p the farthest."""
+        return [one[1:] for one in self._novel]
 
 
 def _far(model: estimators.KernelNovelty, scores: np.ndarray) -> int:
@@ -120,7 +122,8 @@ def _lines(
     where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
     expected = f"{args.alpha * m:.1f}".removesuffix(".0")
     usual = f"if all are like the known ones, about {expected} of {m} have"
-    yield f"{count} of {m} rows {where} have p of at most {args.alpha:g}; {usual}{counted}"
+    items = "rows" if args.window is None else "windows"
+    yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, quote
+from rkhs._core.threads import within_limit
 from rkhs.cli.answers import Answer, check_asked, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
@@ -104,6 +105,7 @@ def _warn_of_fitted(args: argparse.Namespace, data: Dataset, file: ModelFile) ->
         )
 
 
+@within_limit
 def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> Answer:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
     from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers

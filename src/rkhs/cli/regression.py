@@ -20,9 +20,9 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
-from rkhs.cli.summaries import gap_sentence, print_result
+from rkhs.cli.summaries import few, gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
-from rkhs.cli.wording import few
+from rkhs.reports.held_out import decisive_rows, held_out_errors, row_norms, target_notes
 from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10
-_MOST_DECISIVE, _LITTLE, _APART = 3, 0.1, 10.0  # rows that decide a fit, its R^2, times the residual of all others
+_LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 
 
@@ -53,14 +53,13 @@ def fit_regressor(args: argparse.Namespace) -> None:
     data, Y, names, unknown = read_with_numbers(args)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     y = Y[:, 0] if len(names) == 1 else Y
-    started = time.perf_counter()
     with user_errors():
         if args.robust:
             model, found = _fit_robustly(args, data, y)
         else:
             model = _choose(args, data, y)
             found = _suspicious(model, data, Y)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - args.started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
     of_columns = facts["columns"]["notes"]
     known = {"columns": names, "places left out": dropped_positions(args, data)}
@@ -91,7 +90,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
     residuals = np.zeros(len(Y))
     if machine.leaves_out and data.kind != "gram":
         left = machine.calibrated()
-        return _far(_norms(machine.in_units(left.residuals)) if len(left.representatives) > 2 else residuals)
+        return _far(row_norms(machine.in_units(left.residuals)) if len(left.representatives) > 2 else residuals)
     alike = model._copies(data.items)
     if len(np.unique(alike)) < 3:  # the others would be of one kind
         return _far(residuals)
@@ -99,7 +98,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
         for train, test in model._folds(None, torch.ones(len(Y)), alike):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
-            residuals[test] = _norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
+            residuals[test] = row_norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
     return _far(residuals)
 
 
@@ -107,11 +106,6 @@ def _far(residuals: np.ndarray) -> _Suspicious:
     """Rows whose residual is far from the others'."""
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
     return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(residuals)))
-
-
-def _norms(rows: np.ndarray) -> np.ndarray:
-    """Norms of rows without their gaps."""
-    return np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1)
 
 
 def _fit_robustly(
@@ -149,8 +143,10 @@ def _facts(
     fitted = Y[found.fitted]
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
-    errors = _errors(model, fitted)
-    ends = _decisive(errors, found, names_of_rows) or _ends(model, fitted, names, found)
+    errors = held_out_errors(model, fitted)
+    ends = _decisive(errors, found, names_of_rows)
+    if not ends or errors["R^2"] > _LITTLE:
+        ends += _ends(model, fitted, names, found)
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -177,25 +173,21 @@ def _facts(
 
 
 def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:
-    """What is said of a few rows whose residuals make all others small, where the fit explains nothing."""
-    if found.robust is not None or errors.get("R^2", 1.0) > _LITTLE:
+    """What is said of a few rows that bring most of the squared error."""
+    rows, share = decisive_rows(found.residuals)
+    if found.robust is not None or "R^2" not in errors or not rows:
         return []
-    order = np.argsort(-found.residuals)[: _MOST_DECISIVE + 1]
-    sizes = found.residuals[order]
-    counts = np.flatnonzero(sizes[:-1] > _APART * sizes[1:]) + 1
-    if not len(counts):
-        return []
-    rows = [names[i].removeprefix("row ") for i in order[: counts[0]]]
-    which = f"row {rows[0]} decides" if len(rows) == 1 else f"rows {', '.join(rows)} decide"
-    return [f"{which} this fit: pass --robust or --leave-out {shlex.quote(','.join(rows))}"]
+    named = ",".join(names[i].removeprefix("row ") for i in rows)
+    which = f"row {named} brings" if len(rows) == 1 else f"rows {named.replace(',', ', ')} bring"
+    wrong = "it is wrong" if len(rows) == 1 else "they are wrong"
+    return [f"{which} {share:.0%} of the squared error: if {wrong}, pass --robust or --leave-out {shlex.quote(named)}"]
 
 
 def _ends(
     model: estimators.OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
-    for name in (name for name, column in zip(names, Y.T, strict=True) if np.nanmin(column) == np.nanmax(column)):
-        yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
+    yield from target_notes(names, Y)
     if not model.model_.leaves_out or model.model_.map.kept is None:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     elif len(names) == 1 and (Y > 0.0).all():
@@ -215,7 +207,10 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
     if not machine.leaves_out or machine.map.kept is None:
         return
     left = machine.calibrated()
-    variances, errors = 1.0 / left.precision - left.ridges[left.group_of_row], _norms(machine.in_units(left.residuals))
+    variances, errors = (
+        1.0 / left.precision - left.ridges[left.group_of_row],
+        row_norms(machine.in_units(left.residuals)),
+    )
     if variances.max() > variances.min() and errors.max() > errors.min():
         found = float(spearmanr(variances.numpy(), errors)[0])
         verb = "hardly predicts" if found < 0.2 else "predicts in part" if found < 0.5 else "predicts"
@@ -223,27 +218,6 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
             f"the column _sd that rkhs predict writes {verb} which rows have the larger errors: their rank correlation "
             f"is {found:.2f} (1: the same order, 0: none)"
         )
-
-
-def _errors(model: estimators.OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
-    """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
-    centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
-    parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
-    best = parts[parts.mean(1).argmin()]
-    spread = float(best.std(ddof=1)) / len(best) ** 0.5
-    if model.criterion_ != "squared":
-        of_mean = float(_norms(centred).mean())
-        return {"held-out error": error, "standard error": spread, "error of the mean": of_mean, "measure": "mean norm"}
-    share = len(Y) / np.isfinite(Y).sum()  # from rows to cells
-    root, of_mean = float(np.sqrt(share * error)), float(np.sqrt(np.nanmean(centred**2)))
-    found = {
-        "held-out error": root,
-        "standard error": share * spread / (2.0 * root) if root > 0.0 else 0.0,
-        "error of the mean": of_mean,
-        "measure": "root mean square",
-    }
-    varies = of_mean > 1e-12 * float(np.nanmax(np.abs(Y)))
-    return found | {"R^2": 1.0 - (root / of_mean) ** 2} if varies else found
 
 
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:
@@ -285,5 +259,5 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
     listed = ", ".join(f"{row['row']} ({readable(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
-    more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
+    more = f" and {len(rows) - _MOST_NAMED} more (all with --json)" if len(rows) > _MOST_NAMED else ""
     yield f"suspicious rows, held-out residual above {limit}: {listed}{more}{counted}"

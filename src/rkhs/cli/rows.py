@@ -144,6 +144,8 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
                 f"{data.source}: --window must leave at least two windows; got {gone}; take a smaller value"
             )
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
+    if rest := len(X) - int(starts[-1]) - length:
+        sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
     return replace(

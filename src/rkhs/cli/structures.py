@@ -19,7 +19,7 @@ from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows
-from rkhs.data.known_columns import candidates_of, read_column
+from rkhs.data.known_columns import candidate_column, candidates_of, read_column
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.writers import write_rows
 
@@ -50,7 +50,6 @@ def fit_structures(args: argparse.Namespace) -> None:
     data, unread = keep_rows(data, known, LEFT_OUT), int((~known).sum())
     groups = flat[known] if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
-    started = time.perf_counter()
     with user_errors():
         defaults = {"output_kernel": kernels.GaussianOf(kernels.MoleculeTanimoto(), gamma=_BANDWIDTH)}
         defaults |= {} if args.loss is None else {"loss": args.loss}
@@ -66,7 +65,7 @@ def fit_structures(args: argparse.Namespace) -> None:
         "reg": model.reg_,
         "left-out error": model.leave_one_out_error_,
         "model": args.output,
-        "seconds": time.perf_counter() - started,
+        "seconds": time.perf_counter() - args.started,
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
     print_result(args, facts, list(_summary(facts)))
@@ -86,7 +85,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
             "predicting the mean); the top-1 accuracy depends on the lists of candidates"
         )
     yield f"model: {facts['model']}"
-    yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and structures"
+    yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and SMILES"
 
 
 def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
@@ -98,6 +97,8 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
         )
     if args.output is not None and not args.output.lower().endswith(SHEETS):
         raise InputError(f"structures are written as .csv or .xlsx; got -o {args.output}; change the file name")
+    if not args.candidates.lower().endswith(".smi"):
+        candidate_column(args.candidates, file.notes["predict"]["columns"][0])  # a wrong table is refused at once
     coverage = 0.9 if args.coverage is None else args.coverage
     data, lists = _read_lists(args, args.input, file, "INPUT")
     with user_errors():

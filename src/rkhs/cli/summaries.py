@@ -43,6 +43,13 @@ def gap_sentence(gap: Any, objective: float) -> list[str]:
     return [f"duality gap {gap:.2g}: the objective, {readable(objective)}, is at most this far above its minimum"]
 
 
+def few(names: Sequence[str]) -> str:
+    """Names with commas between them; of more than six the first two, the last, and how many there are."""
+    if len(names) <= 6:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
+
+
 def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Rows of texts with aligned columns under their names."""
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}

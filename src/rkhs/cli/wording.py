@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from functools import cache
 
 from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL
@@ -100,13 +99,6 @@ def parameters() -> frozenset[str]:
     found = sys.modules.get("rkhs.estimators")
     classes = [getattr(found, name) for name in getattr(found, "__all__", ())]
     return frozenset(p for cls in classes if hasattr(cls, "get_params") for p in cls._get_param_names())
-
-
-def few(names: Sequence[str]) -> str:
-    """Names with commas between them; of more than six the first two, the last, and how many there are."""
-    if len(names) <= 6:
-        return ", ".join(names)
-    return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
 
 
 def message_lines(text: str) -> str:

@@ -23,7 +23,8 @@ _FEW = 10  # rows; with fewer, nothing is said of what all values have in common
 _CLASSES = 20
 _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
-_APART = 50.0  # times as far from the median as any other value
+_APART, _APART_OF_USUAL = 50.0, 3.0  # times as far from the median as any other value; where no other is a spike
+_ENOUGH = 100  # values that show what is usual
 _STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
 _ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
 _WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
@@ -230,6 +231,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
 
 COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
 TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
+_OF_TWINS = "a map or model of fingerprints takes them for copies"
 
 
 def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float = 0.05) -> str:
@@ -238,7 +240,8 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if copies < max(1.0, least * len(X)):
         return ""
-    return f"{many(copies, *wording)}: copies on both sides of a split make errors look too small."
+    harm = _OF_TWINS if wording is TWINS else "copies on both sides of a split make errors look too small"
+    return f"{many(copies, *wording)}: {harm}."
 
 
 def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
@@ -270,19 +273,26 @@ def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
             if place := _place_of_stand_in(value, others):
                 stand_ins.setdefault((value, place), []).append(column.title)
                 known = known[known != value]
-        yield from _alone(column.title, known)
+        yield from lone_values(column.title, known)
     for (value, place), found in stand_ins.items():
         text = f"{value:g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
         yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
 
 
-def _alone(title: str, known: np.ndarray) -> Iterator[Remark]:
-    """A single value far from all others."""
-    for end in (known.min(), known.max()):
-        others, middle = known[known != end], np.median(known)
-        far = np.abs(end - middle) > _APART * np.abs(others - middle).max(initial=0.0) > 0.0
-        if far and len(others) == len(known) - 1:
-            yield Remark(f"{title} holds one value far from all others, {end:g}: is it a mistake of typing?")
+def lone_values(title: str, known: np.ndarray) -> Iterator[Remark]:
+    """A single value far from all others, or far in the logarithm where all are positive."""
+    logs = np.log(known) if (known > 0.0).all() else known
+    for end in (known.min(), known.max()) if len(known) >= _FEW else ():
+        if (known == end).sum() == 1 and any(_is_alone(values, known != end) for values in (known, logs)):
+            yield Remark(f"{title} holds one value far from all others, {end:,.7g}: is it a mistake of typing?")
+
+
+def _is_alone(values: np.ndarray, others: np.ndarray) -> bool:
+    """Whether the value that is none of the others is many times as far from the median as any of them."""
+    from_median = np.abs(values - np.median(values))
+    farthest = float(from_median[others].max(initial=0.0))
+    usual = len(values) >= _ENOUGH and farthest <= _USUAL * 1.4826 * np.median(from_median)
+    return bool(from_median[~others].max() > (_APART_OF_USUAL if usual else _APART) * farthest > 0.0)
 
 
 def _place_of_stand_in(value: float, others: np.ndarray) -> str:

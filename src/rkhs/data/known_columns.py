@@ -109,14 +109,18 @@ def _by_name(
     found: Columns, position: int, namings: Sequence[Sequence[str]], cells: np.ndarray
 ) -> tuple[Sequence[str], dict[str, object]]:
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
-    keys = [found.stored or (), *(found.texts(j) for j in range(found.width) if j != position)]
+    keys = [*(found.texts(j) for j in range(found.width) if j != position), found.stored or ()]
     names, best = _most_alike(namings, keys)
     wanted = set(names)
     values = dict(zip(best, cells.tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
         what = f"names such as {quote(names[0])}, each once, in a column"
-        got = f"{quote(Counter(best).most_common(1)[0][0])} more than once" if len(lacking) < len(wanted) else "none"
+        got = (
+            f"{quote(Counter(best).most_common(1)[0][0])} more than once"
+            if len(lacking) < len(wanted)
+            else f"none, but {listed(list(map(quote, best)), 1)}"
+        )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
@@ -128,13 +132,27 @@ def _most_alike(namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]])
     return max(product(namings, keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
 
 
+def candidate_column(path: str | os.PathLike[str], column: str) -> int:
+    """The column of that name, else the one column with SMILES in its name, of a table of candidates."""
+    titles = column_titles(check_path(path)[0])
+    alike = [j for j, title in enumerate(titles) if "smiles" in title.lower()]
+    if column in titles or len(titles) < 2:
+        return titles.index(column) if column in titles else 0
+    if len(alike) != 1:
+        raise InputError(
+            f"{path}: expected candidates in a column {quote(column)}, or in one with smiles in its name; got the "
+            f"columns {listed([*map(quote, titles)])}; rename the column of candidates"
+        )
+    return alike[0]
+
+
 def candidates_of(path: str | os.PathLike[str], column: str, namings: Sequence[Sequence[str]]) -> list[list[str]]:
     """Texts of a column for each item, found by those names of which some column holds most; all of a table without."""
     file, extension = check_path(path)
     if extension == ".smi":
         return [next(smi_chunks(file, "utf-8", None))[0]] * len(namings[0])
     titles = column_titles(file)
-    position = 0 if len(titles) < 2 else locate(column, titles, len(titles), "candidates")
+    position = candidate_column(path, column)
     order = sorted(range(len(titles)), key=lambda j: j != position)
     found = next(open_columns(file, Options(), *zip(order, titles, strict=False)))
     texts, *keys = map(found.texts, order)

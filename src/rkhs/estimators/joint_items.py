@@ -80,7 +80,7 @@ class JointItems:
         if table is not None:
             with warnings.catch_warnings():  # of texts that the other rows lack
                 warnings.simplefilter("ignore", UserWarning)
-                rows = torch.as_tensor(table.like(among).transform(rows))
+                rows = torch.as_tensor(table.rows_among(rows, count))
         elif self.estimator._columns == "scaled":
             rows = torch.as_tensor(ColumnScaling.of(among.numpy()).apply(rows.numpy()))
         return [kernel.resolve(rows[:count]) for kernel in self.kernels], rows

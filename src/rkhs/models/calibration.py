@@ -30,6 +30,7 @@ _TIE = 1.0 + 1e-9  # relative tolerance of comparisons: differences by rounding 
 _PRIOR_ROWS = 10.0  # weight, in rows, of the scale pooled over outputs when the scale of one is shrunk to it
 _RATIOS = np.concatenate([[0.0], np.logspace(-6.0, 6.0, 97)])  # candidates: posterior variance over noise
 _MIN_NOISE = 0.1  # smallest noise variance, as a share of the mean squared residual
+_MOST_SQUARE = (5.0 * 1.4826) ** 2  # of a residual, in medians of their squares: five robust standard deviations
 
 
 def min_nonconforming_rows(coverage: float, n: int, n_distinct: int | None = None) -> int:
@@ -308,17 +309,21 @@ class Calibration:
         return np.asarray((inside.sum(0) >= self.min_rows(coverage)).numpy())
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
-        """Predictive variances (m, q): a multiple of the posterior variance plus noise, by leave-one-out likelihood."""
+        """Predictive variances (m, q): a multiple of the posterior variance plus noise, by leave-one-out likelihood.
+
+        Of a residual farther than five robust standard deviations only so much counts, so that a few wrong targets do
+        not widen the variances of all.
+        """
         loo_posterior_variance = (1.0 / self.precision - self.ridges[self.group_of_row]).numpy()
         posterior_variance, unit = new.variance.numpy() - self.ridge, max(float(loo_posterior_variance.mean()), 1e-300)
+        relative = 1.0 + _RATIOS[:, None] * loo_posterior_variance / unit
         variances = np.empty((len(posterior_variance), residuals.shape[1]))
         for j, e in enumerate(residuals.T):
-            squares = e**2
-            mean = max(float(squares.mean()), 1e-300)
-            relative = 1.0 + _RATIOS[:, None] * loo_posterior_variance / unit
-            noise = np.maximum((squares / relative).mean(1), _MIN_NOISE * mean)
-            each = noise[:, None] * relative
-            best = int(np.argmin((np.log(each) + squares / each).sum(1)))
+            squares = e**2 / relative
+            limit = _MOST_SQUARE * np.median(squares, axis=1, keepdims=True)
+            squares = np.minimum(squares, np.where(limit > 0.0, limit, np.inf))
+            noise = np.maximum(squares.mean(1), max(_MIN_NOISE * float(squares[0].mean()), 1e-300))
+            best = int(np.argmin((np.log(noise[:, None] * relative) + squares / noise[:, None]).sum(1)))
             variances[:, j] = noise[best] * (1.0 + _RATIOS[best] * posterior_variance / unit)
         return variances
 

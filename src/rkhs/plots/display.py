@@ -117,7 +117,8 @@ def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
     least, most = float(known.min()), float(known.max())
     first, last = (float(q) for q in np.quantile(known, (0.02, 0.98)))
     reach = 0.5 * (last - first) if last > first else np.inf
-    low, high = max(least, first - reach), min(most, last + reach)
+    usual = known[(known >= first - reach) & (known <= last + reach)]
+    low, high = float(usual.min()), float(usual.max())
     return low, high, {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > least, high < most]
 
 

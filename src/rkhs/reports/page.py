@@ -140,7 +140,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def summary(content: Content) -> list[str]:
     """The first lines of the page: the target, the map, what codes lose, and what to look at."""
     n, found = len(content.items), content.prediction
-    sentences = [found if isinstance(found, str) else found.sentences[0]] if found else []
+    sentences = [found] if isinstance(found, str) else found.sentences[:-1] if found else []
     if n < content.total:
         sentences.append(
             f"The page shows {n} of {content.total} items, evenly spaced. The table of columns describes all of them."
@@ -188,10 +188,14 @@ def _column_importance(found: Prediction) -> str:
         return ""
     widest = found.columns[0][1] or 1.0
     unit = "the share of a class" if found.classes else found.name
+    above = [(name, move) for name, move in found.columns if move > found.noise]
+    below = [name for name, move in found.columns if move <= found.noise]
     note = f"Root mean square change of the predictions when a column is permuted, in units of {unit}."
+    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, changes them by {readable(found.noise)}."
+    note += f" No more than that: {listed(below)}." if below else ""
     rows = [
         [escape(name), readable(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
-        for name, move in found.columns[:_MAX_COLUMNS]
+        for name, move in above[:_MAX_COLUMNS]
     ]
     return f"<h3>Permutation importance of columns</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
 

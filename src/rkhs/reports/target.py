@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
+from rkhs.reports.held_out import decisive_rows, held_out_errors
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
@@ -35,6 +38,7 @@ class Prediction:
     classes: list[str]  # empty for numbers
     wrong: list[int]  # positions in ``rows``, the worst first
     columns: list[tuple[str, float]]  # permutation importances: root mean square change of the predictions
+    noise: float  # the same of a shuffled copy of the first column, in a fit that reads it too
     atoms: list[tuple[int, np.ndarray]]  # indices of items, and the contributions of their atoms
 
     def cell(self, value: float) -> str:
@@ -61,18 +65,21 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         machine, X, left_out = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
         return f"{name} was not predicted: {error}."
-    predicted, residuals, sentence = (_score_classes if classed else _score_numbers)(name, true, left_out)
+    numbers = partial(_score_numbers, found=held_out_errors(machine, Y), names=np.array(items.names)[rows].tolist())
+    predicted, residuals, sentences = (_score_classes if classed else numbers)(name, true, left_out)
+    columns, noise = _permutation_importances(machine, items, X, Y)
     wrong = np.flatnonzero(residuals > (0.5 if classed else _OUTLIER_FACTOR * np.median(residuals)))
     how = f"Each of {len(rows)} rows was predicted from the others; copies of a row were left out with it."
     return Prediction(
         name=name,
-        sentences=[sentence, how],
+        sentences=[*sentences, how],
         rows=rows,
         true=true,
         predicted=predicted,
         classes=classes,
         wrong=sorted(wrong.tolist(), key=lambda i: -residuals[i]),
-        columns=_permutation_importances(machine, items, X),
+        columns=columns,
+        noise=noise,
         atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
     )
 
@@ -103,21 +110,28 @@ def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndar
     return machine, X, Y - residuals.reshape(Y.shape)
 
 
-def _score_numbers(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
-    n, predicted = len(true), left_out[:, 0]
+def _decisive_sentence(residuals: np.ndarray, names: list[str]) -> list[str]:
+    rows, share = decisive_rows(residuals)
+    which = ", ".join(names[i] for i in rows)
+    return [f"{share:.0%} of the squared error comes from {which}: if wrong, fit with --robust."] if rows else []
+
+
+def _score_numbers(
+    name: str, true: np.ndarray, left_out: np.ndarray, found: dict[str, Any], names: list[str]
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    predicted = left_out[:, 0]
     residuals = np.abs(true - predicted)
-    squares, mean_squares = (true - predicted) ** 2, ((true - true.mean()) * n / max(n - 1, 1)) ** 2
-    rmse, mean_rmse = float(squares.mean()) ** 0.5, float(mean_squares.mean()) ** 0.5
-    if mean_rmse == 0.0:
-        return predicted, residuals, f"All values of {name} are equal: there is nothing to predict."
-    explained = 1.0 - (rmse / mean_rmse) ** 2
-    error = float(np.std(squares - (1.0 - explained) * mean_squares)) / (n**0.5 * mean_rmse**2)
-    numbers = f"RMSE {with_error(rmse, float(squares.std()) / (2.0 * rmse * n**0.5) if rmse else 0.0)}, R² "
-    numbers += f"{with_error(explained, error)}, against an RMSE of {readable(mean_rmse)} for the mean"
-    return predicted, residuals, f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
+    if "R^2" not in found:
+        return predicted, residuals, [f"All values of {name} are equal: there is nothing to predict."]
+    explained, of_mean, centred = found["R^2"], found["error of the mean"], (true - true.mean()) ** 2
+    error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
+    numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
+    numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
+    verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
+    return predicted, residuals, [verdict, *_decisive_sentence(residuals, names)]
 
 
-def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
     predicted = left_out.argmax(1).astype(float)
     margins = left_out.max(1) - left_out[np.arange(len(true)), true.astype(int)]
     accuracy = float((true == predicted).mean())
@@ -131,7 +145,7 @@ def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[n
     return (
         predicted,
         margins,
-        f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}.",
+        [f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}."],
     )
 
 
@@ -143,18 +157,30 @@ def _verdict(name: str, better: bool, weak: bool) -> str:
     )
 
 
-def _permutation_importances(machine: Any, items: Items, X: Any) -> list[tuple[str, float]]:
+def _permutation_importances(
+    machine: Any, items: Items, X: Any, Y: np.ndarray
+) -> tuple[list[tuple[str, float]], float]:
+    """What each column moves, the most first, and what a column moves that says nothing."""
     named = items.columns is not None and items.kind in ("vectors", "table") and items.image_shape is None
     if items.columns is None or not named or not 1 < len(items.columns) <= _MAX_COLUMNS:
-        return []
-    some = np.array(X, dtype=object if items.kind == "table" else float)[:_MAX_PERMUTED_ROWS]
-    before, order, importances = machine.predict(some), np.random.default_rng(0).permutation(len(some)), []
-    for j, name in enumerate(items.columns):
-        permuted = some.copy()
-        permuted[:, j] = some[order, j]
-        change = (machine.predict(permuted) - before).reshape(len(some), -1)
-        importances.append((name, float(np.sqrt((change**2).sum(1).mean()))))
-    return sorted(importances, key=lambda pair: -pair[1])
+        return [], 0.0
+    cells = np.array(X, dtype=object if items.kind == "table" else float)
+    found = [_moved(machine, cells, j) for j in range(len(items.columns))]
+    shuffled = cells[np.random.default_rng(1).permutation(len(cells)), int(np.argmax(found))]
+    with_noise = np.column_stack([cells, shuffled])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        noise = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
+    return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), noise
+
+
+def _moved(machine: Any, cells: np.ndarray, j: int) -> float:
+    """Root mean square change of predictions when a column is permuted."""
+    some = cells[:_MAX_PERMUTED_ROWS]
+    permuted = some.copy()
+    permuted[:, j] = some[np.random.default_rng(0).permutation(len(some)), j]
+    change = (machine.predict(permuted) - machine.predict(some)).reshape(len(some), -1)
+    return float(np.sqrt((change**2).sum(1).mean()))
 
 
 def _atom_contributions(

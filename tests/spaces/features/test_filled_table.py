@@ -91,10 +91,13 @@ def test_new_rows_must_be_like_those_of_the_fit() -> None:
     table = FilledTable().fit(pd.DataFrame(ROWS, columns=list("abcd")))
     with pytest.raises(InputError, match="in their order"):
         table.transform(pd.DataFrame(ROWS, columns=list("abdc")))
-    with pytest.raises(InputError, match="X must hold texts in column 0, as FilledTable was fitted on; got numbers"):
+    with pytest.raises(InputError, match="X must hold texts in column 'a', as in fit; got numbers, such as"):
         table.transform(GAPS)
     with pytest.raises(InputError, match="rows of 4 cells; got 3"):
         table.transform(ROWS[:, :3])
+    row = dict(zip("abcd", ROWS[0], strict=True))
+    with pytest.raises(InputError, match=r"it lacks \['a'\], and \['colr'\] are not among them"):
+        table.transform([{"colr": 1, **{name: row[name] for name in "bcd"}}])
 
 
 @pytest.mark.parametrize("kind", [rkhs.KernelAutoencoder, rkhs.KernelPCA, rkhs.KernelContrastive])
@@ -125,7 +128,7 @@ def test_rows_given_as_dicts_are_read_by_their_keys() -> None:
     table = FilledTable().fit(rows)
     turned = [{"s": row["s"], "a": row["a"]} for row in rows]
     np.testing.assert_array_equal(table.transform(turned), table.transform(rows))
-    with pytest.raises(InputError, match=r"got \['b', 's'\]; add \['a'\]"):
+    with pytest.raises(InputError, match=r"it lacks \['a'\], and \['b'\] are not among them"):
         table.transform([{"b": 1.0, "s": "x"}])
 
 

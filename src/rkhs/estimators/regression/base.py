@@ -231,7 +231,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         return_std : bool, default=False
             Also return the standard deviation of each output of a new item, noise included. Its square is ``a v + b``
             with the posterior variance ``v`` of the Gaussian process (without noise); ``a`` and ``b`` maximise the
-            likelihood of the leave-one-out residuals. It needs what exact sets need: see :meth:`predict_set`.
+            likelihood of the leave-one-out residuals, of which only five robust standard deviations count. It needs
+            what exact sets need: see :meth:`predict_set`.
 
         Returns
         -------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import column_names, in_order_of
+from rkhs._core.arrays import column_names, in_order_of, is_frame
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
@@ -117,17 +117,24 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         """
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_levels, "max_levels")
-        kept = check_count(self.max_rows, "max_rows")
+        check_count(self.max_rows, "max_rows")
         cells = read_cells(X, "FilledTable")
+        self._learn(cells)
+        if (names := column_names(X)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.rows_ = self._encode([cells[i] for i in self._kept_places(len(cells))])
+        return self
+
+    def _learn(self, cells: list[tuple[Any, ...]]) -> None:
+        """Learn scales and texts."""
         self.columns_ = tuple(_fit_column(column, self.max_levels) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
-        if (names := column_names(X)) is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        chosen = np.sort(np.random.RandomState(0).permutation(len(cells))[:kept])
-        self.rows_ = self._encode([cells[i] for i in chosen])
-        return self
+
+    def _kept_places(self, count: int) -> np.ndarray:
+        """Places of the rows, of so many, that gaps are filled from."""
+        return np.sort(np.random.RandomState(0).permutation(count)[: self.max_rows])
 
     def transform(self, X: Any) -> np.ndarray:
         """Rows of numbers without gaps.
@@ -141,7 +148,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         ndarray of shape (m, q)
         """
         check_is_fitted(self)
-        rows = self._encode(self._read(X))
+        return self._without_gaps(self._encode(self._read(X)))
+
+    def _without_gaps(self, rows: np.ndarray) -> np.ndarray:
+        """Fill the gaps of rows of numbers, in place."""
         missing_rows = np.flatnonzero(np.isnan(rows).any(1))
         for start in range(0, len(missing_rows), _TILE):
             part = missing_rows[start : start + _TILE]
@@ -189,9 +199,13 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 cells[np.isnan(part).any(1), j] = None
         return list(map(tuple, cells))
 
-    def like(self, rows: list[tuple[Any, ...]]) -> FilledTable:
-        """A table with the same parameters, fitted to other rows."""
-        return FilledTable(self.n_neighbors, self.max_levels, self.max_rows).fit(rows)
+    def rows_among(self, cells: list[tuple[Any, ...]], count: int) -> np.ndarray:
+        """Rows of numbers of a table with these parameters that is fitted to the first ``count`` of these rows."""
+        table = FilledTable(self.n_neighbors, self.max_levels, self.max_rows)
+        table._learn(cells[:count])
+        rows = table._encode(cells)
+        table.rows_ = rows[table._kept_places(count)]
+        return table._without_gaps(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of numbers; those of texts are ``column=text``.
@@ -221,11 +235,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             X = in_order_of(list(self.feature_names_in_), X)
         cells, names = read_cells(X, "FilledTable"), column_names(X)
         if names is not None and hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
-            lacking = [name for name in self.feature_names_in_ if name not in names]
-            advice = f"add {lacking}" if lacking else "choose them by their names: X[model.feature_names_in_]"
-            raise InputError(
-                f"X must have the columns of fit, in their order, {list(self.feature_names_in_)}; got {names}; {advice}"
-            )
+            _refuse_other_columns(list(self.feature_names_in_), names, is_frame(X))
         if len(cells[0]) != len(self.columns_):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         return cells
@@ -236,8 +246,12 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         for j, (values, column) in enumerate(zip(zip(*cells, strict=True), self.columns_, strict=True)):
             gaps = np.array([value is None or value != value for value in values])
             if column["kind"] != "none":
-                parts.append(_encode_column(j, values, gaps, column))
+                parts.append(_encode_column(self._title(j), values, gaps, column))
         return np.concatenate(parts, axis=1)
+
+    def _title(self, j: int) -> str:
+        """How messages name a column: by its name, else by its position."""
+        return f"column {repr(self.feature_names_in_[j]) if hasattr(self, 'feature_names_in_') else j}"
 
     def _fill(self, rows: np.ndarray) -> np.ndarray:
         """Rows without gaps: means over the nearest known rows, or over all where no row shares a column."""
@@ -265,14 +279,24 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         return filled
 
 
-def _warn_of_unseen(j: int, values: tuple[Any, ...], gaps: np.ndarray, known: np.ndarray, *, rare: float) -> None:
+def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known: np.ndarray, *, rare: float) -> None:
     """Warn where a column holds many more texts without a column of ones than the table of the fit did."""
     unseen = np.flatnonzero(~gaps & ~known)
     if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
         warn(
-            f"column {j}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
+            f"{title}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
             f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts"
         )
+
+
+def _refuse_other_columns(known: list[str], names: list[str], frame: bool) -> None:
+    """Say which columns of the fit are lacking, and which are none of them."""
+    lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
+    wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
+    raise InputError(
+        f"X must have the columns of fit, in their order, {known}; {', and '.join(wrong) or f'got {names}'}"
+        f"{'; X[model.feature_names_in_] chooses them' if frame and not lacking else ''}"
+    )
 
 
 def _width(column: dict[str, Any]) -> int:
@@ -280,17 +304,18 @@ def _width(column: dict[str, Any]) -> int:
     return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
 
 
-def _encode_column(j: int, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
     """Cells of a column as numbers, NaN at gaps."""
     texts = any(isinstance(value, str) for value in values)
     if not gaps.all() and texts != (column["kind"] == "text"):
         was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
-        raise InputError(f"X must hold {was} in column {j}, as FilledTable was fitted on; got {got}")
+        example = quote(values[int(np.argmin(gaps))])
+        raise InputError(f"X must hold {was} in {title}, as in fit; got {got}, such as {example}")
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((numbers - column["mean"]) / column["scale"])[:, None]
     ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
-    _warn_of_unseen(j, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
+    _warn_of_unseen(title, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
     part = (ones - column["shares"]) / column["scale"]
     part[gaps] = np.nan
     return part

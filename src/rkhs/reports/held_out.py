@@ -1,0 +1,58 @@
+"""Held-out errors of predicted numbers, and rows that bring most of them, as the command line and the report print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rkhs.data.columns import lone_values
+
+if TYPE_CHECKING:
+    from rkhs.estimators import OperatorKernelRegressorCV
+
+
+_MOST_DECISIVE, _DECISIVE, _ROWS_EACH = 3, 0.5, 10  # rows, their share of the squared error, and rows for each
+
+
+def held_out_errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
+    """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
+    centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
+    parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
+    best = parts[parts.mean(1).argmin()]
+    spread = float(best.std(ddof=1)) / len(best) ** 0.5
+    if model.criterion_ != "squared":
+        of_mean = float(row_norms(centred).mean())
+        return {"held-out error": error, "standard error": spread, "error of the mean": of_mean, "measure": "mean norm"}
+    share = len(Y) / np.isfinite(Y).sum()  # from rows to cells
+    root, of_mean = float(np.sqrt(share * error)), float(np.sqrt(np.nanmean(centred**2)))
+    found = {
+        "held-out error": root,
+        "standard error": share * spread / (2.0 * root) if root > 0.0 else 0.0,
+        "error of the mean": of_mean,
+        "measure": "root mean square",
+    }
+    varies = of_mean > 1e-12 * float(np.nanmax(np.abs(Y)))
+    return found | {"R^2": 1.0 - (root / of_mean) ** 2} if varies else found
+
+
+def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
+    """The fewest rows, of three, that bring more than half of the squared error, and their share; or none."""
+    order = np.argsort(-residuals, kind="stable")[: min(_MOST_DECISIVE, len(residuals) // _ROWS_EACH)]
+    shares = np.cumsum(residuals[order] ** 2) / max(float((residuals**2).sum()), 1e-300)
+    count = int(np.argmax(shares > _DECISIVE)) + 1 if (shares > _DECISIVE).any() else 0
+    return order[:count].tolist(), float(shares[count - 1]) if count else 0.0
+
+
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """Norms of rows without their gaps."""
+    return np.asarray(np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1))
+
+
+def target_notes(names: Sequence[str], Y: np.ndarray) -> Iterator[str]:
+    """Say which targets (n, q) do not vary, or hold one value far from all others."""
+    for name, column in zip(names, Y.T, strict=True):
+        if np.nanmin(column) == np.nanmax(column):
+            yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
+        yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))
