@@ -15,7 +15,7 @@ CEILINGS = {
     "functions of complexity above 10": 61,
     "import circles": 0,
     "modules behind kernel_autoencoder": 120,
-    "files that name an option": 13,
+    "files that name an option": 12,
     "constants written twice": 0,
     "lines run by a session of KernelAutoencoder": 1_960,
     "of these at the border": 604,

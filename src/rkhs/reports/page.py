@@ -188,10 +188,10 @@ def _column_importance(found: Prediction) -> str:
         return ""
     widest = found.columns[0][1] or 1.0
     unit = "the share of a class" if found.classes else found.name
-    above = [(name, move) for name, move in found.columns if move > found.noise]
-    below = [name for name, move in found.columns if move <= found.noise]
+    above = [(name, move) for name, move in found.columns if move > found.chance]
+    below = [name for name, move in found.columns if move <= found.chance]
     note = f"Root mean square change of the predictions when a column is permuted, in units of {unit}."
-    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, changes them by {readable(found.noise)}."
+    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, changes them by {readable(found.chance)}."
     note += f" No more than that: {listed(below)}." if below else ""
     rows = [
         [escape(name), readable(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']

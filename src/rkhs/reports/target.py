@@ -38,7 +38,7 @@ class Prediction:
     classes: list[str]  # empty for numbers
     wrong: list[int]  # positions in ``rows``, the worst first
     columns: list[tuple[str, float]]  # permutation importances: root mean square change of the predictions
-    noise: float  # the same of a shuffled copy of the first column, in a fit that reads it too
+    chance: float  # the same of a shuffled copy of the first column, in a fit that reads it too
     atoms: list[tuple[int, np.ndarray]]  # indices of items, and the contributions of their atoms
 
     def cell(self, value: float) -> str:
@@ -67,7 +67,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         return f"{name} was not predicted: {error}."
     numbers = partial(_score_numbers, found=held_out_errors(machine, Y), names=np.array(items.names)[rows].tolist())
     predicted, residuals, sentences = (_score_classes if classed else numbers)(name, true, left_out)
-    columns, noise = _permutation_importances(machine, items, X, Y)
+    columns, chance = _permutation_importances(machine, items, X, Y)
     wrong = np.flatnonzero(residuals > (0.5 if classed else _OUTLIER_FACTOR * np.median(residuals)))
     how = f"Each of {len(rows)} rows was predicted from the others; copies of a row were left out with it."
     return Prediction(
@@ -79,7 +79,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         classes=classes,
         wrong=sorted(wrong.tolist(), key=lambda i: -residuals[i]),
         columns=columns,
-        noise=noise,
+        chance=chance,
         atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
     )
 
@@ -170,8 +170,8 @@ def _permutation_importances(
     with_noise = np.column_stack([cells, shuffled])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        noise = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
-    return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), noise
+        chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
+    return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), chance
 
 
 def _moved(machine: Any, cells: np.ndarray, j: int) -> float:
