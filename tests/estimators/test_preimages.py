@@ -102,7 +102,7 @@ def test_bad_bounds(bounds: Any, message: str) -> None:
 
 def test_models_without_vectors_say_what_to_do() -> None:
     model = KernelPCA(1, kernel=FromFunction(lambda x, y: float(len(set(x) & set(y))))).fit(["ab", "bc", "cd"])
-    with pytest.raises(InputError, match="features of this model are of objects. Use decode"):
+    with pytest.raises(InputError, match="kernel of this model reads objects. Use decode"):
         model.preimages(model.codes_)
     few = KernelPCA(2, storage=Nystroem(10)).fit(counts())
     with pytest.raises(InputError, match="needs all training items"):

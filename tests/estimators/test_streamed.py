@@ -114,7 +114,7 @@ def test_quality_counts_ranks() -> None:
 
 @pytest.mark.parametrize(
     ("truth", "message"),
-    [(None, "candidates and truth must be given together"), ([70, 1], "from 0 to 59"), ([0], "2 numbers")],
+    [(None, "candidates and truth must be given together"), ([70, 1], "from 0 to 59"), ([0], "2 indices")],
 )
 def test_bad_truth(truth: Any, message: str) -> None:
     X = data()

@@ -147,7 +147,7 @@ _TABLE = (*_READER, "filling", "$estimator", "state")
             _in("model_", "fields", "encoder", "fields", "map", "params", "kernel", "params", train_diag=0),
             "train_diag",
         ),
-        ("kernel_pca_sparse", _in("model_", "fields", "kernel", "params", width=2), "places from 0 to 1"),
+        ("kernel_pca_sparse", _in("model_", "fields", "kernel", "params", width=2), "column indices from 0 to 1"),
         ("kernel_pca_tables", _in("model_", "fields", mean_norm=10**400), "mean_norm"),
         (
             "kernel_autoencoder_gram",
