@@ -306,7 +306,7 @@ MISTAKES = (
     ),
     Mistake(
         "a sign in the codes of a left-out item",
-        "models/left_out.py",
+        "models/autoencoder_left_out.py",
         "codes = Z - a * power[:, None]",
         "codes = Z + a * power[:, None]",
         ("estimators/test_diagnostics.py",),
@@ -473,7 +473,7 @@ MISTAKES = (
     ),
     Mistake(
         "a set holds an output only if every setting does",
-        "models/chosen.py",
+        "models/conformal_chosen.py",
         "(np.stack(inside) & _least(np.stack(errors))).any(0)",
         "np.stack(inside).all(0)",
         ("estimators/test_prediction_sets.py", "estimators/test_io_regressor.py"),

@@ -10,7 +10,7 @@ import pytest
 from rkhs import InputOutputKernelRegressor
 from rkhs.errors import InputError
 from rkhs.kernels import Gaussian
-from rkhs.models.calibration import min_nonconforming_rows
+from rkhs.models.conformal import min_nonconforming_rows
 
 
 def made(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

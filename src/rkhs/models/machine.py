@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape, completing, leanest
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss, Squared
-from rkhs.models.calibration import Calibration, NewItems
+from rkhs.models.conformal import Calibration, NewItems
 from rkhs.models.kept import GramOf
 from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.problems.dual import dual_problem

@@ -14,7 +14,7 @@ from rkhs._core.arrays import Items, as_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.copies import copies, same_items
 from rkhs._core.stored import check_shape
-from rkhs.models.calibration import Calibration, NewItems, min_nonconforming_rows
+from rkhs.models.conformal import Calibration, NewItems, min_nonconforming_rows
 from rkhs.models.kept import GramModel, GramOf
 
 

@@ -10,7 +10,7 @@ import torch
 from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import factorize
 from rkhs.models.autoencoder import AutoencoderModel
-from rkhs.models.left_out import coordinates, decoded
+from rkhs.models.autoencoder_left_out import coordinates, decoded
 from rkhs.problems.autoencoder import items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.initial_codes import best_start, targets_of_layers

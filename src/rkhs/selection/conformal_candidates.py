@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from scipy.stats import ks_2samp
 
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.models.calibration import conformal_rank
+from rkhs.models.conformal import conformal_rank
 
 _UNLIKE = 1e-3  # p-value of the Kolmogorov-Smirnov test below which lists of candidates differ
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from rkhs.models.calibration import Calibration, NewItems
+from rkhs.models.conformal import Calibration, NewItems
 
 _TIE = 1.0 + 1e-9  # relative tolerance of comparisons: differences by rounding are ties
 _POINTS = 17  # grid points on the interval of each setting, and on the bracket of each end that is refined
