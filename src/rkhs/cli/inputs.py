@@ -16,7 +16,7 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
-from rkhs.cli.kinds import OBJECTS, as_kernel_reads, kind_notes, kind_options, print_options
+from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import as_command, changed, column, with_flag
 from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset, read_items
@@ -72,7 +72,7 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     options |= {name: named_columns(getattr(args, name, None)) or None for name in ("columns", "drop_columns")}
     options["on_error"] = "skip" if args.skip_bad_smiles else None
     given = {name: value for name, value in options.items() if value is not None}
-    return given | reading_options(args) | print_options(args)
+    return given | reading_options(args) | fingerprint_options(args)
 
 
 def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) -> dict[str, float]:

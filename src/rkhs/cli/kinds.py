@@ -17,7 +17,7 @@ from rkhs.data.formats import FINGERPRINTS, is_table
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 
 
-def print_options(args: argparse.Namespace) -> dict[str, Any]:
+def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
     """Options of the reader that say how SMILES become fingerprints."""
     named = {"fingerprint": args.fingerprint, "radius": args.radius, "n_bits": args.bits}
     return {name: value for name, value in named.items() if value is not None}
@@ -48,7 +48,7 @@ def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
 
 def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
     """Molecules as SMILES, unless a kernel or fingerprints are asked for."""
-    return data if chose_kernel(args) or print_options(args) else as_kernel_reads(data, kernels.MoleculeKernel())
+    return data if chose_kernel(args) or fingerprint_options(args) else as_kernel_reads(data, kernels.MoleculeKernel())
 
 
 def chose_kernel(args: argparse.Namespace) -> bool:
@@ -88,7 +88,7 @@ def find_estimator(name: str) -> type:
 
 
 def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> None:
-    """Look for parameters that an estimator does not have."""
+    """Refuse parameters that an estimator does not have."""
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:

@@ -50,9 +50,8 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
     """Measure how much the codes of a fitted model hold of each column, in two ways that complement each other.
 
     ``recovered_j = 1 - sum_i e_ij^2 / (n var x_j)`` with leave-one-out residuals ``e_ij`` of kernel ridge regression
-    from codes to columns; ``slopes_kj = mean_i (dz_k / dx_j)^2 var x_j / var z_k`` by central differences. With known
-    informative columns, `recovered` separated them from noise completely, where isotropic kernels leave half of the
-    slopes on noise; `slopes` say which code moves.
+    from codes to columns; ``slopes_kj = mean_i (dz_k / dx_j)^2 var x_j / var z_k`` by central differences.
+    `recovered` says what the codes hold, `slopes` which code moves.
 
     Parameters
     ----------

@@ -94,7 +94,8 @@ class Power(Radial):
     Parameters
     ----------
     eta : float, default=1.5
-        Exponent > 1. Between 1 and 2 the loss is robust to large residuals and differentiable at zero, but not twice.
+        Exponent > 1. Between 1 and 2 the loss is less sensitive to large residuals than the squared one; it is
+        differentiable at zero, but not twice.
     scale : float, default=1.0
         Factor > 0.
 

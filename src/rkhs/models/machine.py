@@ -96,12 +96,12 @@ class MachineModel(Stored):
                 f"the loss {type(self.loss).__name__}": self.loss is not None and not isinstance(self.loss, Squared),
                 "an operator on its outputs": any(term.operator is not None for term in self.kernel.pairs),
                 "landmarks or random features": not self.map.whole,
-                "gaps or sample weights": self.reg is None and self.map.whole,
+                "missing targets or sample weights": self.reg is None and self.map.whole,
             }
             has = " and ".join(name for name, true in facts.items() if true)
             raise InputError(
-                f"leave-one-out residuals of this model have no closed form, because it has {has}; pass rows that the "
-                "fit did not see: predict_set(X, held_out=(X_other, y_other))"
+                f"leave-one-out calibration is not implemented for this model, because it has {has}; pass rows that "
+                "the fit did not see: predict_set(X, held_out=(X_other, y_other))"
             )
         if gram is None:
             return self._calibration

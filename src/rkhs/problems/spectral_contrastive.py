@@ -5,7 +5,7 @@ appears (``docs/papers/representation_learning.md``). With given negatives,
 
     L(U) = sum_i [ -2 z_i . mean z_i^+ + mean (z_i . z_i^-)^2 ] + reg ||U||^2,
 
-which is unbounded below for small ``reg`` and minimised by zero for large ``reg``. With a pool of negatives,
+which may be unbounded below for small ``reg`` and is minimised by zero for large ``reg``. With a pool of negatives,
 
     L(U) = -(2/n) sum_i z_i . mean z_i^+ + || sum_a d_a z_a z_a^T ||^2 + reg ||U||^2,
 
@@ -25,7 +25,7 @@ from rkhs._core.linalg import divisor, flips
 from rkhs.problems.pairs import Links, Pairs
 
 _RANK = 1e-10  # relative eigenvalue below which directions of a Gram matrix are dropped
-_MAX_MEAN_SQUARE = 1e6  # mean squared norm of the codes; the loss keeps bounded codes near one
+_MAX_MEAN_SQUARE = 1e6  # mean squared entry of the codes above which they diverge; near one if the loss is bounded
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class PooledSpectral:
         return 0.0, float(regs[0]) if len(regs) else 0.0
 
     def solve(self, reg: float) -> SpectralOptimum:
-        """Closed form for one ``reg``: leading eigenpairs of ``U^T S U - reg diag(1/w)``."""
+        """Closed form for one ``reg``: leading eigenpairs of ``moment - reg diag(1 / spectrum)``."""
         h, (basis, spectrum, moment, feature_basis) = self.n_components, self._parts
         H = moment - reg * torch.diag(1.0 / spectrum)
         k = min(h, H.shape[0])

@@ -182,6 +182,6 @@ def _warn_of_cancellation(base: Kernel, X: Any, gamma: float) -> None:
     if 100.0 * gamma * error > 1.0 and gamma != 1.0:
         warn(
             f"GaussianOf: half of the squared distances of {base!r} are under {1.0 / gamma:.0e}, and rounding leaves "
-            f"errors of {error:.0e}. Subtract the mean of every column first, or choose another base kernel",
+            f"errors of {error:.0e}. Subtract the mean of every column of vectors first, or choose another base kernel",
             RoundingWarning,
         )

@@ -148,8 +148,8 @@ class LandmarkMap(KernelValues):
 class Nystroem(Features):
     """Features of ``m`` landmarks: exact on their span, for every kernel.
 
-    ``F(x) = L^{-1} k(C, x)`` with ``k(C, C) = L L^T``, so that ``F(x) . F(y)`` approximates ``k(x, y)`` from below and
-    equals it where ``x`` or ``y`` is a landmark.
+    ``F(x) = L^{-1} k(C, x)`` with ``k(C, C) = L L^T``, so that ``F(x) . F(y)`` equals ``k(x, y)`` where ``x`` or ``y``
+    is a landmark, and ``F(x) . F(x) <= k(x, x)`` everywhere: what is left is a positive semi-definite kernel.
 
     Parameters
     ----------
@@ -175,7 +175,8 @@ class Nystroem(Features):
 
     Notes
     -----
-    ``m^3 / 3`` operations in fit, ``O(d m + m^2)`` per item in transform.
+    ``m^3 / 3`` operations in fit for the Cholesky factor, and the choice of landmarks;
+    ``O(d m + m^2)`` per item in transform.
 
     References
     ----------
@@ -201,7 +202,7 @@ class Nystroem(Features):
         check_choice(self.sampling, "Nystroem.sampling", ("uniform", "kmeans++", "leverage"))
 
     def sample_size(self, n: int) -> int:
-        """Rows that :meth:`build` needs: the pool, or enough to resolve bandwidths."""
+        """Rows that :meth:`build` draws landmarks from."""
         return min(n, max(10 * self.m, 10_000))
 
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> LandmarkMap:
