@@ -185,6 +185,19 @@ def test_kernels_asked_of_the_package_are_found() -> None:
         rkhs.Tanimoto  # noqa: B018
 
 
+def test_an_sdf_file_and_a_table_of_smiles_are_compared(tmp_path: Path, monkeypatch, capsys) -> None:
+    Chem = pytest.importorskip("rdkit.Chem")
+    monkeypatch.chdir(tmp_path)
+    smiles = ["C" * n + end for n in range(1, 8) for end in ("O", "N", "F", "Cl")]
+    with Chem.SDWriter("known.sdf") as writer:
+        for one in smiles:
+            writer.write(Chem.MolFromSmiles(one))
+    Path("new.csv").write_text("id,structure\na,CCCCO\nb,c1ccccc1C(=O)O\n")
+    words = ["novelty", "known.sdf", "new.csv", "--smiles", "structure", "-o", "p.csv"]
+    assert main(words) == 0, capsys.readouterr().err
+    assert len(Path("p.csv").read_text().splitlines()) == 3
+
+
 def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     times = np.datetime_as_string(np.datetime64("2024-01-01T00:00") + 180 * np.arange(120).astype("timedelta64[m]"))
@@ -324,7 +337,9 @@ def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypa
     assert main(["transform", "m.rkhs", "clean.csv", "-o", "clean_codes.csv"]) == 0
     capsys.readouterr()
     assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
-    assert "1 of 10 windows left out, because a cell has no number: 97-144" in capsys.readouterr().err
+    assert (
+        "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-144" in capsys.readouterr().err
+    )
     lines = Path("clean_codes.csv").read_text().splitlines()
     assert Path("codes.csv").read_text().splitlines() == [*lines[:3], *lines[4:]]
     assert main(["fit", "gaps.csv", "--missing", "9999", *flags, "m.rkhs"]) == 0
@@ -333,11 +348,30 @@ def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypa
     Path("lone.csv").write_text("\n".join([*lone, "", ""]))
     capsys.readouterr()
     assert main(["transform", "m.rkhs", "lone.csv", "-o", "lone_codes.csv"]) == 0
-    assert "1 of 10 windows left out, because a cell has no number: 97-144" in capsys.readouterr().err
+    assert (
+        "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-144" in capsys.readouterr().err
+    )
     assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
     assert Path("lone_codes.csv").read_text() == Path("codes.csv").read_text()
     assert main(["fit", "gaps.csv", "--window", "200", "--step", "100", "-o", "m.rkhs"]) == 2
     assert "must leave at least two windows; got 2 of 3 windows left out" in capsys.readouterr().err
+
+
+def test_windows_are_cut_at_the_times_of_rows_that_a_file_lacks(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Rows 101 to 103 are not in the file: the days after them begin at midnight all the same."""
+    monkeypatch.chdir(tmp_path)
+    whole = days_with_gaps(()).splitlines(keepends=True)
+    Path("whole.csv").write_text("".join(whole))
+    Path("lacking.csv").write_text("".join(whole[:101] + whole[104:]))
+    assert main(["fit", "whole.csv", "--window", "48", "-o", "m.rkhs"]) == 0
+    for name in ("whole", "lacking"):
+        assert main(["transform", "m.rkhs", f"{name}.csv", "-o", f"{name}_codes.csv"]) == 0
+    assert (
+        "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-141" in capsys.readouterr().err
+    )
+    kept, found = (Path(f"{name}_codes.csv").read_text().splitlines() for name in ("whole", "lacking"))
+    assert [line.split(",")[1:] for line in found] == [line.split(",")[1:] for line in [*kept[:3], *kept[4:]]]
+    assert found[3].startswith("142-189,")
 
 
 def test_windows_name_the_columns_that_hold_texts(tmp_path: Path, monkeypatch, capsys) -> None:

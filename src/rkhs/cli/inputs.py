@@ -22,7 +22,7 @@ from rkhs.cli.rows import APART, transposed, windows, with_progress, without_row
 from rkhs.data import Dataset, read_items
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
-from rkhs.data.formats import SPECTRA, has_columns, is_table, is_text_table
+from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in, with_unit
@@ -123,9 +123,9 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
-    """The options as one of two files takes them: --smiles is the column of the table next to a .smi file."""
-    alike = args.new is None or args.input.lower().endswith(".smi") == args.new.lower().endswith(".smi")
-    return args if alike or not path.lower().endswith(".smi") else changed(args, smiles=None)
+    """The options as one of two files takes them: --smiles is the column of the table next to a file of molecules."""
+    molecules = [one.lower().endswith((".smi", *SDF)) for one in (args.input, args.new or args.input, path)]
+    return args if molecules[0] == molecules[1] or not molecules[2] else changed(args, smiles=None)
 
 
 def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:

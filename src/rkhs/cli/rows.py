@@ -19,6 +19,7 @@ from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 from rkhs.data.series_files import AXES_NOTE
 
+_SPARSE, _OFF = 2.0, 0.05  # a series has times for so many rows at most; part of a step that a time may be off
 T = TypeVar("T")
 
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
@@ -121,7 +122,7 @@ def _of_texts(data: Dataset, words: Sequence[str]) -> str:
     out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
     if not texts or len(out) == len(names):
         return "; leave it out"
-    command = with_flag(words, "--drop-columns", out)
+    command = with_flag([word for word in words if word != "--mixed"], "--drop-columns", out)
     return f" with texts or gaps in {listed([*map(quote, texts)])}; this command reads the others:{command}"
 
 
@@ -130,15 +131,16 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data, words)
-    X = _with_gaps(X, data)
+    X, numbers = _with_gaps(X, data)
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
     cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
     known = np.isfinite(cut).all(axis=1)
     if not known.all():
-        lost = [f"{i + 1}-{i + length}" for i in starts[~known].tolist()]
-        gone = f"{len(lost)} of {len(starts)} windows left out, because a cell has no number: {listed(lost, 10)}"
+        lost = [f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts[~known].tolist()]
+        why = "because a cell has no number, or a row is missing"
+        gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
         if known.sum() < 2:
             raise InputError(
                 f"{data.source}: --window must leave at least two windows; got {gone}; take a smaller value"
@@ -147,7 +149,7 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     if rest := len(X) - int(starts[-1]) - length:
         sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
-    rows = tuple(f"{i + 1}-{i + length}" for i in starts[known].tolist())
+    rows = tuple(f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts[known].tolist())
     return replace(
         data,
         X=cut[known],
@@ -161,13 +163,30 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     )
 
 
-def _with_gaps(X: np.ndarray, data: Dataset) -> np.ndarray:
-    """Put rows in the places that they have in the file, with gaps between them."""
+def _with_gaps(X: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with gaps for those that the file or its times lack, and the number in the file of each place."""
     counted = data.n_samples + len(data.skipped)
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
-    full = np.full((places[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
-    full[places[np.array(data.row_numbers) - 1]] = X
-    return full
+    rows = places[np.array(data.row_numbers) - 1]
+    at = rows if (steps := _times(data)) is None else rows[0] + steps
+    full = np.full((at[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
+    numbers = np.zeros(len(full), np.int64)
+    full[at], numbers[at] = X, rows + 1
+    return full, np.maximum.accumulate(numbers)
+
+
+def _times(data: Dataset) -> np.ndarray | None:
+    """Times of rows as whole numbers of steps from the first; None if they are not those of one series."""
+    dated = [data.X[:, j] for j, name in enumerate(data.column_names or ()) if name in data.dates]
+    if not dated or data.n_samples < 3:
+        return None
+    times = as_numbers(dated[0][:, None])[:, 0]
+    apart = np.diff(times)
+    usual = float(np.median(apart))
+    if not (apart > 0.0).all() or apart.sum() > _SPARSE * usual * len(times):
+        return None
+    steps = (times - times[0]) / usual
+    return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None
 
 
 def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
