@@ -181,9 +181,9 @@ def _times(data: Dataset) -> np.ndarray | None:
     if not dated or data.n_samples < 3:
         return None
     times = as_numbers(dated[0][:, None])[:, 0]
-    apart = np.diff(times)
-    usual = float(np.median(apart))
-    if not (apart > 0.0).all() or apart.sum() > _SPARSE * usual * len(times):
+    intervals = np.diff(times)
+    usual = float(np.median(intervals))
+    if not (intervals > 0.0).all() or intervals.sum() > _SPARSE * usual * len(times):
         return None
     steps = (times - times[0]) / usual
     return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None
