@@ -374,6 +374,19 @@ def test_windows_are_cut_at_the_times_of_rows_that_a_file_lacks(tmp_path: Path, 
     assert found[3].startswith("142-189,")
 
 
+def test_windows_of_working_days_are_cut_by_rows(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Weekends are no missing rows."""
+    monkeypatch.chdir(tmp_path)
+    days = np.datetime64("2024-01-01") + np.arange(140)
+    working = days[np.is_busday(days)]
+    rows = [f"{day},{value:.3f}" for day, value in zip(working, RNG.normal(size=len(working)), strict=True)]
+    Path("prices.csv").write_text("day,close\n" + "\n".join(rows) + "\n")
+    assert main(["fit", "prices.csv", "--window", "10", "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr()
+    assert "10 rows of 10 columns" in said.out
+    assert "left out" not in said.err
+
+
 def test_windows_name_the_columns_that_hold_texts(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     first, *lines = days_with_gaps(GAPS).splitlines()

@@ -19,7 +19,7 @@ from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 from rkhs.data.series_files import AXES_NOTE
 
-_SPARSE, _OFF = 2.0, 0.05  # a series has times for so many rows at most; part of a step that a time may be off
+_REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
 
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
@@ -180,12 +180,12 @@ def _times(data: Dataset) -> np.ndarray | None:
     dated = [data.X[:, j] for j, name in enumerate(data.column_names or ()) if name in data.dates]
     if not dated or data.n_samples < 3:
         return None
-    times = as_numbers(dated[0][:, None])[:, 0]
-    intervals = np.diff(times)
+    intervals = np.diff(as_numbers(dated[0][:, None])[:, 0])
     usual = float(np.median(intervals))
-    if not (intervals > 0.0).all() or intervals.sum() > _SPARSE * usual * len(times):
+    equal = np.abs(intervals - usual) < _OFF * usual  # of working days four steps of five
+    if not (intervals > 0.0).all() or equal.mean() < _REGULAR or intervals.sum() > _SPARSE * usual * data.n_samples:
         return None
-    steps = (times - times[0]) / usual
+    steps = np.concatenate([[0.0], intervals.cumsum()]) / usual
     return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None
 
 
