@@ -10,7 +10,7 @@ CEILINGS = {
     "statements of the library": 21_901,
     "statements of the tools": 8_402,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_652,
+    "docstring lines behind no door": 2_653,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 61,
     "import circles": 0,

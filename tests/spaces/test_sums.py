@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -10,9 +12,12 @@ from rkhs.engines import Serial, as_rows, row_blocks
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.outputs import Euclidean
+from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.sums import (
+    STRIP,
     BlockPass,
     block_codes,
+    block_lengths,
     block_moments,
     block_normal,
     block_ridge,
@@ -58,3 +63,21 @@ def test_sums_of_strips_are_sums_over_all_rows(size: int, weights: np.ndarray | 
             np.testing.assert_allclose(one, other, atol=tolerance * float(other.abs().max()))
     codes = np.concatenate(list(Serial().map(block_codes, row_blocks(N, size), as_rows(X), sweep)))
     np.testing.assert_allclose(codes, (raw @ exact.maps).numpy(), atol=50 * tolerance)
+
+
+@pytest.mark.parametrize("function", [block_codes, block_lengths, block_moments, block_ridge, block_normal])
+def test_features_of_a_block_are_computed_strip_by_strip(
+    monkeypatch: pytest.MonkeyPatch, function: Callable[..., object]
+) -> None:
+    """Those of all rows of a block would be the largest array of a fit."""
+    sweep, heights = build(None, torch.float64), []
+    raw = type(sweep.features).raw
+
+    def recording(features: FeatureMap, rows: torch.Tensor) -> torch.Tensor:
+        heights.append(len(rows))
+        return raw(features, rows)
+
+    monkeypatch.setattr(type(sweep.features), "raw", recording)
+    (block,) = row_blocks(N, N)
+    function(X, block, sweep)
+    assert heights == [STRIP, STRIP, N - 2 * STRIP]

@@ -8,7 +8,7 @@ products in float64 too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -160,7 +160,13 @@ def block_adjoint(items: Any, block: Block, block_pass: BlockPass) -> tuple[np.n
 
 def block_codes(items: Any, block: Block, block_pass: BlockPass) -> np.ndarray:
     """Codes of a block, shape (b, p)."""
-    return block_pass.codes(block_pass.features.raw(block_pass.inputs(block_pass.read(items)))).cpu().numpy()
+    return np.concatenate([Z.cpu().numpy() for Z in _codes_by_strips(items, block_pass)])
+
+
+def _codes_by_strips(items: Any, block_pass: BlockPass) -> Iterator[Tensor]:
+    """Codes of a block, strip by strip: the features of a whole block may not fit in memory."""
+    for strip in block_pass.inputs(block_pass.read(items)).split(STRIP):
+        yield block_pass.codes(block_pass.features.raw(strip))
 
 
 def block_features(items: Any, block: Block, block_pass: BlockPass) -> np.ndarray:
@@ -170,11 +176,8 @@ def block_features(items: Any, block: Block, block_pass: BlockPass) -> np.ndarra
 
 def block_lengths(items: Any, block: Block, block_pass: BlockPass) -> np.ndarray:
     """Squared norms of the codes of a block, shape (b,)."""
-    rows, found = block_pass.read(items), np.empty(block.stop - block.start)
-    for start in range(0, len(rows), STRIP):
-        Z = block_pass.codes(block_pass.features.raw(block_pass.inputs(rows[start : start + STRIP])))
-        found[start : start + STRIP] = torch.linalg.vecdot(Z, Z).cpu().numpy()
-    return found
+    codes = _codes_by_strips(items, block_pass)
+    return np.concatenate([torch.linalg.vecdot(Z, Z).cpu().numpy() for Z in codes])
 
 
 def block_normal(items: Any, block: Block, block_pass: BlockPass) -> tuple[np.ndarray, ...]:
