@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError
 from rkhs.solvers import CayleyAdam
 from studies.harness.cells import cell_key
 from studies.networks.beta_vae import BetaVAE
-from studies.papers import disentanglement, drkm_table1, drkm_table2
+from studies.papers import disentanglement, drkm_table2
 from studies.papers.claims.runs import drkm_figures
 from studies.papers.disentanglement_figures import draw
 from studies.papers.drkm_table2 import MODELS, denoise_model
@@ -34,10 +34,10 @@ def test_figures(shape):
 @pytest.mark.data
 def test_table_1_goes_on_where_it_stopped(data_dir, tmp_path, monkeypatch):
     monkeypatch.setitem(drkm_figures._SOLVERS, "Cayley Adam", CayleyAdam(5e-5, max_iter=20))
-    command = ["--images", "30", "--cells", str(tmp_path / "cells")]
-    first = drkm_table1.main([*command, "--starts", "1"])
+    first = drkm_figures.solved(30, drkm_figures.ALGORITHMS[:3], 1, path=tmp_path / "cells")
     monkeypatch.setitem(drkm_figures._SOLVERS, "penalty", None)  # what is done is not done once more
-    assert np.array_equal(drkm_table1.main([*command, "--starts", "1"])["penalty"], first["penalty"])
+    again = drkm_figures.solved(30, drkm_figures.ALGORITHMS[:1], 1, path=tmp_path / "cells")
+    assert np.array_equal(again["penalty"], first["penalty"])
     cost, infeasibility, steps = np.array(list(first.values()))[:, 0].T
     assert cost[0] == pytest.approx(cost[1], rel=1e-5)
     assert infeasibility.max() < 1e-8
