@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from rkhs.estimators.autoencoder import settings
 
 
-@contextmanager
+@pytest.fixture(scope="package", autouse=True)
 def few_candidates() -> Iterator[None]:
     """Autoencoders compare two regularisers, and maps one decoder; the tests of both classes see all of them."""
     read = settings._read_regs
