@@ -52,8 +52,8 @@ def test_a_module_gives_what_the_model_gives_and_its_derivatives(model: Any) -> 
 
 REFINED = {
     "default": {},
-    "deep": {"n_components": (3, 2)},
-    "narrow first": {"n_components": (2, 3)},
+    "deep": {"n_components": (3, 2), "reg": 1e-3},
+    "narrow first": {"n_components": (2, 3), "reg": 1e-3},
     "landmarks": {"storage": Nystroem(20), "columns": "scaled"},
     "sphere": {"n_components": 3, "constraint": "sphere", "storage": Nystroem(20), "reg": 1e-3},
     "soft sphere": {"constraint": SoftSphere(0.1), "storage": Nystroem(20), "reg": 1e-3},

@@ -53,7 +53,7 @@ def check_all(
 
 # The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
 COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelMap", "OperatorKernelRegressorCV")
-GRAM_COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelAutoencoder", "OperatorKernelRegressorCV")
+GRAM_COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelAutoencoder", "KernelMap", "OperatorKernelRegressorCV")
 
 
 def costly_last(made: list[BaseEstimator]) -> list[Any]:

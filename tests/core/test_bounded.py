@@ -23,12 +23,12 @@ from rkhs._core.files import atomic_file
 from rkhs._core.memory import refusing
 from rkhs.cli import inputs
 from rkhs.cli.main import main
-from rkhs.data import read_table, write_codes
+from rkhs.data import write_codes
 from rkhs.estimators import base, encode_to_parquet, reader
 from rkhs.plots.display import save_figure
 from rkhs.reports import Report
 
-X = np.random.default_rng(0).normal(size=(600, 3))
+X = ROWS = np.random.default_rng(0).normal(size=(600, 3))
 
 
 @contextmanager
@@ -131,6 +131,7 @@ def test_bytes_that_a_disk_loses_are_an_error_and_leave_the_old_file(tmp_path: P
 
 
 def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = ROWS[:300]
     train, y = X[:60], X[:60, 0]
     machine, novelty = rkhs.OperatorKernelRegressor().fit(train, y), rkhs.KernelNovelty().fit(X[:200])
     encoder = rkhs.KernelPCA(2).fit(train)
@@ -156,8 +157,8 @@ def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(module, "to_tensor", lambda rows, **to: sizes.add(rows.shape) or to_tensor(rows, **to))
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert sizes == {(256, 3), (88, 3), (600, 60), (600, 2)}  # kernel values and codes come as a whole
-    assert steps == {(600, 256)}
+    assert sizes == {(256, 3), (44, 3), (300, 60), (300, 2)}  # kernel values and codes come as a whole
+    assert steps == {(300, 256)}
 
 
 def test_rows_in_tiles_are_checked_first_and_counted_through(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,36 +196,62 @@ def test_memory_does_not_grow_with_the_tiles() -> None:
     assert int(done.stdout) < 200_000  # kB; small results kept between the blocks of tiles took 600,000
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "npy"])
-def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with rows, and models that are fitted to them by the command line."""
+    folder = tmp_path_factory.mktemp("known")
+    rows = pd.DataFrame(ROWS[:50], columns=["a", "b", "c"])
+    tables = {
+        "rows": rows,
+        "y": rows.assign(y=ROWS[:50] @ [1.0, 2.0, 0.5]),
+        "sign": rows.assign(sign=np.where(ROWS[:50, 0] > 0.0, "more", "less")),
+    }
+    for name, table in tables.items():
+        file = folder / f"{name}.csv"
+        table.to_csv(file, index=False)
+        ask = ["--estimator", "kpca"] if name == "rows" else ["--predict", name]
+        assert main(["fit", str(file), *ask, "-o", str(folder / f"{name}.rkhs"), "--quiet"]) == 0
+    return folder
+
+
+def compare_streamed(
+    commands: dict[str, list[str]], form: str, known: Path, folder: Path, patch: pytest.MonkeyPatch
+) -> None:
+    """Commands on a file that is read as a whole and in three parts write the same rows."""
+    new = folder / f"new.{form}"
+    write_codes(new, ROWS[:160], column_names=None if form == "npy" else ["a", "b", "c"])
+    for kind in ("whole", "parts"):
+        for name, (command, file, *more) in commands.items():
+            words = [command, str(known / file), str(new), *more, "-o", str(folder / f"{kind}_{name}.csv")]
+            assert main(words) == 0
+        patch.setattr(inputs, "_LARGE", 0)
+        patch.setattr(inputs, "_PART", 64)
+    for name in commands:
+        whole, parts = (pd.read_csv(folder / f"{kind}_{name}.csv") for kind in ("whole", "parts"))
+        pd.testing.assert_frame_equal(whole, parts, rtol=1e-9)
+        assert whole.iloc[:, 0].astype(str).str.contains(r"\d").all()
+        assert len(whole) == 160
+
+
+def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: Path) -> None:
+    commands = {
+        "sign": ["predict", "sign.rkhs"],
+        "y": ["predict", "y.rkhs"],
+        "near": ["nearest", "rows.csv", "--top", "1"],
+        "codes": ["transform", "rows.rkhs"],
+        "novelty": ["novelty", "rows.csv"],
+    }
+    compare_streamed(commands, "csv", known, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("form", ["parquet", "npy"])
+def test_large_files_of_other_forms_are_streamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: Path, form: str
+) -> None:
     if form == "parquet":
         pytest.importorskip("pyarrow", reason="needs the extra 'tables'")
-    monkeypatch.chdir(tmp_path)
-    write_codes("known.csv", X[:60], column_names=["a", "b", "c"])
-    write_codes(f"new.{form}", X, column_names=None if form == "npy" else ["a", "b", "c"])
-    assert main(["fit", "known.csv", "--estimator", "kpca", "-o", "m.rkhs", "--quiet"]) == 0
-    write_codes("y.csv", np.c_[X[:60], X[:60] @ [1.0, 2.0, 0.5]], column_names=["a", "b", "c", "y"])
-    assert main(["fit", "y.csv", "--predict", "y", "-o", "y.rkhs", "--quiet"]) == 0
-    known = pd.DataFrame(X[:60], columns=["a", "b", "c"])
-    known.assign(sign=np.where(X[:60, 0] > 0.0, "more", "less")).to_csv("sign.csv", index=False)
-    assert main(["fit", "sign.csv", "--predict", "sign", "-o", "sign.rkhs", "--quiet"]) == 0
-    for name in ("whole", "parts"):
-        assert main(["predict", "sign.rkhs", f"new.{form}", "-o", f"{name}_sign.csv"]) == 0
-        assert main(["predict", "y.rkhs", f"new.{form}", "-o", f"{name}_y.csv"]) == 0
-        assert main(["nearest", "known.csv", f"new.{form}", "--top", "1", "-o", f"{name}_near.csv"]) == 0
-        assert main(["transform", "m.rkhs", f"new.{form}", "-o", f"{name}.npy"]) == 0
-        assert main(["novelty", "known.csv", f"new.{form}", "-o", f"{name}.csv"]) == 0
-        monkeypatch.setattr(inputs, "_LARGE", 0)
-        monkeypatch.setattr(inputs, "_PART", 256)
-    np.testing.assert_allclose(np.load("whole.npy"), np.load("parts.npy"), rtol=1e-12, atol=1e-12)
-    assert Path("whole.csv").read_text().split()[0] == Path("parts.csv").read_text().split()[0]
-    whole, parts = (pd.read_csv(f"{name}_sign.csv") for name in ("whole", "parts"))
-    pd.testing.assert_frame_equal(whole, parts, rtol=1e-9)
-    assert len(whole) == 600
-    for end in ("", "_y", "_near"):
-        whole, parts = (read_table(f"{name}{end}.csv", index_column="row_from_1") for name in ("whole", "parts"))
-        assert whole.row_names == parts.row_names == tuple(map(str, range(1, 601)))
-        np.testing.assert_allclose(whole.X, parts.X, rtol=1e-12, atol=1e-12)
+    commands = {"sign": ["predict", "sign.rkhs"], "codes": ["transform", "rows.rkhs"]}
+    compare_streamed(commands, form, known, tmp_path, monkeypatch)
 
 
 def test_what_memory_does_not_hold_is_refused_in_our_words() -> None:

@@ -25,7 +25,8 @@ Y = np.repeat(NOISE, 3)
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_rows_that_differ_by_rounding_are_copies(loss: str) -> None:
     X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
-    model = OperatorKernelRegressorCV(loss=loss, criterion="squared").fit(X, Y)
+    regs = None if loss == "squared" else [1e-1, 1e-3, 1e-5]
+    model = OperatorKernelRegressorCV(loss=loss, criterion="squared", regs=regs).fit(X, Y)
     assert -model.best_score_ > 0.8 * Y.var()
 
 
@@ -56,11 +57,12 @@ def test_repeats_of_measurements_are_warned_of() -> None:
 
 
 def test_compare_keeps_copies_and_groups_on_one_side() -> None:
-    X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
-    found = compare_codes(X, Y, n_components=2, n_splits=2)
+    rows, y = THRICE[:120], Y[:120]
+    X = rows + 1e-9 * RNG.normal(size=rows.shape)
+    found = compare_codes(X, y, n_components=2, n_splits=2)
     assert max(row.mean for row in found.rows) < 0.5
-    X = THRICE + 0.01 * RNG.normal(size=THRICE.shape)
-    found = compare_codes(X, Y, n_components=2, n_splits=2, groups=np.repeat(np.arange(60), 3))
+    X = rows + 0.01 * RNG.normal(size=rows.shape)
+    found = compare_codes(X, y, n_components=2, n_splits=2, groups=np.repeat(np.arange(40), 3))
     assert max(row.mean for row in found.rows) < 0.5
 
 
@@ -78,8 +80,16 @@ def test_equal_rows_with_other_targets_are_no_copies() -> None:
     np.testing.assert_array_equal(copies([K], targets), [0, 1, 0, 1])
 
 
-@pytest.mark.parametrize("storage", ["dense", Nystroem(220)], ids=repr)
-@pytest.mark.parametrize("noise", [0.0, 1e-9])
+@pytest.mark.parametrize(
+    ("storage", "noise"),
+    [
+        ("dense", 1e-9),
+        (Nystroem(220), 0.0),
+        pytest.param("dense", 0.0, marks=pytest.mark.slow),
+        pytest.param(Nystroem(220), 1e-9, marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
 def test_an_autoencoder_chooses_by_rows_that_have_no_copy_in_the_fit(storage: Any, noise: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(220, 3)) @ rng.normal(size=(3, 8)) + 0.7 * rng.normal(size=(220, 8))
@@ -130,6 +140,6 @@ def test_near_rows_with_other_targets_and_a_few_near_rows_are_no_repeats() -> No
 
 @pytest.mark.filterwarnings("ignore:KernelAutoencoder. the largest number")
 def test_a_heavy_tailed_table_of_nearly_equal_rows_alone_is_fitted() -> None:
-    X = np.concatenate([np.ones((1500, 5)), np.random.default_rng(0).normal(size=(20, 5))])
+    X = np.concatenate([np.ones((1100, 5)), np.random.default_rng(0).normal(size=(20, 5))])
     model = KernelAutoencoder(2, max_iter=5).fit(X)
     assert 0.03 < model.held_out_error_ < 3.0  # a share of the variance of the different rows

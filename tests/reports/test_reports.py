@@ -271,7 +271,7 @@ def noisy_curves() -> tuple[np.ndarray, list[int], list[int]]:
 
 def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> None:
     rows, spiked, weak = noisy_curves()
-    model = KernelAutoencoder(3).fit(rows)
+    model = KernelAutoencoder(3, reg=1.0).fit(rows)
     report = make_report(model, rows)
     errors = ((rows - model.inverse_transform(model.transform(rows))) ** 2).sum(1)
     above = findings.far_above(errors)

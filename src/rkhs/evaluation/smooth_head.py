@@ -297,16 +297,16 @@ def load_classifier(path: str | os.PathLike[str], **options: Any) -> Pipeline:
 
     Examples
     --------
-    >>> import subprocess, sys
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
+    >>> from rkhs.cli.main import main
     >>> from rkhs.evaluation import load_classifier
     >>> iris = load_iris(as_frame=True).frame[::3]
     >>> iris["target"] = iris["target"].map(lambda number: "abc"[number])
     >>> with TemporaryDirectory() as folder:
     ...     iris.to_csv(f"{folder}/iris.csv", index=False)
-    ...     words = [sys.executable, "-m", "rkhs", "fit", "iris.csv", "--predict", "target", "-o", "m.rkhs"]
-    ...     _ = subprocess.run(words, cwd=folder, capture_output=True)
+    ...     words = ["fit", f"{folder}/iris.csv", "--predict", "target", "-o", f"{folder}/m.rkhs", "--quiet"]
+    ...     _ = main(words)  # as in a shell: rkhs fit iris.csv --predict target -o m.rkhs
     ...     model = load_classifier(f"{folder}/m.rkhs")
     >>> model.predict(iris.iloc[[0, 49], :4]).tolist()
     ['a', 'c']
