@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -255,7 +256,7 @@ def test_prices_and_units_are_numbers(price: str, tmp_path: Path, monkeypatch, c
     assert main(["fit", "ads.csv", "-o", "a.rkhs"]) == 2
     assert "--thousands" in capsys.readouterr().err
     assert main(["fit", "ads.csv", "--drop-columns", "price", "-o", "a.rkhs"]) == 2
-    assert capsys.readouterr().err.endswith("fit ads.csv --drop-columns price -o a.rkhs --mixed --thousands ,\n")
+    assert capsys.readouterr().err.endswith("fit ads.csv --drop-columns price -o a.rkhs --thousands , --mixed\n")
     fit = ["fit", "ads.csv", "-o", "a.rkhs", "--mixed", "--thousands", ",", "--predict", "price"]
     assert main(fit) == 0
     said = capsys.readouterr()
@@ -494,6 +495,55 @@ def test_a_few_words_among_numbers_with_a_unit_are_named_with_the_flag(tmp_path,
     command = ["fit", "cars.csv", "--predict", "price", "--missing", "on request", "-o", "m.rkhs"]
     assert main(command) == 0
     assert "2 rows without a value: left out" in capsys.readouterr().out
+
+
+PRICES = {i: f'"{2000 + 137 * i:,} EUR"' for i in range(30)} | {4: "POA", 9: "POA"}
+
+
+def test_prices_with_thousands_and_words_are_read_by_the_printed_command(tmp_path, monkeypatch, capsys) -> None:
+    """Words of the target and of the inputs at once; a column of measurements is not left out for a few words."""
+    monkeypatch.chdir(tmp_path)
+    sizes = {i: f"{100 + 7 * i} m2" for i in range(30)} | dict.fromkeys([3, 8, 11, 20], "unknown")
+    Path("cars.csv").write_text(cars(price=PRICES, km=sizes))
+    fit = ["fit", "cars.csv", "--predict", "price", "-o", "m.rkhs"]
+    assert main(fit) == 2
+    said = capsys.readouterr().err
+    assert "28 of 30 cells of price are numbers in EUR; 2 are not, the first 'POA': pass --thousands ',' --miss" in said
+    words = shlex.split(said.partition("\n\n  rkhs ")[2])
+    assert words == [*fit, "--missing", "POA,unknown", "--thousands", ","]
+    assert main(words) == 0
+    assert "2 rows without a value: left out" in capsys.readouterr().out
+    for more in (["--thousands", ",", "--missing", "POA"], ["--thousands", ",", "--missing", "POA", "--mixed"]):
+        assert main([*fit, *more]) == 2
+        said = capsys.readouterr().err
+        assert "26 of 30 cells of km are numbers in m2; 4 are not, the first 'unknown': pass --missing unknown" in said
+        assert "got text in" not in said
+        words = shlex.split(said.partition("\n\n  rkhs ")[2])
+        assert sorted(words) == sorted([*fit, "--thousands", ",", "--missing", "POA,unknown", "--mixed"])
+    assert main(words) == 0
+
+
+def test_prices_with_thousands_of_several_targets_too(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cars.csv").write_text(cars(price=PRICES))
+    assert main(["fit", "cars.csv", "--predict", "price,km", "-o", "m.rkhs"]) == 2
+    words = shlex.split(capsys.readouterr().err.partition("\n\n  rkhs ")[2])
+    assert words[-4:] == ["--missing", "POA", "--thousands", ","]
+    assert main(words) == 0
+
+
+def test_a_column_of_molecules_is_named_though_others_hold_shares(tmp_path: Path, monkeypatch, capsys) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    smiles = [*(f"CC(=O){'C' * i}O" for i in range(20)), "C1CC(N"]
+    rows = "\n".join(f"v{i};{one};{90 + i % 9}%;{300 + i}" for i, one in enumerate(smiles))
+    Path("v.csv").write_text(f"number;Structure (isomeric);Purity;price\n{rows}\n")
+    assert main(["fit", "v.csv", "-o", "v.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "v.csv: column 'Structure (isomeric)' holds SMILES: pass --smiles 'Structure (isomeric)'" in said
+    words = shlex.split(said.partition("\n\n  rkhs ")[2])
+    assert words[-3:] == ["--smiles", "Structure (isomeric)", "--skip-bad-smiles"]
+    assert main(words) == 0
 
 
 def test_doses_with_a_placebo_are_classes(tmp_path: Path) -> None:

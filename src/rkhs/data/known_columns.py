@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
-from rkhs.data.formats import has_columns
+from rkhs.data.formats import has_columns, is_table
 from rkhs.data.molecule_files import smi_chunks
 from rkhs.data.table_reader import (
     Options,
@@ -27,9 +27,16 @@ from rkhs.data.table_reader import (
     read_table,
 )
 from rkhs.data.tables import Columns
-from rkhs.data.text import WEAK, ListedNumbers, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
-
-_CLASSES, _MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
+from rkhs.data.text import (
+    WEAK,
+    ListedNumbers,
+    Measurements,
+    grouped_advice,
+    holds_numbers,
+    is_gap,
+    is_grouped_number,
+    is_measurement,
+)
 
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
@@ -45,9 +52,9 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found.warn_of_bounds()
     values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+    found.refuse_few_words(position)
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
-    _refuse_few_words(found, position, texts)
     return values if texts else values.astype(np.float64)
 
 
@@ -67,23 +74,6 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
             how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
             warn(f"{start} as {how}")
     return values
-
-
-def _refuse_few_words(found: Columns, position: int, texts: list[str]) -> None:
-    """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
-    different = dict.fromkeys(texts)
-    others = [text for text in different if found.with_unit([text]) is None]
-    common = found.with_unit([text for text in different if text not in others])
-    words = [text for text in texts if text in others]
-    numbers = len(texts) - len(words)
-    several = len(different) > min(_CLASSES, len(texts) / 2)
-    if common is not None and words and several and numbers >= _MOST * len(texts):
-        name = found.names[position] if found.names else column_label(None, position)
-        raise InputError(
-            f"{found.source}: {numbers} of {len(texts)} cells of {name} are numbers in {common[1]}; {len(words)} "
-            f"{'is not,' if len(words) == 1 else 'are not, the first'} {quote(words[0])}: pass missing={others} to "
-            "leave these rows out"
-        )
 
 
 def labels_of(
@@ -132,6 +122,19 @@ def _most_alike(namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]])
     return max(product(namings, keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
 
 
+def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more: Measurements) -> dict[str, Any]:
+    """Options that also read columns of numbers with a unit that hold words, or marks between thousands."""
+    file, _, settings = checked_options(path, options)
+    several = list(more)
+    if is_table(file) and settings.smiles_column is None:
+        found = next(open_columns(file, settings))
+        positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
+        several += filter(None, map(found.measured, positions))
+    words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
+    marks = [one.mark for one in several if one.mark is not None]
+    return ({"missing": list(dict.fromkeys(words))} if words else {}) | ({"thousands": marks[0]} if marks else {})
+
+
 def candidate_column(path: str | os.PathLike[str], column: str) -> int:
     """The column of that name, else the one column with SMILES in its name, of a table of candidates."""
     titles = column_titles(check_path(path)[0])
@@ -174,6 +177,8 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
+    for wanted in settings.columns or ():
+        found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
     found.warn_of_bounds()
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):

@@ -107,11 +107,13 @@ def read_mixed(
 
 
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
-    """Read numbers with a unit as numbers, where blanks or decimal marks say that they are none of 5a and 6a."""
+    """Read numbers with a unit as numbers, where blanks, marks or signs say that they are none of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
         texts = filter(None, found.cells[j].tolist()) if found.cells[j].dtype == object and kind != "text" else ()
-        if any(re.search(r"[\s.,]", text) for text in texts):
+        if any(re.search(r"[\s.,%$€£¥]", text) for text in texts):
             found.drop_units([j])
+            if kind is None:
+                found.refuse_few_words(j)
 
 
 def _dated(found: Columns, positions: list[int], X: np.ndarray, titles: Sequence[str] | None) -> tuple[str, ...]:
