@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rkhs
 from rkhs.cli.main import main
 from rkhs.data import read_table
 from rkhs.data.known_columns import read_column
@@ -540,10 +541,28 @@ def test_a_column_of_molecules_is_named_though_others_hold_shares(tmp_path: Path
     Path("v.csv").write_text(f"number;Structure (isomeric);Purity;price\n{rows}\n")
     assert main(["fit", "v.csv", "-o", "v.rkhs"]) == 2
     said = capsys.readouterr().err
+    assert said.startswith("rkhs: error: v.csv")
     assert "v.csv: column 'Structure (isomeric)' holds SMILES: pass --smiles 'Structure (isomeric)'" in said
     words = shlex.split(said.partition("\n\n  rkhs ")[2])
     assert words[-3:] == ["--smiles", "Structure (isomeric)", "--skip-bad-smiles"]
     assert main(words) == 0
+
+
+def test_none_of_a_category_that_is_read_as_a_gap_is_reported(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Once, where it is as frequent as a category; a model in Python that is given the word says what a gap is."""
+    monkeypatch.chdir(tmp_path)
+    cellar = {i: ["none", "full", "half", "none"][i % 4] for i in range(30)} | {5: "NA"}
+    Path("cars.csv").write_text(cars(colour=cellar))
+    assert main(["fit", "cars.csv", "--predict", "price", "-o", "c.rkhs"]) == 0
+    said = capsys.readouterr().err
+    assert said.count("read as gaps") == 1
+    assert "cars.csv: read as gaps: 15 cells 'none' of column 'colour'; write another word" in said
+    model = rkhs.load("c.rkhs")
+    with pytest.warns(UserWarning, match="such as 'none': .*; a gap is None"):
+        model.predict([{"km": 9000.0, "colour": "none"}])
+    Path("cars.csv").write_text(cars(colour=cellar | {i: "without" for i in cellar if cellar[i] == "none"}))
+    assert main(["fit", "cars.csv", "--predict", "price", "-o", "c.rkhs"]) == 0
+    assert "read as gaps" not in capsys.readouterr().err
 
 
 def test_doses_with_a_placebo_are_classes(tmp_path: Path) -> None:

@@ -34,9 +34,13 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     except MixedCells as error:
         if not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
             raise
-        data, what = _mixed_table(args, path, options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            data, what = _mixed_table(args, path, options)
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
             raise corrected(args, path, options, what or error.what) from error
+    for one in caught:
+        warnings.warn(one.message, stacklevel=2)
     return data
 
 

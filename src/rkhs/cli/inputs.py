@@ -32,7 +32,7 @@ T = TypeVar("T")
 class LackingColumns(InputError):
     """A file lacks columns of the training file."""
 
-    def _init__(self, message: str, names: Sequence[str]) -> None:
+    def __init__(self, message: str, names: Sequence[str]) -> None:
         super().__init__(message)
         self.names = names
 

@@ -38,6 +38,8 @@ from rkhs.data.text import (
     is_measurement,
 )
 
+_CATEGORIES = 20  # texts of a column in which words for gaps may be a category
+
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
     """Read one column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
@@ -64,16 +66,42 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
     classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
     if not classes:
         return values
-    spelled = np.char.strip(next(open_columns(file, options, (position, "columns"))).texts(position))
-    words = Counter(spelled[values == None].tolist())  # noqa: E711
-    for word in sorted({*words} - {"", *(options.missing or ())}):
-        if 2 * words[word] >= min(classes.values()):
-            start = f"{found.source}: {column_label(found.names, position)}: {words[word]} cells {quote(word)} are read"
-            kept = word == "none"  # None is what Python writes for a missing value
-            values[(spelled == word) & kept] = word
-            how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
-            warn(f"{start} as {how}")
+    spelled = _spelled(file, options, position)
+    for word, count in _frequent_gaps(values, spelled, options).items():
+        start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read"
+        kept = word == "none"  # None is what Python writes for a missing value
+        values[(spelled == word) & kept] = word
+        how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
+        warn(f"{start} as {how}")
     return values
+
+
+def _spelled(file: Path, options: Options, position: int) -> np.ndarray:
+    """Cells of a column as they stand in the file."""
+    return np.char.strip(next(open_columns(file, options, (position, "columns"))).texts(position))
+
+
+def _frequent_gaps(values: np.ndarray, spelled: np.ndarray, options: Options) -> dict[str, int]:
+    """Words for gaps that are half as frequent in a column as the rarest class, and how many cells each has."""
+    rarest = min(Counter(cell for cell in values.tolist() if isinstance(cell, str)).values())
+    words = Counter(spelled[values == None].tolist())  # noqa: E711
+    return {
+        word: words[word] for word in sorted({*words} - {"", *(options.missing or ())}) if 2 * words[word] >= rarest
+    }
+
+
+def warn_of_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], file: Path, options: Options) -> None:
+    """Warn of the columns of categories in which a word for gaps is as frequent as a category."""
+    named = []
+    for position, values in zip(positions, X.T, strict=True):
+        texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+        if 0 < 2 * len(set(texts)) <= len(texts) < len(values) and len(set(texts)) <= _CATEGORIES:
+            words = _frequent_gaps(values, _spelled(file, options, position), options)
+            label = column_label(found.names, position)
+            named += [f"{count} cells {quote(word)} of {label}" for word, count in words.items()]
+    if named:
+        what = "write another word, such as 'without', where they are a category; a model takes None for a gap"
+        warn(f"{found.source}: read as gaps: {listed(named)}; {what}")
 
 
 def labels_of(

@@ -285,7 +285,7 @@ def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known
     if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
         warn(
             f"{title}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
-            f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts"
+            f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts; a gap is None"
         )
 
 
