@@ -9,6 +9,7 @@ import pytest
 
 import rkhs
 from rkhs.cli.main import main
+from rkhs.data import read_table
 from rkhs.data.known_columns import read_column
 
 

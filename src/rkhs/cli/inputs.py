@@ -18,7 +18,7 @@ from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.corrections import Corrected, quiet, read_texts, read_whole, with_advice, without
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed, column, named_columns as named_columns
-from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
+from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
@@ -39,6 +39,7 @@ class LackingColumns(InputError):
 
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
+_RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
@@ -85,7 +86,9 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args.words) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
-        data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
+        some = args.columns is not None or getattr(args, "drop_columns", None)
+        options = reading_options(args) if some else None  # of a file whose dates may be left out
+        data = windows(data, args.window, args.window if args.step is None else args.step, args.words, options)
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -178,6 +181,11 @@ def _report_skipped(data: Dataset) -> Dataset:
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
             "their neighbours\n"
         )
+    if name := total_row(data):
+        sys.stderr.write(
+            f"rkhs: warning: {data.source}: the last row, {quote(name)}, holds the sums of the others: "
+            "delete it in the file if it is no item\n"
+        )
     lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
     if lost:
         rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
@@ -203,8 +211,14 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "encoding": args.encoding,
         **{name: getattr(args, name) for name in _SHAPES},
         "thousands": args.thousands,
+        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
+
+
+def _has_ranges(data: Dataset) -> bool:
+    """Whether the ranges of columns are worth a note: those of a table of a few numbers."""
+    return data.kind == "vectors" and is_table(data.source) and data.X.shape[1] <= _RANGES
 
 
 def read_for_model(
@@ -243,10 +257,20 @@ def _prepared(
 
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if args.transpose or args.window is not None:
-        return _in_training_order(path, read_input(args, path), names, "the columns of the training file")
+        return _in_training_order(path, _titled(args, path, names), names, "the columns of the training file")
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
+
+
+def _titled(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+    """Rows of a file; a first row that may be names or numbers holds names if that of the training file did."""
+    try:
+        return read_input(args, path)
+    except InputError:
+        if names is None or args.header is not None:
+            raise
+        return read_input(changed(args, header="yes"), path)
 
 
 def _in_training_order(

@@ -163,6 +163,14 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     return ({"missing": list(dict.fromkeys(words))} if words else {}) | ({"thousands": marks[0]} if marks else {})
 
 
+def days_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> np.ndarray | None:
+    """The first column of dates of a table, as days since the first of January 1970; None if it has none."""
+    file, _, settings = checked_options(path, options)
+    found = next(open_columns(file, settings))
+    texts = (j for j in range(found.width) if found.cells[j].dtype == object)
+    return next((days for j in texts if (days := found.days(j)) is not None), None)
+
+
 def candidate_column(path: str | os.PathLike[str], column: str) -> int:
     """The column of that name, else the one column with SMILES in its name, of a table of candidates."""
     titles = column_titles(check_path(path)[0])
@@ -238,7 +246,18 @@ def column_values(found: Columns, position: int, kind: str | None = None, *, str
     if found.mostly_numbers(position):
         found.refuse_texts([position])
     _refuse_hidden_numbers(where, texts, found)
+    _warn_of_spellings(where, texts)
     return cells
+
+
+def _warn_of_spellings(where: str, texts: list[str]) -> None:
+    """Warn of categories that differ in case or spaces alone."""
+    different, spellings = dict.fromkeys(texts), defaultdict(list)
+    for text in different if 2 * len(different) <= len(texts) else ():
+        spellings[" ".join(text.lower().split())].append(quote(text))
+    if alike := [" and ".join(several) for several in spellings.values() if len(several) > 1]:
+        what = "differ in case or spaces alone, and are different categories; write them alike if they are one"
+        warn(f"{where}: {listed(alike)} {what}")
 
 
 def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:
