@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rkhs
 from rkhs.cli.main import main
 from rkhs.data import read_table
-from rkhs.data.known_columns import read_column
 
 SMILES = [
     "CCO",
@@ -119,57 +119,6 @@ def test_labels_of_a_second_file_are_found_by_name(genes: Path, monkeypatch, cap
     assert "pass --transpose" in Path("g.html").read_text()
 
 
-def cars(**cells: dict[int, str]) -> str:
-    rows = []
-    for i in range(30):
-        row = {"id": f"c{i}", "price": str(2000 + 137 * i), "km": str(9000 + 911 * i % 7000), "colour": "rb"[i % 2]}
-        rows.append(row | {name: given[i] for name, given in cells.items() if i in given})
-    return "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]) + "\n"
-
-
-def test_all_that_is_wrong_in_a_table_is_said_with_the_command_that_reads_it(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("cars.csv").write_text(cars(price={4: "ask", 7: "12k"}, km={9: "unknown"}))
-    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 2
-    said = capsys.readouterr().err
-    assert "'price' (2 cells" in said
-    assert "'km' (1 cells" in said
-    assert "'colour'" in said
-    assert said.rstrip().endswith("rkhs fit cars.csv -o c.rkhs --mixed")
-    assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed"]) == 0
-    out = capsys.readouterr()
-    assert "'price': 2 cells that are no numbers are read as gaps: 'ask' in row 5" in out.err
-    assert "hold dates" not in out.out
-
-
-def test_thousands_are_read_on_demand(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("cars.csv").write_text(cars(price={4: '"12,500"'}))
-    assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed"]) == 2
-    assert "--thousands ','" in capsys.readouterr().err
-    assert main(["fit", "cars.csv", "-o", "c.rkhs", "--mixed", "--thousands", ","]) == 0
-    assert read_table("cars.csv", columns=["price"], thousands=",").X[4, 0] == 12500.0
-
-
-def test_how_dates_in_several_spellings_were_read_is_said(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("cars.csv").write_text(
-        cars(colour={i: (f"2024-01-{i + 1:02}", f"{i + 1:02}.01.2024")[i % 2] for i in range(30)})
-    )
-    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 0
-    assert "'2024-01-01' as 2024-01-01, '02.01.2024' as 2024-01-02" in capsys.readouterr().err
-
-
-def test_rare_classes_are_named_alone_and_can_be_dropped(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("cars.csv").write_text(cars(colour={3: "mauve"}))
-    assert main(["fit", "cars.csv", "--predict", "colour", "-o", "c.rkhs"]) == 2
-    said = capsys.readouterr().err
-    assert "got mauve (1); --drop-rare 2" in said
-    assert main(["fit", "cars.csv", "--predict", "colour", "--drop-rare", "2", "-o", "c.rkhs"]) == 0
-    assert "1 of 30 rows have no class" in capsys.readouterr().out
-
-
 def test_versions_name_each_package_once(capsys) -> None:
     assert main(["versions"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
@@ -177,7 +126,6 @@ def test_versions_name_each_package_once(capsys) -> None:
 
 
 def test_kernels_asked_of_the_package_are_found() -> None:
-    import rkhs
 
     assert rkhs.SmoothClassifier.__name__ == "SmoothClassifier"
     assert rkhs.SmoothRegressor.__name__ == "SmoothRegressor"
@@ -235,39 +183,6 @@ def test_a_lost_hour_hides_no_series(tmp_path: Path, monkeypatch, capsys) -> Non
     Path("old.csv").write_text("time,load\n" + "\n".join(lines[:150:2] + lines[1:150:7]) + "\n")
     assert main(["fit", "old.csv", "-o", "s.rkhs"]) == 0
     assert "one long series" not in capsys.readouterr().out
-
-
-def adverts(price: str, other: str = "") -> str:
-    """Adverts with units, of which the price is written so, and one more cell."""
-    rows = [
-        f'{i % 12 + 1:02}/{2010 + i % 9},"{20 + i % 7},{100 + i} km",{"-" if i % 9 == 1 else f"{4 + i % 5}.5 l/100km"},'
-        f'{"rb"[i % 2]},"{price.format(i % 7 + 3, 100 + i)}"'
-        for i in range(40)
-    ]
-    more = [f'01/2012,"33,000 km",5.5 l/100km,r,{other}'] * bool(other)
-    return "\n".join(["first,mileage,consumption,colour,price", *rows, *more]) + "\n"
-
-
-@pytest.mark.parametrize("price", ["€ {},{}", "{},{} €", "EUR {},{}"])
-def test_prices_and_units_are_numbers(price: str, tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("ads.csv").write_text(adverts(price))
-    assert main(["fit", "ads.csv", "-o", "a.rkhs"]) == 2
-    assert "--thousands" in capsys.readouterr().err
-    assert main(["fit", "ads.csv", "--drop-columns", "price", "-o", "a.rkhs"]) == 2
-    assert capsys.readouterr().err.endswith("fit ads.csv --drop-columns price -o a.rkhs --mixed --thousands ,\n")
-    fit = ["fit", "ads.csv", "-o", "a.rkhs", "--mixed", "--thousands", ",", "--predict", "price"]
-    assert main(fit) == 0
-    said = capsys.readouterr()
-    assert "'consumption' is read as numbers in 'l/100km'" in said.err
-    assert "'mileage' is read as numbers in 'km'" in said.err
-    assert "zeros and ones (colour)" in said.out
-    assert "first holds dates" in said.out
-    Path("new.csv").write_text("\n".join(adverts(price).splitlines()[:3]) + "\n")
-    assert main(["predict", "a.rkhs", "new.csv"]) == 0
-    Path("ads.csv").write_text(adverts(price, "ask"))
-    assert main(fit) == 2
-    assert "pass --missing ask" in capsys.readouterr().err
 
 
 def test_columns_of_many_texts_are_named_first(tmp_path: Path, monkeypatch, capsys) -> None:
@@ -462,56 +377,6 @@ def test_a_table_of_another_country_is_read_with_its_units_and_names(
     table = [line.split(",") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in table] == ["Wohnung", "W77", "W78"]
     np.testing.assert_allclose([float(row[1]) for row in table[1:]], 1e4 * areas[:2], rtol=0.05)
-
-
-def test_numbers_of_which_some_have_a_unit_are_named(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    units = {i: f"{9000 + i} km" for i in range(0, 30, 5)}
-    Path("cars.csv").write_text(cars(km=units))
-    words = ["fit", "cars.csv", "--estimator", "kernel-pca", "-o", "c.rkhs"]
-    assert main(words) == 2
-    said = capsys.readouterr().err
-    assert "column 'km' (6 cells of 30 with the unit 'km', first '9000 km' in row 1, line 2)" in said
-    assert "write the unit in all cells of a column, or in none; this command reads it:\n\n  rkhs fit cars.csv" in said
-    assert main(said.split("\n\n  rkhs ")[1].split()) == 0
-    assert "6 cells of 30 with the unit 'km' are read as gaps" in capsys.readouterr().err
-    Path("cars.csv").write_text(cars(km={i: f"{9000 + i} km" for i in range(30)}))
-    assert main([*words, "--mixed"]) == 0  # obeyed
-    assert "read as numbers in 'km'" in capsys.readouterr().err
-
-
-def test_a_few_words_among_numbers_with_a_unit_are_named_with_the_flag(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = {4: "on request", 9: "on request"}
-    Path("cars.csv").write_text(cars(price={i: f"{2000 + 137 * i} EUR" for i in range(30)} | words))
-    said = "28 of 30 cells of price are numbers in EUR; 2 are not, the first 'on request': pass --missing 'on request'"
-    for command in (
-        ["fit", "cars.csv", "--predict", "price", "-o", "m.rkhs"],
-        ["report", "cars.csv", "--predict", "price"],
-    ):
-        assert main(command) == 2
-        assert said in capsys.readouterr().err
-    command = ["fit", "cars.csv", "--predict", "price", "--missing", "on request", "-o", "m.rkhs"]
-    assert main(command) == 0
-    assert "2 rows without a value: left out" in capsys.readouterr().out
-
-
-def test_doses_with_a_placebo_are_classes(tmp_path: Path) -> None:
-    file = tmp_path / "doses.csv"
-    file.write_text("size,dose\n" + "".join(f"{i},{['5 mg', '10 mg', 'none given'][i % 9 // 4]}\n" for i in range(90)))
-    assert read_column(file, "dose", argument="target").tolist()[8] == "none given"
-
-
-def test_a_category_that_looks_like_a_number_is_one(tmp_path: Path, monkeypatch, capsys) -> None:
-    """Of a few texts that repeat; numbers among which a word stands for gaps are none."""
-    monkeypatch.chdir(tmp_path)
-    models = {i: ["Golf", "Polo", "500", "Panda"][i % 4] for i in range(30)}
-    Path("cars.csv").write_text(cars(colour=models))
-    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 0
-    capsys.readouterr()
-    Path("cars.csv").write_text(cars(colour={i: str(i) if i < 13 else "unknown" for i in range(30)}))
-    assert main(["fit", "cars.csv", "-o", "c.rkhs"]) == 2
-    assert "--drop-columns colour" in capsys.readouterr().err
 
 
 def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, capsys) -> None:

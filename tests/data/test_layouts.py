@@ -291,7 +291,7 @@ def test_thousands_and_a_unit_go_together(tmp_path: Path) -> None:
         found = read_column(file, "price", argument="target", thousands=",")
     assert found.tolist() == [8119.0, 950.0, 1234567.0]
     for read in (read_table, read_numbers):
-        with pytest.raises(InputError, match="pass thousands=',' to read numbers such as '8,119 EUR'"):
+        with pytest.raises(InputError, match="pass thousands=','"):
             read(file, columns=["price"])
     with pytest.warns(UserWarning, match="'EUR', the unit of all its cells"):
         assert read_mixed(file, thousands=",").X[:, 1].tolist() == [8119.0, 950.0, 1234567.0]

@@ -234,7 +234,7 @@ def test_what_holds_no_items_is_refused(bad: Any) -> None:
         FromFunction(lambda x, y: 1.0)(bad)
     with pytest.raises(InputError, match="expected"):
         MixedTable()(list)
-    with pytest.raises(InputError, match="MixedTable reads at least one row"):
+    with pytest.raises(InputError, match="X must hold at least one row; got none"):
         MixedTable()(np.empty((0, 2)))
     with pytest.raises(InputError, match="reads bags"):
         MeanEmbedding()(scipy.sparse.csr_array(X))

@@ -11,14 +11,14 @@ import numpy as np
 from rkhs._core.arrays import table_rows
 from rkhs._core.checks import check_count
 from rkhs._core.dates import day_number, day_numbers
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 
 
 def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
     """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind."""
     rows = table_rows(X)
     if not rows:
-        raise InputError(f"{reader} reads at least one row; got n_samples=0")
+        raise InputError("X must hold at least one row; got none (n_samples=0)")
     width = len(rows[0])
     for i, row in enumerate(rows):
         if len(row) != width or not width:
@@ -27,6 +27,16 @@ def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ..
     cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
     dated = [column if j in names else _days(column) for j, column in enumerate(cells)]
     return list(zip(*(_of_one_kind(column, j, reader) for j, column in enumerate(dated)), strict=True))
+
+
+def warn_of_far(title: str, values: np.ndarray, low: float, high: float) -> None:
+    """Warn of values farther outside of the range of the fit than it is wide."""
+    away = np.maximum(low - values, values - high)
+    if (far := away > high - low).any():
+        warn(
+            f"{title}: rows far outside of the range of the fit: {far.sum()} of {len(values)}, the farthest with "
+            f"{values[np.nanargmax(away)]:,.6g}, where the fit has {low:,.6g} to {high:,.6g}"
+        )
 
 
 def _positions(categorical: Any, width: int, reader: str) -> set[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,16 +15,16 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
+from rkhs.cli.corrections import Corrected, quiet, read_texts, read_whole, with_advice, without
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import as_command, changed, column, with_flag
-from rkhs.cli.rows import APART, transposed, windows, with_progress, without_rows
-from rkhs.data import Dataset, read_items
+from rkhs.cli.options import changed, column, named_columns as named_columns
+from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
+from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
 from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
-from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import ListedNumbers, MixedCells, are_smiles, is_grouped_number, number_in, with_unit
+from rkhs.data.text import FewWords, is_grouped_number
 
 T = TypeVar("T")
 
@@ -40,15 +39,8 @@ class LackingColumns(InputError):
 
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
-_FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
+_RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
-
-
-def named_columns(text: str | list[str | int] | None) -> list[str | int]:
-    """The columns that were typed, with commas between them."""
-    if text is None or isinstance(text, list):
-        return text or []
-    return [column(part.strip()) for part in text.split(",")]
 
 
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -94,9 +86,23 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args.words) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
-        data = windows(data, args.window, args.window if args.step is None else args.step, args.words)
+        some = args.columns is not None or getattr(args, "drop_columns", None)
+        options = reading_options(args) if some else None  # of a file whose dates may be left out
+        data = windows(data, args.window, args.window if args.step is None else args.step, args.words, options)
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
+
+
+def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> Corrected:
+    """The error of a column with the command that reads it; ``rest`` reads the inputs next to it."""
+    rest = with_advice(rest, args.input, _given_options(rest), error.found)
+    words = rest.words
+    with suppress(InputError), quiet():
+        try:
+            read_input(rest, args.input)
+        except Corrected as more:
+            words = more.words
+    return Corrected(str(error), words)
 
 
 def read_known(args: argparse.Namespace) -> Dataset:
@@ -118,7 +124,7 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
             raise
         raise InputError(
             f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
-            f"{_without(args, error.names, 'compares the other columns')}"
+            f"{without(args, error.names, 'compares the other columns')}"
         ) from error
 
 
@@ -135,74 +141,12 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
-        return _read_whole(args, path, options)
+        return _report_skipped(read_whole(args, path, options))
     if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
     return _report_skipped(read_table(path, gram=gram, **options))
-
-
-def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
-    """Items of any kind, or else a table of texts and gaps whose cells are in order."""
-    try:
-        return _report_skipped(read_items(path, kind=args.kind, **options))
-    except MixedCells as error:
-        if not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
-            raise
-        try:
-            data = read_mixed(path, **options)
-        except ListedNumbers as several:
-            raise InputError(f"{several}{_without(args, several.columns, 'leaves them out')}") from several
-        except InputError:
-            data = None
-        if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
-            raise InputError(f"{error.what}; this command reads it:{_corrected(args, path, options)}") from error
-    return _report_skipped(data)
-
-
-def _without(args: argparse.Namespace, names: Sequence[str], does: str) -> str:
-    """The command that leaves columns out, with those left out already, and what it does; nothing for no names."""
-    dropped = [*named_columns(getattr(args, "drop_columns", None)), *names]
-    return f"; this command {does}:{with_flag(args.words, '--drop-columns', dropped)}" if names else ""
-
-
-def _corrected(args: argparse.Namespace, path: str, options: dict[str, Any]) -> str:
-    """The command that reads a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said when the command is run
-        data = read_mixed(path, stray="gap", **options)
-    dropped = _out_of_order(data, [*args.words, "--mixed"])
-    if (smiles := _only_smiles(dropped)) and hasattr(args, "smiles"):
-        return as_command([*args.words, "--smiles", smiles, *["--skip-bad-smiles"] * (None in dropped[smiles])])
-    left = [name for name, cells in dropped.items() if with_unit(cells, thousands=",") is None]
-    grouped = ["--thousands", ","] * (len(left) < len(dropped) and args.thousands is None)
-    more = ["--drop-columns", ",".join(left)] * (len(left) > 0 and "--drop-columns" not in args.words)
-    return as_command([*args.words, "--mixed", *grouped, *more])
-
-
-def _only_smiles(columns: dict[str, Any]) -> str:
-    """The name of the only column of SMILES, by its title or its texts."""
-    found = [name for name, cells in columns.items() if "smiles" in name.lower() or are_smiles([*filter(None, cells)])]
-    return found[0] if len(found) == 1 else ""
-
-
-def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
-    """Columns out of order, by name, that no word of the command names."""
-    columns = zip(data.column_names or (), data.X.T, strict=False)
-    return {name: cells for name, cells in columns if not _in_order(cells.tolist()) and name not in words}
-
-
-def _in_order(cells: list[Any]) -> bool:
-    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped.
-
-    Of a few different texts some may look like numbers, as a car's model 500 does.
-    """
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    different = set(texts)
-    numbers = sum(number_in(cell) is not None for cell in different)
-    few = len(different) <= max(_FEW_TEXTS, len(texts) / 10) and 2 * numbers <= len(different)
-    return 2 * len(different) <= len(texts) and (few or not numbers)
 
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
@@ -228,7 +172,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     if names is not None and args.columns is None:
         options["columns"] = names
         _refuse_lacking(path, names, titles_of(args, path))
-    return _report_skipped(read_mixed(path, kinds=kinds, stray="gap", **options))
+    return _report_skipped(read_texts(args, path, kinds, options))
 
 
 def _report_skipped(data: Dataset) -> Dataset:
@@ -236,6 +180,11 @@ def _report_skipped(data: Dataset) -> Dataset:
         sys.stderr.write(
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
             "their neighbours\n"
+        )
+    if name := total_row(data):
+        sys.stderr.write(
+            f"rkhs: warning: {data.source}: the last row, {quote(name)}, holds the sums of the others: "
+            "delete it in the file if it is no item\n"
         )
     lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
     if lost:
@@ -262,8 +211,14 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "encoding": args.encoding,
         **{name: getattr(args, name) for name in _SHAPES},
         "thousands": args.thousands,
+        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
+
+
+def _has_ranges(data: Dataset) -> bool:
+    """Whether the ranges of columns are worth a note: those of a table of a few numbers."""
+    return data.kind == "vectors" and is_table(data.source) and data.X.shape[1] <= _RANGES
 
 
 def read_for_model(
@@ -302,10 +257,20 @@ def _prepared(
 
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if args.transpose or args.window is not None:
-        return _in_training_order(path, read_input(args, path), names, "the columns of the training file")
+        return _in_training_order(path, _titled(args, path, names), names, "the columns of the training file")
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
+
+
+def _titled(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+    """Rows of a file; a first row that may be names or numbers holds names if that of the training file did."""
+    try:
+        return read_input(args, path)
+    except InputError:
+        if names is None or args.header is not None:
+            raise
+        return read_input(changed(args, header="yes"), path)
 
 
 def _in_training_order(

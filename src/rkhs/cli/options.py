@@ -125,9 +125,15 @@ def as_command(words: Sequence[str]) -> str:
 
 def with_flag(words: Sequence[str], flag: str, values: Iterable[object]) -> str:
     """A command to copy, with these values of a flag in place of those that it has."""
+    return as_command(with_values(words, flag, values))
+
+
+def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> list[str]:
+    """Words of a command with these values of a flag in place of those that it has."""
     given = [i for i, word in enumerate(words) if word == flag]
     others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
-    return as_command([*others, flag, ",".join(map(str, values))])
+    text = ",".join(map(str, values))
+    return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
 def column(text: str) -> str | int:
@@ -135,6 +141,13 @@ def column(text: str) -> str | int:
     from rkhs.data.dataset import Typed
 
     return Typed(text) if text.isdecimal() and str(int(text)) == text else text
+
+
+def named_columns(text: str | list[str | int] | None) -> list[str | int]:
+    """The columns that were typed, with commas between them."""
+    if text is None or isinstance(text, list):
+        return text or []
+    return [column(part.strip()) for part in text.split(",")]
 
 
 def real(text: str) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,11 +19,15 @@ from rkhs.cli.options import with_flag
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
+from rkhs.data.formats import is_table
+from rkhs.data.known_columns import days_of_rows
 from rkhs.data.series_files import AXES_NOTE
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
 
+_TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|somme|suma|totale)\W*")
+_SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
 
@@ -76,6 +82,19 @@ def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
     return first, chain([first], rest)
 
 
+def total_row(data: Dataset) -> str:
+    """The name of a last row that holds the sums of the others, as it says itself; empty for any other."""
+    if data.kind not in ("table", "vectors") or data.n_samples < 3:
+        return ""
+    texts = [*(data.row_names or ())[-1:], *(cell for cell in data.X[-1].tolist() if isinstance(cell, str))]
+    if not (named := [text for text in texts if _TOTAL.fullmatch(text)]):
+        return ""
+    X = as_numbers(data.X)
+    sums = np.nansum(X[:-1], axis=0)
+    known = np.isfinite(X[-1]) & (sums != 0.0)
+    return named[0] if known.any() and np.isclose(X[-1], sums, rtol=1e-4)[known].mean() >= _SUMS else ""
+
+
 def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = None) -> Iterator[T]:
     """Parts of a file, with a line for people that says how many rows are done, of ``n`` where that is known."""
     from rkhs.protocols import hide, show
@@ -126,12 +145,17 @@ def _of_texts(data: Dataset, words: Sequence[str]) -> str:
     return f" with texts or gaps in {listed([*map(quote, texts)])}; this command reads the others:{command}"
 
 
-def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Dataset:
-    """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
+def windows(
+    data: Dataset, length: int, step: int, words: Sequence[str], options: dict[str, Any] | None = None
+) -> Dataset:
+    """Items of rows that follow each other, of one long series: all values of a column, then those of the next.
+
+    Options read the dates of rows from the file where the data lack them. Windows of whole days begin at midnight.
+    """
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data, words)
-    X, numbers = _with_gaps(X, data)
+    X, numbers = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
@@ -163,27 +187,51 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str]) -> Data
     )
 
 
-def _with_gaps(X: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with gaps for those that the file or its times lack, and the number in the file of each place."""
+def _with_gaps(
+    X: np.ndarray, data: Dataset, options: dict[str, Any] | None, whole: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with gaps for those that the file or its times lack, and the number in the file of each place.
+
+    They begin at a midnight, where so many steps of time are days.
+    """
     counted = data.n_samples + len(data.skipped)
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
-    rows = places[np.array(data.row_numbers) - 1]
-    at = rows if (steps := _times(data)) is None else rows[0] + steps
+    rows, days = places[np.array(data.row_numbers) - 1], _days(data, options)
+    steps = None if days is None else _steps(days)
+    at = rows if steps is None else rows[0] + steps
     full = np.full((at[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
     numbers = np.zeros(len(full), np.int64)
     full[at], numbers[at] = X, rows + 1
-    return full, np.maximum.accumulate(numbers)
+    start = 0 if steps is None or days is None else _to_midnight(days[0], (days[-1] - days[0]) / steps[-1], whole)
+    start = start if len(full) - start >= 2 * whole else 0
+    if start:
+        sys.stderr.write(f"rkhs: note: {data.source}: rows before the first midnight, where windows begin: {start}\n")
+    return full[start:], np.maximum.accumulate(numbers)[start:]
 
 
-def _times(data: Dataset) -> np.ndarray | None:
-    """Times of rows as whole numbers of steps from the first; None if they are not those of one series."""
+def _to_midnight(first: float, step: float, whole: int) -> int:
+    """Steps from the first time to the first one of the next day, where so many steps are days; else none."""
+    days = whole * step
+    if round(days) < 1 or abs(days - round(days)) > _OFF * step or first % 1.0 < (1.0 - _OFF) * step:
+        return 0
+    return math.ceil((1.0 - first % 1.0) / step - _OFF)
+
+
+def _days(data: Dataset, options: dict[str, Any] | None) -> np.ndarray | None:
+    """Days of the rows, by a column of dates of the data, or else of their file."""
     dated = [data.X[:, j] for j, name in enumerate(data.column_names or ()) if name in data.dates]
-    if not dated or data.n_samples < 3:
-        return None
-    intervals = np.diff(as_numbers(dated[0][:, None])[:, 0])
+    if not dated and options is not None and is_table(data.source):
+        days = days_of_rows(data.source, options)
+        dated = [] if days is None else [days[np.array(data.row_numbers) - 1]]
+    return as_numbers(dated[0][:, None])[:, 0] if dated and data.n_samples > 2 else None
+
+
+def _steps(days: np.ndarray) -> np.ndarray | None:
+    """Times of rows as whole numbers of steps from the first; None if they are not those of one series."""
+    intervals = np.diff(days)
     usual = float(np.median(intervals))
     equal = np.abs(intervals - usual) < _OFF * usual  # of working days four steps of five
-    if not (intervals > 0.0).all() or equal.mean() < _REGULAR or intervals.sum() > _SPARSE * usual * data.n_samples:
+    if not (intervals > 0.0).all() or equal.mean() < _REGULAR or intervals.sum() > _SPARSE * usual * len(days):
         return None
     steps = np.concatenate([[0.0], intervals.cumsum()]) / usual
     return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None

@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of
+from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import changed, refuse_flags
 from rkhs.data import Dataset, read_mixed
@@ -21,7 +21,7 @@ from rkhs.data.dataset import LEFT_OUT, keep_rows
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED
+from rkhs.data.text import MIXED, FewWords
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -71,6 +71,10 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     options = {} if args.targets and wanted else reading_options(args) | {"index_column": args.index_column}
     try:
         return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
+    except FewWords as error:
+        raise (
+            error if args.targets else with_words_as_gaps(args, without_columns(args, *wanted or ()), error)
+        ) from error
     except InputError as error:
         message = (
             str(error)
@@ -161,6 +165,8 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
         raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
+    except FewWords as error:
+        raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
         raise InputError(str(error).replace("`target`", flag).replace(f", {MIXED}", "")) from error
 

@@ -283,7 +283,9 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
     if wanted in names:
         return names.index(wanted)
     near = nearest(wanted, names)
-    hint = f"did you mean {quote(near)}?" if near else f"the columns are {listed(list(map(quote, names)), 10)}"
+    alike = [near] if near else [name for name in names if len(wanted) > 2 and wanted.lower() in name.lower()]
+    meant, all_names = (" or ".join(map(quote, alike)), listed(list(map(quote, names)), 10))
+    hint = f"did you mean {meant}?" if alike else f"the columns are {all_names}"
     raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
 
 

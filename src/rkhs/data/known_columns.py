@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
-from rkhs.data.formats import has_columns
+from rkhs.data.formats import has_columns, is_table
 from rkhs.data.molecule_files import smi_chunks
 from rkhs.data.table_reader import (
     Options,
@@ -27,9 +27,18 @@ from rkhs.data.table_reader import (
     read_table,
 )
 from rkhs.data.tables import Columns
-from rkhs.data.text import WEAK, ListedNumbers, grouped_advice, holds_numbers, is_gap, is_grouped_number, is_measurement
+from rkhs.data.text import (
+    WEAK,
+    ListedNumbers,
+    Measurements,
+    grouped_advice,
+    holds_numbers,
+    is_gap,
+    is_grouped_number,
+    is_measurement,
+)
 
-_CLASSES, _MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
+_CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
@@ -45,9 +54,9 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found.warn_of_bounds()
     values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+    found.refuse_few_words(position)
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
-    _refuse_few_words(found, position, texts)
     return values if texts else values.astype(np.float64)
 
 
@@ -57,33 +66,42 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
     classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
     if not classes:
         return values
-    spelled = np.char.strip(next(open_columns(file, options, (position, "columns"))).texts(position))
-    words = Counter(spelled[values == None].tolist())  # noqa: E711
-    for word in sorted({*words} - {"", *(options.missing or ())}):
-        if 2 * words[word] >= min(classes.values()):
-            start = f"{found.source}: {column_label(found.names, position)}: {words[word]} cells {quote(word)} are read"
-            kept = word == "none"  # None is what Python writes for a missing value
-            values[(spelled == word) & kept] = word
-            how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
-            warn(f"{start} as {how}")
+    spelled = _spelled(file, options, position)
+    for word, count in _frequent_gaps(values, spelled, options).items():
+        start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read"
+        kept = word == "none"  # None is what Python writes for a missing value
+        values[(spelled == word) & kept] = word
+        how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
+        warn(f"{start} as {how}")
     return values
 
 
-def _refuse_few_words(found: Columns, position: int, texts: list[str]) -> None:
-    """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
-    different = dict.fromkeys(texts)
-    others = [text for text in different if found.with_unit([text]) is None]
-    common = found.with_unit([text for text in different if text not in others])
-    words = [text for text in texts if text in others]
-    numbers = len(texts) - len(words)
-    several = len(different) > min(_CLASSES, len(texts) / 2)
-    if common is not None and words and several and numbers >= _MOST * len(texts):
-        name = found.names[position] if found.names else column_label(None, position)
-        raise InputError(
-            f"{found.source}: {numbers} of {len(texts)} cells of {name} are numbers in {common[1]}; {len(words)} "
-            f"{'is not,' if len(words) == 1 else 'are not, the first'} {quote(words[0])}: pass missing={others} to "
-            "leave these rows out"
-        )
+def _spelled(file: Path, options: Options, position: int) -> np.ndarray:
+    """Cells of a column as they stand in the file."""
+    return np.char.strip(next(open_columns(file, options, (position, "columns"))).texts(position))
+
+
+def _frequent_gaps(values: np.ndarray, spelled: np.ndarray, options: Options) -> dict[str, int]:
+    """Words for gaps that are half as frequent in a column as the rarest class, and how many cells each has."""
+    rarest = min(Counter(cell for cell in values.tolist() if isinstance(cell, str)).values())
+    words = Counter(spelled[values == None].tolist())  # noqa: E711
+    return {
+        word: words[word] for word in sorted({*words} - {"", *(options.missing or ())}) if 2 * words[word] >= rarest
+    }
+
+
+def warn_of_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], file: Path, options: Options) -> None:
+    """Warn of the columns of categories in which a word for gaps is as frequent as a category."""
+    named = []
+    for position, values in zip(positions, X.T, strict=True):
+        texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+        if 0 < 2 * len(set(texts)) <= len(texts) < len(values) and len(set(texts)) <= _CATEGORIES:
+            words = _frequent_gaps(values, _spelled(file, options, position), options)
+            label = column_label(found.names, position)
+            named += [f"{count} cells {quote(word)} of {label}" for word, count in words.items()]
+    if named:
+        what = "write another word, such as 'without', where they are a category; a model takes None for a gap"
+        warn(f"{found.source}: read as gaps: {listed(named)}; {what}")
 
 
 def labels_of(
@@ -132,6 +150,27 @@ def _most_alike(namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]])
     return max(product(namings, keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
 
 
+def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more: Measurements) -> dict[str, Any]:
+    """Options that also read columns of numbers with a unit that hold words, or marks between thousands."""
+    file, _, settings = checked_options(path, options)
+    several = list(more)
+    if is_table(file) and settings.smiles_column is None:
+        found = next(open_columns(file, settings))
+        positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
+        several += filter(None, map(found.measured, positions))
+    words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
+    marks = [one.mark for one in several if one.mark is not None]
+    return ({"missing": list(dict.fromkeys(words))} if words else {}) | ({"thousands": marks[0]} if marks else {})
+
+
+def days_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> np.ndarray | None:
+    """The first column of dates of a table, as days since the first of January 1970; None if it has none."""
+    file, _, settings = checked_options(path, options)
+    found = next(open_columns(file, settings))
+    texts = (j for j in range(found.width) if found.cells[j].dtype == object)
+    return next((days for j in texts if (days := found.days(j)) is not None), None)
+
+
 def candidate_column(path: str | os.PathLike[str], column: str) -> int:
     """The column of that name, else the one column with SMILES in its name, of a table of candidates."""
     titles = column_titles(check_path(path)[0])
@@ -174,6 +213,8 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
+    for wanted in settings.columns or ():
+        found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
     found.warn_of_bounds()
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
@@ -205,7 +246,18 @@ def column_values(found: Columns, position: int, kind: str | None = None, *, str
     if found.mostly_numbers(position):
         found.refuse_texts([position])
     _refuse_hidden_numbers(where, texts, found)
+    _warn_of_spellings(where, texts)
     return cells
+
+
+def _warn_of_spellings(where: str, texts: list[str]) -> None:
+    """Warn of categories that differ in case or spaces alone."""
+    different, spellings = dict.fromkeys(texts), defaultdict(list)
+    for text in different if 2 * len(different) <= len(texts) else ():
+        spellings[" ".join(text.lower().split())].append(quote(text))
+    if alike := [" and ".join(several) for several in spellings.values() if len(several) > 1]:
+        what = "differ in case or spaces alone, and are different categories; write them alike if they are one"
+        warn(f"{where}: {listed(alike)} {what}")
 
 
 def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, quote
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.known_columns import column_values
+from rkhs.data.known_columns import column_values, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import checked_options, open_columns
 from rkhs.data.tables import Columns
@@ -91,6 +91,8 @@ def read_mixed(
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
     X = np.column_stack([column_values(found, j, kind, stray=stray) for j, kind in zip(positions, known, strict=True)])
+    if kinds is None:
+        warn_of_gap_words(found, X, positions, file, given)
     titles, (names, title) = found.titles(positions), found.row_names(index)
     data = Dataset(
         X,
@@ -107,11 +109,13 @@ def read_mixed(
 
 
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
-    """Read numbers with a unit as numbers, where blanks or decimal marks say that they are none of 5a and 6a."""
+    """Read numbers with a unit as numbers, where blanks, marks or signs say that they are none of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
         texts = filter(None, found.cells[j].tolist()) if found.cells[j].dtype == object and kind != "text" else ()
-        if any(re.search(r"[\s.,]", text) for text in texts):
+        if any(re.search(r"[\s.,%$€£¥]", text) for text in texts):
             found.drop_units([j])
+            if kind is None:
+                found.refuse_few_words(j)
 
 
 def _dated(found: Columns, positions: list[int], X: np.ndarray, titles: Sequence[str] | None) -> tuple[str, ...]:

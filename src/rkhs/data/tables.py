@@ -22,6 +22,8 @@ from rkhs.data.text import (
     GAPS,
     MIXED,
     WEAK,
+    FewWords,
+    Measurements,
     MixedCells,
     are_smiles,
     grouped_advice,
@@ -29,6 +31,7 @@ from rkhs.data.text import (
     is_grouped_number,
     is_id_name,
     is_measurement,
+    measurements,
     number_in,
     unescape_formula,
     ungrouped,
@@ -116,6 +119,19 @@ class Columns:
     def with_unit(self, cells: Sequence[str | None]) -> tuple[list[float], str] | None:
         """Numbers and the unit that cells of this file have in common."""
         return with_unit(cells, self._spelling[0], None if self.layout is None else self.layout.thousands)
+
+    def measured(self, position: int) -> Measurements | None:
+        """Numbers with a unit and the few other cells of a column, where other arguments are needed to read it."""
+        cells, thousands = self.cells[position], None if self.layout is None else self.layout.thousands
+        texts = [cell for cell in cells.tolist() if cell is not None] if cells.dtype == object else []
+        found = measurements(texts, self._spelling[0], thousands)
+        return found if found is not None and (found.others or found.mark) else None
+
+    def refuse_few_words(self, position: int) -> None:
+        """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
+        if (found := self.measured(position)) is not None:
+            name = self.names[position] if self.names else column_label(None, position)
+            raise FewWords(self.source, name, found)
 
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""

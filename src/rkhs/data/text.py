@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
 
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset(
@@ -36,6 +37,7 @@ _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
 )
+_CLASSES, _MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
 
 
@@ -53,6 +55,33 @@ class ListedNumbers(InputError):
     def __init__(self, what: str, columns: Sequence[str]) -> None:
         super().__init__(what)
         self.columns = columns
+
+
+class FewWords(InputError):
+    """Cells of a column are numbers with one unit, but for a few words or marks between thousands; options read it."""
+
+    def __init__(self, source: str, name: str, found: Measurements) -> None:
+        super().__init__(f"{source}: {found.described(name)}")
+        self.found = found
+
+
+class Measurements(NamedTuple):
+    """Numbers with one unit among texts, and the few other texts, which are no numbers."""
+
+    total: int  # of all texts
+    unit: str
+    others: list[str]
+    mark: str | None  # between thousands
+
+    def described(self, name: str) -> str:
+        """What the cells of a column are, and the arguments that read its numbers."""
+        few = len(self.others)
+        rest = f"; {few} {'is not,' if few == 1 else 'are not, the first'} {quote(self.others[0])}" if few else ""
+        marks = [f"thousands={self.mark!r}"] * (self.mark is not None)
+        gaps = [f"missing={list(dict.fromkeys(self.others))} to take these as gaps"] * (few > 0)
+        return f"{self.total - few} of {self.total} cells of {name} are numbers in {self.unit}{rest}: pass " + " ".join(
+            [*marks, *gaps]
+        )
 
 
 def number_in(text: str, decimal: str = ".") -> float | None:
@@ -96,6 +125,21 @@ def with_unit(
         found.append(number)
         units |= set() if parts is None else {parts[2].strip()}
     return (found, units.pop()) if len(units) == 1 else None
+
+
+def measurements(texts: Sequence[str], decimal: str, thousands: str | None) -> Measurements | None:
+    """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes."""
+    texts = [text for text in texts if text.lower() not in WEAK]
+    different, found = dict.fromkeys(texts), []
+    if len(different) <= min(_CLASSES, len(texts) / 2):
+        return None
+    for mark in (None, ",", ".", "'") if thousands is None else (thousands,):
+        read = {text for text in different if with_unit([text], decimal, mark) is not None}
+        common = with_unit(read, decimal, mark)
+        others = [text for text in texts if text not in read]
+        if common is not None and len(others) <= (1.0 - _MOST) * len(texts):
+            found.append(Measurements(len(texts), common[1], others, None if thousands else mark))
+    return min(found, key=lambda one: len(one.others), default=None)
 
 
 def holds_numbers(text: str) -> bool:

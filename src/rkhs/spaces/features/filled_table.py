@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import column_names, in_order_of, is_frame
-from rkhs._core.cells import read_cells
+from rkhs._core.cells import read_cells, warn_of_far
 from rkhs._core.checks import check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
 from rkhs._core.errors import InputError, quote, warn
@@ -148,7 +148,18 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         ndarray of shape (m, q)
         """
         check_is_fitted(self)
-        return self._without_gaps(self._encode(self._read(X)))
+        rows = self._encode(self._read(X))
+        self._warn_of_far(rows)
+        return self._without_gaps(rows)
+
+    def _warn_of_far(self, rows: np.ndarray) -> None:
+        """Warn of numbers far outside of the range of those of the fit."""
+        place = 0
+        for j, column in enumerate(self.columns_):
+            if column["kind"] == "number":
+                new, known = (part[:, place] * column["scale"] + column["mean"] for part in (rows, self.rows_))
+                warn_of_far(self._title(j), new, np.fmin.reduce(known), np.fmax.reduce(known))
+            place += _width(column)
 
     def _without_gaps(self, rows: np.ndarray) -> np.ndarray:
         """Fill the gaps of rows of numbers, in place."""
@@ -285,7 +296,7 @@ def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known
     if len(unseen) > 2.0 * max(rare, 1e-9) * (~gaps).sum():
         warn(
             f"{title}: {len(unseen)} of {len(values)} cells are texts that the fit has not seen, or only rarely, "
-            f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts"
+            f"such as {quote(values[unseen[0]])}: they are encoded as unlike all known texts; a gap is None"
         )
 
 

@@ -1,0 +1,134 @@
+"""Tables that cannot be read as asked, and the command that reads them."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rkhs._core.errors import InputError, quote
+from rkhs.cli.options import as_command, changed, named_columns, with_flag, with_values
+from rkhs.data import Dataset, read_items
+from rkhs.data.known_columns import reading_advice
+from rkhs.data.mixed import OF_MIXED, read_mixed
+from rkhs.data.molecule_files import flat_smiles
+from rkhs.data.text import FewWords, ListedNumbers, Measurements, MixedCells, are_smiles, number_in
+
+_FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
+
+
+class Corrected(InputError):
+    """A file cannot be read as asked; the command of these words reads it."""
+
+    def __init__(self, what: str, words: Sequence[str]) -> None:
+        super().__init__(f"{what}; this command reads it:{as_command(words)}")
+        self.words = words
+
+
+def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
+    """Items of any kind, or else a table of texts and gaps whose cells are in order."""
+    try:
+        return read_items(path, kind=args.kind, **options)
+    except MixedCells as error:
+        if not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
+            raise
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            data, what = _mixed_table(args, path, options)
+        if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
+            raise corrected(args, path, options, what or error.what) from error
+    for one in caught:
+        warnings.warn(one.message, stacklevel=2)
+    return data
+
+
+def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -> tuple[Dataset | None, str]:
+    """A table of texts and gaps; None, and the reason if it is known, where some cells are in doubt."""
+    try:
+        return read_mixed(path, **options), ""
+    except ListedNumbers as several:
+        raise InputError(f"{several}{without(args, several.columns, 'leaves them out')}") from several
+    except FewWords as few:
+        return None, str(few)
+    except InputError:
+        return None, ""
+
+
+def read_texts(args: argparse.Namespace, path: str, kinds: list[str] | None, options: dict[str, Any]) -> Dataset:
+    """A table of numbers, texts and gaps; strays among numbers are gaps, with a warning."""
+    try:
+        return read_mixed(path, kinds=kinds, stray="gap", **options)
+    except FewWords as error:
+        raise corrected(args, path, options, str(error)) from error
+
+
+def without(args: argparse.Namespace, names: Sequence[str], does: str) -> str:
+    """The command that leaves columns out, with those left out already, and what it does; nothing for no names."""
+    dropped = [*named_columns(getattr(args, "drop_columns", None)), *names]
+    return f"; this command {does}:{with_flag(args.words, '--drop-columns', dropped)}" if names else ""
+
+
+def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what: str) -> Corrected:
+    """The command that reads a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
+    advice = reading_advice(path, options)
+    with quiet():
+        data = read_mixed(path, stray="gap", **options | advice)
+    dropped = _out_of_order(data, [*args.words, "--mixed"])
+    if (smiles := _only_smiles(dropped)) and hasattr(args, "smiles"):
+        more = ["--smiles", smiles, *["--skip-bad-smiles"] * ("" in flat_smiles(dropped[smiles]))]
+        return Corrected(
+            f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}", [*args.words, *more]
+        )
+    more = ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
+    mixed = ["--mixed"] * ("--mixed" not in args.words)
+    return Corrected(what, [*_advised(args, advice), *mixed, *more])
+
+
+def _advised(args: argparse.Namespace, advice: dict[str, Any]) -> list[str]:
+    """The words of a command with other options of reading a text."""
+    words = args.words
+    for name, value in advice.items():
+        words = with_values(words, f"--{name}", value)
+    return words
+
+
+def with_advice(
+    args: argparse.Namespace, path: str, options: dict[str, Any], found: Measurements
+) -> argparse.Namespace:
+    """The arguments, and their words, that read all numbers with a unit, these found ones too."""
+    advice = reading_advice(path, options, found)
+    return changed(args, words=_advised(args, advice), **advice)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Reading that is tried gives no warnings: they come when the command is run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def _only_smiles(columns: dict[str, Any]) -> str:
+    """The name of the only column of SMILES, by its title or its texts."""
+    found = [name for name, cells in columns.items() if "smiles" in name.lower() or are_smiles([*filter(None, cells)])]
+    return found[0] if len(found) == 1 else ""
+
+
+def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
+    """Columns out of order, by name, that no word of the command names."""
+    columns = zip(data.column_names or (), data.X.T, strict=False)
+    return {name: cells for name, cells in columns if not _in_order(cells.tolist()) and name not in words}
+
+
+def _in_order(cells: list[Any]) -> bool:
+    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped.
+
+    Of a few different texts some may look like numbers, as a car's model 500 does.
+    """
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    different = set(texts)
+    numbers = sum(number_in(cell) is not None for cell in different)
+    few = len(different) <= max(_FEW_TEXTS, len(texts) / 10) and 2 * numbers <= len(different)
+    return 2 * len(different) <= len(texts) and (few or not numbers)

@@ -1,0 +1,147 @@
+"""Rows and names that are not what they seem: totals, spellings, rows far from the fit, names that are nearly right."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.features import FilledTable
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def sales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Items with two numbers and the price, whose last line is to be filled in."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"s{i},{i % 7 + 1.5},{i * 3 % 11},{2 * (i % 7) + i * 3 % 11}" for i in range(30)]
+    Path("sales.csv").write_text("\n".join(["shop,area,staff,asking price", *rows]) + "\n")
+    return tmp_path / "sales.csv"
+
+
+@pytest.mark.parametrize("name", ["Total", "SUM:", "Grand total"])
+def test_a_last_row_of_sums_is_reported(sales: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    whole = sales.read_text()
+    cells = np.array([line.split(",")[1:] for line in whole.splitlines()[1:]], dtype=float)
+    sales.write_text(f"{whole}{name},{','.join(map(str, cells.sum(0)))}\n")
+    assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
+    assert capsys.readouterr().err.count(f"the last row, '{name}', holds the sums of the others: delete it") == 1
+    for last in (f"s30,{','.join(map(str, cells.sum(0)))}\n", f"{name},1,2,3\n", ""):
+        sales.write_text(whole + last)
+        assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
+        assert "the last row" not in capsys.readouterr().err
+
+
+def test_categories_that_differ_in_case_alone_are_named(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, *lines = sales.read_text().splitlines()
+    fuels = ["Petrol", "petrol", "diesel", "LPG"]
+    rows = [f"{line},{fuels[i % 4]}" for i, line in enumerate(lines)]
+    sales.write_text("\n".join([f"{first},fuel", *rows]) + "\n")
+    for more in ([], ["--predict", "fuel"]):
+        assert main(["fit", "sales.csv", "-o", "s.rkhs", *more]) == 0
+        said = capsys.readouterr().err
+        assert said.count("column 'fuel': 'Petrol' and 'petrol' differ in case or spaces alone") == 1
+    sales.write_text(sales.read_text().replace("petrol", "Petrol"))
+    assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
+    assert "in case or spaces" not in capsys.readouterr().err
+
+
+def test_a_part_of_a_name_is_recognised(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "sales.csv", "--predict", "Price", "-o", "s.rkhs"]) == 2
+    assert "did you mean 'asking price'?" in capsys.readouterr().err
+
+
+def test_rows_far_from_those_of_the_fit_are_counted(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the range of each column, of tables of numbers and of texts; in Python too, and not a little outside."""
+    assert main(["fit", "sales.csv", "--predict", "asking price", "-o", "s.rkhs"]) == 0
+    Path("new.csv").write_text("shop,area,staff\nx,11000,3\ny,8.1,12\nz,900,1\n")
+    text = (
+        "column 'area': rows far outside of the range of the fit: 2 of 3, the farthest with 11,000, where the fit has"
+    )
+    capsys.readouterr()
+    assert main(["predict", "s.rkhs", "new.csv"]) == 0
+    assert f"new.csv: {text} 1.5 to 7.5" in (said := capsys.readouterr().err)
+    assert "'staff'" not in said
+    first, *lines = sales.read_text().splitlines()
+    sales.write_text("\n".join([f"{first},town", *(f"{line},{'ab'[i % 2]}" for i, line in enumerate(lines))]) + "\n")
+    assert main(["fit", "sales.csv", "--predict", "asking price", "-o", "s.rkhs"]) == 0
+    rows = [{"area": area, "staff": 3.0, "town": "a"} for area in (11000.0, 8.1, 900.0)]
+    model = rkhs.load("s.rkhs")
+    with pytest.warns(UserWarning, match=text):
+        model.predict(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(rows[1:2])
+
+
+def test_no_rows_are_refused_in_words_of_the_user() -> None:
+    table = FilledTable().fit([(1.0, "a"), (2.0, "b"), (3.0, "a"), (4.0, "b")])
+    with pytest.raises(rkhs.errors.InputError, match="^X must hold at least one row; got none"):
+        table.transform([])
+
+
+def test_a_file_of_other_columns_is_refused_by_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where genes stand in rows too, and the names of the other file are numbers."""
+    monkeypatch.chdir(tmp_path)
+    genes = [f"g{j}," + ",".join(f"{x:.2f}" for x in RNG.normal(size=12)) for j in range(20)]
+    Path("genes.csv").write_text("gene," + ",".join(f"p{i}" for i in range(12)) + "\n" + "\n".join(genes) + "\n")
+    assert main(["fit", "genes.csv", "--transpose", "-o", "g.rkhs"]) == 0
+    runs = [f"r{j}," + ",".join(f"{x:.2f}" for x in RNG.normal(size=8)) for j in range(6)]
+    Path("runs.csv").write_text("run," + ",".join(f"{i / 5}" for i in range(8)) + "\n" + "\n".join(runs) + "\n")
+    capsys.readouterr()
+    assert main(["transform", "g.rkhs", "runs.csv", "-o", "c.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "runs.csv lacks 'g0', 'g1', 'g2', 'g3', 'g4' and 15 more, of the columns of the training file" in said
+
+
+def hours(start: str, count: int) -> str:
+    """Hours of a series from this time on, of which the first column is the load."""
+    times = np.datetime64(start) + np.arange(count).astype("timedelta64[h]")
+    load = 10.0 + np.sin(np.arange(count) * np.pi / 12) + RNG.normal(size=count)
+    lines = [f"{x:.3f},{str(time).replace('T', ' ')}" for x, time in zip(load, times, strict=True)]
+    return "\n".join(["load,time", *lines]) + "\n"
+
+
+def test_windows_of_days_begin_at_midnight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In either file, and where the column of dates is left out; windows of other lengths begin at the first row."""
+    monkeypatch.chdir(tmp_path)
+    Path("old.csv").write_text(hours("2024-01-01T00:00", 240))
+    Path("new.csv").write_text(hours("2024-03-01T05:00", 240))
+    for more in ([], ["--columns", "load"], ["--drop-columns", "time"]):
+        assert main(["novelty", "old.csv", "new.csv", "--window", "24", *more, "-o", "n.csv"]) == 0
+        assert "new.csv: rows before the first midnight, where windows begin: 19" in capsys.readouterr().err
+        lines = Path("n.csv").read_text().splitlines()
+        assert (lines[1].split(",")[0], len(lines)) == ("20-43", 10)
+    assert main(["novelty", "old.csv", "new.csv", "--window", "10", "-o", "n.csv"]) == 0
+    assert Path("n.csv").read_text().splitlines()[1].startswith("1-10,")
+
+
+def test_missing_rows_are_found_by_dates_that_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = hours("2024-01-01T00:00", 240).splitlines(keepends=True)
+    Path("old.csv").write_text("".join(lines[:101] + lines[104:]))
+    assert main(["novelty", "old.csv", "--window", "24", "--columns", "load", "-o", "n.csv"]) == 0
+    assert "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-117" in (
+        capsys.readouterr().err
+    )
+
+
+def test_the_note_on_a_series_stands_before_what_is_novel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.csv").write_text(hours("2024-01-01T00:00", 240))
+    assert main(["novelty", "old.csv"]) == 0
+    said = capsys.readouterr().out
+    assert said.index("times of one long series") < said.index("have p of at most")
