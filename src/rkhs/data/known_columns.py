@@ -42,7 +42,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     found.drop_units([position])
-    found.warn_of_bounds()
+    found.warn_of_bounds([position], settings.missing)
     values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
@@ -173,8 +173,9 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
         return read_table(path, **options)
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
-    found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
-    found.warn_of_bounds()
+    read = range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0]
+    found.drop_units(read)
+    found.warn_of_bounds(read, settings.missing)
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
         settings.index_column = 0
