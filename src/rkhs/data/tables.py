@@ -127,8 +127,8 @@ class Columns:
                 label = column_label(self.names, j)
                 warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
 
-    def warn_of_bounds(self, positions: Iterable[int], missing: Iterable[str] | None) -> None:
-        """Warn of bounds among values to be predicted: gaps by name, or a column of relations next to the values."""
+    def warn_of_left_out(self, positions: Iterable[int], missing: Iterable[str] | None) -> None:
+        """Warn of bounds that are gaps by name, among values to be predicted."""
         gaps = [text for text in missing or () if is_bound(text)]
         if gaps and any(_gaps(self.cells[j], gaps).any() for j in positions):
             sides = " or ".join(sorted({"below" if text[0] in "<\u2264" else "above" for text in gaps}))
@@ -136,6 +136,9 @@ class Columns:
                 f"{self.source}: bounds such as {listed(list(map(quote, gaps)), 3)} are taken as gaps: the model knows "
                 f"no values {sides} them, and its errors and intervals say nothing of such items"
             )
+
+    def warn_of_bounds(self) -> None:
+        """Warn of a column of relations, as databases of measurements write them, that says ``>`` of some values."""
         for name, cells in zip(self.names or (), self.cells, strict=False):
             named = _RELATION.search(name) is not None
             bounds = (
