@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
+import re
+import shlex
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +15,7 @@ import pytest
 
 import rkhs
 from rkhs.cli.main import main
+from rkhs.cli.targets import logarithm
 from rkhs.data import read_table
 
 SMILES = [
@@ -74,6 +79,54 @@ def test_tags_of_molecules_colour_a_map_and_are_predicted(molecules: Path, monke
     assert "did you mean 'weight'" in capsys.readouterr().err
     assert read_table("m.sdf", columns=["weight"]).X[0, 0] == 37.5
     assert read_table("m.sdf.gz").row_names == read_table("m.sdf").row_names
+
+
+def test_bounds_of_an_sdf_file_are_named_at_once_and_warned_of(molecules: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(molecules)
+    text = Path("m.sdf").read_text()
+    for value, bound, count in (("37.5", ">30", 1), ("50.0", "<= 50", 1), ("37.5", ">60", 9), ("50.0", ">70", 9)):
+        text = text.replace(f"\n{value}\n", f"\n{bound}\n", count)  # more than half of the values
+    Path("n.sdf").write_text(text)
+    assert main(["fit", "n.sdf", "--predict", "weight", "-o", "n.rkhs"]) == 2
+    error = capsys.readouterr().err
+    assert re.search(r"\(\d+ cells, first '>30' in row \d \('m\d'\), then '>60', '<= 50' and 1 more\)", error)
+    words = shlex.split(error[error.rindex("  rkhs fit") :])[1:]
+    assert words[-1] == ">30,>60,<= 50,>70"
+    assert main(words) == 0
+    out = capsys.readouterr()
+    assert "rows without a value: left out" in out.out
+    assert (
+        "bounds such as '>30', '>60', '<= 50' and 1 more are taken as gaps: the model knows no values above or"
+        in out.err
+    )
+    assert main(["fit", "m.sdf", "--predict", "weight", "--missing", ">30", "-o", "n.rkhs"]) == 0
+    assert "taken as gaps" not in capsys.readouterr().err  # there is none
+
+
+def test_the_logarithm_of_a_tag_is_predicted_as_printed(molecules: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(molecules)
+    Path("n.sdf").write_text(Path("m.sdf").read_text().replace("\n37.5\n", "\n>30\n"))
+    words = ["fit", "n.sdf", "--predict", "weight", "--missing", ">30", "-o", "n.rkhs"]
+    args = argparse.Namespace(input="n.sdf", labels=None, targets=None, words=words, missing=[">30"], header=None)
+    for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key"):
+        setattr(args, name, None)
+    _, python, fit = filter(None, logarithm(args, "weight").split("\n"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        exec(shlex.split(python)[2])
+    assert main(shlex.split(fit)[1:]) == 0
+    assert "predicts log10" in capsys.readouterr().out
+
+
+def test_rdkit_writes_nothing_of_an_sdf_file(molecules: Path, monkeypatch, capfd) -> None:
+    monkeypatch.chdir(molecules)
+    blocks = Path("m.sdf").read_text().split("$$$$\n")
+    crowded = blocks[0].replace("  1  2  1  0", "  1  2  3  0").replace(" C   0", " F   0")
+    Path("n.sdf").write_text("$$$$\n".join([crowded, *blocks[1:]]))
+    assert main(["fit", "n.sdf", "--skip-bad-smiles", "-o", "n.rkhs"]) == 0
+    error = capfd.readouterr().err
+    assert "row 1 left out" in error
+    assert "Explicit valence" not in error
 
 
 def test_classes_of_series_are_a_column(tmp_path: Path, monkeypatch, capsys) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -142,9 +143,23 @@ def test_one_list_is_for_all(tmp_path: Path) -> None:
 
 def test_names_of_which_none_is_found_are_shown_with_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("id,y\nS01,0.5\nS02,1.5\n")
-    message = "expected names such as 'bam/S01.bam', each once, in a column; got none, but 'S01' and 1 more; write"
+    message = "expected names such as 'bam/T01.bam', each once, in a column; got none, but 'S01' and 1 more; write"
     with pytest.raises(InputError, match=message):
-        labels_of(tmp_path / "labels.csv", "y", [["bam/S01.bam", "bam/S02.bam"]])
+        labels_of(tmp_path / "labels.csv", "y", [["bam/T01.bam", "bam/T02.bam"]])
+
+
+@pytest.mark.parametrize("form", ["bam/{}_sorted.bam", "C:\\runs\\{}.sorted.bam", "{}-1", "out/{}"])
+def test_names_of_files_are_those_of_their_items(tmp_path: Path, form: str) -> None:
+    (tmp_path / "labels.csv").write_text("id,y\nS11,1.5\nS01,0.5\nS21_B,2.5\n")
+    names = [form.format(name) for name in ("S01", "S11", "S21_B")]
+    with pytest.warns(UserWarning, match=f"names of rows such as {re.escape(repr(names[0]))} are matched as 'S01'$"):
+        assert labels_of(tmp_path / "labels.csv", "y", [names]).tolist() == [0.5, 1.5, 2.5]
+
+
+def test_names_of_files_that_would_be_one_are_not_shortened(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,y\nS01,0.5\nS02,1.5\n")
+    with pytest.raises(InputError, match="got none, but 'S01'"):
+        labels_of(tmp_path / "labels.csv", "y", [["a/S01.bam", "b/S01.bam"]])
 
 
 def test_candidates_may_stand_in_the_one_column_with_smiles_in_its_name(tmp_path: Path) -> None:

@@ -156,3 +156,24 @@ def test_too_few_classes_are_refused_before_the_items_are_read(
     monkeypatch.setattr("rkhs.cli.classification.read_with_values", lambda *_: pytest.fail("the items were read"))
     assert main(["fit", "names.csv", "--predict", "who", "-o", "o.rkhs"]) == 2
     assert "needs two classes, and two rows of each" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [
+        ("fit t.csv --predict y -o m.rkhs", "labels"),
+        ("fit t.csv --predict y -o m.rkhs", "targets"),
+        ("map t.csv --color y -o m.png", "labels"),
+        ("report t.csv --predict y", "labels"),
+        ("compare t.csv --predict y", "labels"),
+        ("compare t.csv --predict y", "targets"),
+        ("predict m.rkhs t.csv", "candidates"),
+        ("predict m.rkhs t.csv", "known"),
+    ],
+)
+def test_a_file_that_is_missing_is_named_before_others_are_read(tmp_path, monkeypatch, capsys, command, flag) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.csv", "m.rkhs"):
+        Path(name).write_text("no table and no model")
+    assert main([*command.split(), f"--{flag}", "no.csv"]) == 2
+    assert f"--{flag} must name a file or folder that exists; got 'no.csv'" in capsys.readouterr().err

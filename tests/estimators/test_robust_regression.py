@@ -9,7 +9,13 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
-from rkhs import InputOutputKernelRegressor, KernelAutoencoder, OperatorKernelRegressor, fit_robust
+from rkhs import (
+    InputOutputKernelRegressor,
+    KernelAutoencoder,
+    OperatorKernelRegressor,
+    OperatorKernelRegressorCV,
+    fit_robust,
+)
 from rkhs._core.errors import GapWarning, InputError
 from rkhs.estimators.robust_fit import pair_errors
 from rkhs.kernels import Gaussian, Linear, Spectrum
@@ -101,3 +107,23 @@ def test_what_is_refused(model: Any, rows: Any, y: Any, said: str) -> None:
     found = fit_robust(machine(), X, Y)
     with pytest.raises(InputError, match="y must hold the targets"):
         found.score_items(X)
+
+
+def test_kernel_values_of_objects_are_computed_once_for_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    items = ["".join(rng.choice(list("ABCD"), 12)) for _ in range(60)]
+    y = np.array([text.count("A") for text in items]) + 0.01 * rng.normal(size=60)
+    y[[3, 20]] += 9.0
+    counted: list[int] = []
+    features = Spectrum._features
+    monkeypatch.setattr(Spectrum, "_features", lambda self, X: counted.append(len(X)) or features(self, X))
+    found = fit_robust(OperatorKernelRegressorCV(Spectrum(2), regs=[1e-3]), items, y)
+    assert sum(counted) <= 3 * len(items)  # all of them, and those of the last fit
+    assert not found.inliers[[3, 20]].any()
+    good = np.flatnonzero(found.inliers)
+    alone = OperatorKernelRegressor(Spectrum(2), reg=1e-3).fit([items[i] for i in good], y[good])
+    np.testing.assert_array_equal(found.model.predict(items), alone.predict(items))
+    train, test = next(KFold(5, shuffle=True, random_state=0).split(good))
+    part = OperatorKernelRegressor(Spectrum(2), reg=1e-3).fit([items[i] for i in good[train]], y[good[train]])
+    errors = np.abs(part.predict([items[i] for i in good[test]]) - y[good[test]])
+    np.testing.assert_allclose(found.outlier_score[good[test]] * found.threshold, errors, rtol=1e-9)

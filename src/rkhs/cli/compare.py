@@ -15,6 +15,7 @@ from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
+from rkhs.cli.outputs import Outputs
 from rkhs.cli.rebuilding import OF_MODELS, compare_models
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace) -> None:
             "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"
         )
     refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
+    Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
     args = with_groups(args)
     data, y = _read(args)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)

@@ -49,7 +49,7 @@ _MOST_CLASSES = 20
 
 def run(args: argparse.Namespace) -> None:
     """Fit two components and draw them."""
-    Outputs(("INPUT", args.input)).add("-o", args.output, (*PICTURES, ".html"))
+    Outputs(("INPUT", args.input), ("--labels", args.labels)).add("-o", args.output, (*PICTURES, ".html"))
     data, values = read_with_values(args, args.color, "--color")
     colours = _colours(values, args)
     with user_errors():

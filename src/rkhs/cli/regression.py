@@ -21,7 +21,7 @@ from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import few, gap_sentence, print_result
-from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
+from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
 from rkhs.reports.held_out import decisive_rows, held_out_errors, row_norms, target_notes
 from rkhs.reports.wording import readable
 
@@ -146,7 +146,7 @@ def _facts(
     errors = held_out_errors(model, fitted)
     ends = _decisive(errors, found, names_of_rows)
     if not ends or errors["R^2"] > _LITTLE:
-        ends += _ends(model, fitted, names, found)
+        ends += _ends(args, model, fitted, names, found)
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -184,7 +184,11 @@ def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> l
 
 
 def _ends(
-    model: estimators.OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], found: _Suspicious
+    args: argparse.Namespace,
+    model: estimators.OperatorKernelRegressorCV,
+    Y: np.ndarray,
+    names: list[str],
+    found: _Suspicious,
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
     yield from target_notes(names, Y)
@@ -195,7 +199,7 @@ def _ends(
         if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y):
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
-                "of rows; to avoid that, predict its logarithm, written to a new column"
+                f"of rows; to avoid that, predict its logarithm, {logarithm(args, names[0])}"
             )
 
 

@@ -50,7 +50,7 @@ _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model
 
 def run(args: argparse.Namespace) -> None:
     """Fit or load, and write the page."""
-    outputs = Outputs(("FILE", args.file), ("DATA", args.data))
+    outputs = Outputs(("FILE", args.file), ("DATA", args.data), ("--labels", args.labels))
     args = changed(args, model=args.file, input=args.data)
     check_count(args.at_most, "--at-most", at_least=2)
     plan_robust(args)

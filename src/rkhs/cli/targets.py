@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,11 +16,11 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import changed, refuse_flags
+from rkhs.cli.options import changed, refuse_flags, with_flag
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, keep_rows
-from rkhs.data.formats import has_columns, is_table
+from rkhs.data.formats import SDF, has_columns, is_table
 from rkhs.data.known_columns import labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
 from rkhs.data.text import MIXED, FewWords
@@ -82,7 +84,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
             .replace(f", {MIXED}", "")
             .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
-        raise InputError(message) from error
+        raise InputError(message + _as_gaps(args, error)) from error
 
 
 def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
@@ -168,7 +170,16 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
-        raise InputError(str(error).replace("`target`", flag).replace(f", {MIXED}", "")) from error
+        message = str(error).replace("`target`", flag).replace(f", {MIXED}", "")
+        raise InputError(message + _as_gaps(args, error)) from error
+
+
+def _as_gaps(args: argparse.Namespace, error: InputError) -> str:
+    """The command that takes the few texts among the numbers of a column as gaps."""
+    texts = [*reading_options(args).get("missing", ()), *getattr(error, "texts", ())]
+    if not getattr(error, "texts", ()) or any("," in text for text in texts):
+        return ""
+    return f"; this command takes them as gaps:{with_flag(args.words, '--missing', texts)}"
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -259,3 +270,18 @@ def _read_lines(path: str, n: int) -> np.ndarray:
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
     return typed([cell.strip() for cell in cells])
+
+
+def logarithm(args: argparse.Namespace, name: str) -> str:
+    """Where the logarithm of a column is to be written; for an .sdf file the commands that write and predict it."""
+    if not args.input.lower().endswith(SDF) or args.labels or args.targets:
+        return "written to a new column"
+    file, column, missing = map(json.dumps, (args.input, name, reading_options(args).get("missing", [])))
+    code = (
+        "import numpy; from rkhs.data.known_columns import read_column; "
+        f'y = read_column({file}, {column}, argument="column", missing={missing}); '
+        'numpy.savetxt("log.csv", numpy.c_[range(len(y)), numpy.log10(y)], header="row,log10", comments="", '
+        'delimiter=",")'
+    )
+    fit = with_flag([*args.words, "--targets", "log.csv"], "--predict", ["log10"])
+    return f"written to a table:\n\n  python -c {shlex.quote(code)}{fit[1:]}\n"

@@ -52,6 +52,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found.chosen([position], None, settings.index_column)
     found.drop_units([position])
     found.warn_of_bounds()
+    found.warn_of_left_out([position], settings.missing)
     values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
     found.refuse_few_words(position)
@@ -128,7 +129,7 @@ def _by_name(
 ) -> tuple[Sequence[str], dict[str, object]]:
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
     keys = [*(found.texts(j) for j in range(found.width) if j != position), found.stored or ()]
-    names, best = _most_alike(namings, keys)
+    names, best = _most_alike(namings, keys, found.source)
     wanted = set(names)
     values = dict(zip(best, cells.tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
@@ -145,9 +146,24 @@ def _by_name(
     return names, values
 
 
-def _most_alike(namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[str]]:
-    """The names of the items and the column of keys that have most in common."""
-    return max(product(namings, keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
+def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Names of files without their folders, and without an end from a mark on that all have, if they still differ."""
+    bases = [name.replace("\\", "/").rpartition("/")[2] for name in names]
+    ends = ["", *(bases[0][k:] for k, mark in enumerate(bases[0]) if mark in "._-")]
+    common = [end for end in ends if all(base.endswith(end) for base in bases)]
+    shorter = [tuple(base.removesuffix(end) for base in bases) for end in common]
+    return [one for one in shorter if len(set(one)) == len(set(names)) and one != tuple(names)]
+
+
+def _most_alike(
+    namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]], source: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The names of the items, perhaps shortened, and the column of keys that have most in common."""
+    shorter = {short: names for names in namings for short in _without_ends(names)}
+    names, best = max(product([*namings, *shorter], keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
+    if names not in namings:
+        warn(f"{source}: names of rows such as {quote(shorter[tuple(names)][0])} are matched as {quote(names[0])}")
+    return names, best
 
 
 def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more: Measurements) -> dict[str, Any]:
@@ -197,7 +213,7 @@ def candidates_of(path: str | os.PathLike[str], column: str, namings: Sequence[S
     texts, *keys = map(found.texts, order)
     if not keys:
         return [texts] * len(namings[0])
-    names, best = _most_alike(namings, keys)
+    names, best = _most_alike(namings, keys, str(file))
     lists = defaultdict(list)
     for name, text in zip(best, texts, strict=True):
         lists[name].append(text)
@@ -212,10 +228,12 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
         return read_table(path, **options)
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
-    found.drop_units(range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0])
+    read = range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0]
+    found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
     found.warn_of_bounds()
+    found.warn_of_left_out(read, settings.missing)
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
         settings.index_column = 0

@@ -57,8 +57,8 @@ def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
 
 def read_sdf(path: Path, missing: Collection[str] = ()) -> Columns:
     """SMILES and tags of molecules as columns, and their names; a record that cannot be read keeps its place."""
-    Chem = optional("rdkit.Chem")
-    with open_bytes(path) as handle:
+    Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
+    with open_bytes(path) as handle, rdBase.BlockLogs():  # of damaged records there is an error, stereo is not used
         found = list(Chem.ForwardSDMolSupplier(handle))
     if not found:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")

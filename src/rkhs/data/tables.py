@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -27,6 +27,7 @@ from rkhs.data.text import (
     MixedCells,
     are_smiles,
     grouped_advice,
+    is_bound,
     is_gap,
     is_grouped_number,
     is_id_name,
@@ -142,6 +143,16 @@ class Columns:
                 label = column_label(self.names, j)
                 warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
 
+    def warn_of_left_out(self, positions: Iterable[int], missing: Iterable[str] | None) -> None:
+        """Warn of bounds that are gaps by name, among values to be predicted."""
+        gaps = [text for text in missing or () if is_bound(text)]
+        if gaps and any(_gaps(self.cells[j], gaps).any() for j in positions):
+            sides = " or ".join(sorted({"below" if text[0] in "<\u2264" else "above" for text in gaps}))
+            warn(
+                f"{self.source}: bounds such as {listed(list(map(quote, gaps)), 3)} are taken as gaps: the model knows "
+                f"no values {sides} them, and its errors and intervals say nothing of such items"
+            )
+
     def warn_of_bounds(self) -> None:
         """Warn of a column of relations, as databases of measurements write them, that says ``>`` of some values."""
         for name, cells in zip(self.names or (), self.cells, strict=False):
@@ -251,9 +262,10 @@ class Columns:
         return [i for i, cell in enumerate(cells) if cell is not None and number_in(cell, decimal) is None]
 
     def mostly_numbers(self, position: int) -> bool:
-        """Whether most cells of a column of texts are numbers."""
-        known = sum(cell is not None for cell in self.cells[position].tolist())
-        return 2 * len(self.odd_cells(position)) < known
+        """Whether most cells of a column of texts are numbers, or some are and all others bounds of numbers."""
+        odd, cells = self.odd_cells(position), self.cells[position]
+        known = sum(cell is not None for cell in cells.tolist())
+        return 2 * len(odd) < known or (len(odd) < known and all(map(is_bound, cells[odd])))
 
     def days(self, position: int) -> Column | None:
         """A column of texts that all are dates, as days since the first of January 1970; None for other texts."""
@@ -313,13 +325,15 @@ class Columns:
         others = [j for j in positions if j not in nearly]
         named = [self._described(j, few=j in nearly) for j in [*nearly, *others]]
         units = _UNITS if any(" with the unit " in text for text in named) else self._thousands(others)
-        advice = f"{self._of_odd_cells(nearly)}, {MIXED}" if nearly else MIXED
+        odd = list(dict.fromkeys(self.cells[j][i] for j in nearly for i in self.odd_cells(j)))
+        advice = f"{_of_odd_cells(odd)}, {MIXED}" if nearly else MIXED
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         texts = _OF_TEXTS if others else ""
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
+            odd,
         )
 
     def _described(self, position: int, *, few: bool) -> str:
@@ -328,7 +342,9 @@ class Columns:
         odd = [i for i in odd if self.cells[position][i].lower() not in WEAK] if few else odd
         unit = self._unit_of(odd, position) if few else ""
         first = self.cell(odd[0], position, brief=True)
-        return f"{column_label(self.names, position)} ({len(odd)} cells{unit}, first {first})"
+        others = list(dict.fromkeys(quote(self.cells[position][i]) for i in odd))[1:] if few and not unit else []
+        then = f", then {listed(others, 2)}" if others else ""
+        return f"{column_label(self.names, position)} ({len(odd)} cells{unit}, first {first}{then})"
 
     def _unit_of(self, rows: Sequence[int], position: int) -> str:
         """What is said of the unit of several cells of a column of numbers, where they have one."""
@@ -342,13 +358,6 @@ class Columns:
             if with_unit(self.cells[j].tolist(), self._spelling[0], mark) is not None:
                 return f"; pass thousands={mark!r} to read numbers such as {quote(self.cells[j][0])}"
         return ""
-
-    def _of_odd_cells(self, positions: Sequence[int]) -> str:
-        """What to do with the few cells of columns of numbers that are none."""
-        texts = list(dict.fromkeys(self.cells[j][i] for j in positions for i in self.odd_cells(j)))
-        listed_texts = texts if len(texts) <= _MOST_LISTED else ""
-        grouped = [f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1]
-        return f"{''.join(grouped)}correct them, name them with missing={listed_texts} to take them as gaps"
 
     def _counted_gaps(self, positions: Sequence[int]) -> list[str]:
         """Columns of numbers with gaps, and how many each has."""
@@ -386,6 +395,13 @@ class Columns:
     def texts(self, position: int) -> list[str]:
         """A column that was read as texts; an empty one where a cell is missing."""
         return ["" if cell is None else str(cell) for cell in self.cells[position].tolist()]
+
+
+def _of_odd_cells(texts: list[str]) -> str:
+    """What to do with the few cells of columns of numbers that are none."""
+    listed_texts = texts if len(texts) <= _MOST_LISTED else ""
+    grouped = [f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1]
+    return f"{''.join(grouped)}correct them, name them with missing={listed_texts} to take them as gaps"
 
 
 def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:

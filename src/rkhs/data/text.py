@@ -44,9 +44,9 @@ _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-]
 class MixedCells(InputError):
     """A table of numbers holds texts or gaps, which `read_mixed` reads."""
 
-    def __init__(self, what: str, advice: str) -> None:
+    def __init__(self, what: str, advice: str, texts: Sequence[str] = ()) -> None:
         super().__init__(f"{what}; {advice}")
-        self.what = what
+        self.what, self.texts = what, texts  # the few texts in columns of numbers
 
 
 class ListedNumbers(InputError):
@@ -172,6 +172,11 @@ def grouped_advice(text: str) -> str:
 def is_measurement(text: str) -> bool:
     """Whether a text starts like a number, as ``16.6 mm`` and ``<5`` do, or holds a decimal one behind a short word."""
     return text.lstrip(_LEADS)[:1].isnumeric() or _VALUE.fullmatch(text) is not None
+
+
+def is_bound(text: str) -> bool:
+    """Whether a text says that a value is above or below a number, as ``>27947`` does."""
+    return text[:1] in ("<", ">", "\u2264", "\u2265") and is_measurement(text)
 
 
 def is_id_name(name: str) -> bool:

@@ -32,7 +32,7 @@ from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.operator_regressor_cv import FOLDS, OperatorKernelRegressorCV
 from rkhs.estimators.options.combinations import check_combination
-from rkhs.kernels import MixedTable
+from rkhs.kernels import Kernel, MixedTable
 from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
 _RARE = 0.05  # largest share of outliers that may stay in the fit
@@ -160,7 +160,8 @@ def fit_robust(
     -----
     Where more than 20 in a hundred rows look wrong (5 in a mixed table), none is left out, and ``too_many`` is true:
     they are of a kind that the model does not code, or the bad rows are too many. A tight group of bad items
-    near the middle is not found. The time is that of two to eight fits, of a regressor six times that. ``./dev bench
+    near the middle is not found. The time is that of two to eight fits, of a regressor six times that; kernel values of
+    objects are computed once by an OperatorKernelRegressorCV. ``./dev bench
     robust`` and ``./dev bench wrong_curves --regressors`` measure the errors, and ``docs/user/outliers.md`` shows them.
 
     References
@@ -211,6 +212,8 @@ def fit_robust(
         whole, whole_warnings = case.fit(every)
         if too_many or case.errors(whole, every)[inliers].mean() <= HARM * (roots[inliers] ** 2).mean():
             fitted, warned, inliers = whole, whole_warnings, every
+    if case.gram:
+        fitted, warned = case.fit_items(inliers)
     _report(fitted, warned)
     score = roots / max(threshold, 1e-300)
     return RobustFit(fitted, inliers, score, threshold, found.rounds, found.settled, too_many)
@@ -227,6 +230,7 @@ def _report(fitted: Any, warned: list[Warning]) -> None:
 class _AutoencoderRounds:
     """Fits of an autoencoder to some of the items, with weight zero for the others, which are coded as new ones."""
 
+    gram = False
     rare = _RARE  # up to this share of outliers may stay in the fit if they do no harm
 
     def __init__(self, model: BaseEstimator, X: Any) -> None:
@@ -325,6 +329,9 @@ class RegressorRounds:
             raise InputError(f"y must have one row per item of X, {n}; got {len(self.y)}")
         if n < 2 * FOLDS:
             raise InputError(f"X must hold at least {2 * FOLDS} items, to predict each from others; got {n}")
+        self.given, self.gram = (model, self.X), _has_one_gram(model, X)
+        if self.gram:
+            self.model, self.X = clone(model).set_params(kernel="precomputed"), clone(model.kernel)(X)
         self.near = np.zeros(n, dtype=bool)  # no second look: in a fit, neighbouring bad rows hide each other
         every = np.ones(n, dtype=bool)
         roots = np.sqrt(self.errors(self.fit(every)[0], every))
@@ -334,8 +341,13 @@ class RegressorRounds:
         """Fit to the kept rows; return the model and its warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fitted = clone(self.model).fit(*self._rows(np.flatnonzero(kept)))
+            fitted = clone(self.model).fit(*self._rows(rows := np.flatnonzero(kept), rows))
         return fitted, [one.message for one in caught]  # type: ignore[misc]
+
+    def fit_items(self, kept: np.ndarray) -> tuple[Any, list[Warning]]:
+        """Fit to the kept items themselves, after rounds on their kernel values."""
+        (self.model, self.X), self.gram = self.given, False
+        return self.fit(kept)
 
     def errors(self, fitted: Any, kept: np.ndarray) -> np.ndarray:
         """Squared errors of all rows by machines that have not seen them, shape (n,)."""
@@ -346,14 +358,23 @@ class RegressorRounds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the last fit warns
             for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(inside):
-                one = clone(chosen).fit(*self._rows(inside[train]))
-                errors[inside[test]] = pair_errors(one, *self._rows(inside[test]))
+                one = clone(chosen).fit(*self._rows(inside[train], inside[train]))
+                errors[inside[test]] = pair_errors(one, *self._rows(inside[test], inside[train]))
             if len(outside):
-                errors[outside] = pair_errors(fitted, *self._rows(outside))
+                errors[outside] = pair_errors(fitted, *self._rows(outside, inside))
         return errors
 
-    def _rows(self, rows: np.ndarray) -> tuple[Any, Any]:
-        return _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
+    def _rows(self, rows: np.ndarray, known: np.ndarray) -> tuple[Any, Any]:
+        X = self.X[np.ix_(rows, known)] if self.gram else _safe_indexing(self.X, rows)
+        return X, _safe_indexing(self.y, rows)
+
+
+def _has_one_gram(model: BaseEstimator, X: Any) -> bool:
+    """Whether Gram matrices of some objects are parts of that of all: their kernel has nothing to estimate."""
+    kernel = getattr(model, "kernel", None)
+    if not isinstance(model, OperatorKernelRegressorCV) or not isinstance(kernel, Kernel):
+        return False
+    return kernel.domain == "objects" and isinstance(model.gammas, str) and kernel.resolve(kernel.read(X)) is kernel
 
 
 def pair_errors(model: BaseEstimator, X: Any, y: Any) -> np.ndarray:
