@@ -42,7 +42,7 @@ def test_the_licence_of_every_molecule_allows_bundling_and_every_contributor_is_
 
 def test_the_files_are_those_of_the_provenance_and_small():
     provenance = (FOLDER / "PROVENANCE.md").read_text(encoding="utf-8")
-    contents = [(FOLDER / name).read_bytes() for name in ("molecules.csv", "fingerprints.npz")]
+    contents = [(FOLDER / name).read_bytes() for name in ("molecules.csv", "fingerprints.npy")]
     assert sum(map(len, contents)) < 300_000
     for content in contents:
         assert hashlib.sha256(content).hexdigest() in provenance
@@ -73,7 +73,7 @@ def test_loading_twice_gives_independent_arrays():
 def test_a_damaged_installation_is_named(monkeypatch, tmp_path):
     folder = tmp_path / "molecules"
     folder.mkdir()
-    (folder / "fingerprints.npz").write_bytes((FOLDER / "fingerprints.npz").read_bytes())
+    (folder / "fingerprints.npy").write_bytes((FOLDER / "fingerprints.npy").read_bytes())
     rows = (FOLDER / "molecules.csv").read_text(encoding="utf-8").splitlines()[:-1]
     (folder / "molecules.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     monkeypatch.setattr("rkhs.data.bundled.files", lambda package: tmp_path)

@@ -11,6 +11,7 @@ import numpy as np
 
 from rkhs._core.errors import RkhsError
 
+_N_BITS = 2048
 _FIELDS = ("accession", "inchikey1", "formula", "smiles", "licence", "contributor")
 
 
@@ -87,17 +88,19 @@ def load_molecules() -> Molecules:
     """
     folder = files("rkhs.data") / "molecules"
     rows = list(csv.DictReader(io.StringIO((folder / "molecules.csv").read_text(encoding="utf-8"))))
-    with np.load(io.BytesIO((folder / "fingerprints.npz").read_bytes()), allow_pickle=False) as stored:
-        bits = np.unpackbits(stored["bits"], axis=1, count=int(stored["n_bits"]))
-    if not rows or tuple(rows[0]) != _FIELDS or len(rows) != len(bits):
+    low, high = np.load(io.BytesIO((folder / "fingerprints.npy").read_bytes()), allow_pickle=False).astype(np.intp)
+    *places, size = np.cumsum(low + 256 * high)  # of the set bits, bit by bit
+    if not rows or tuple(rows[0]) != _FIELDS or size != _N_BITS * len(rows):
         raise RkhsError(
             f"expected the bundled molecules with the columns {_FIELDS} and one fingerprint each; got {len(rows)} "
-            f"rows and {len(bits)} fingerprints; install the library again"
+            f"rows and {size // _N_BITS} fingerprints; install the library again"
         )
+    bits = np.zeros((_N_BITS, len(rows)), np.uint8)
+    bits.flat[places] = 1
     columns = {name: tuple(row[name] for row in rows) for name in _FIELDS}
     return Molecules(
         smiles=columns["smiles"],
-        fingerprints=bits,
+        fingerprints=np.ascontiguousarray(bits.T),
         names=columns["accession"],
         formulas=columns["formula"],
         inchikeys=columns["inchikey1"],
