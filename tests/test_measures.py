@@ -8,7 +8,7 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_914,
-    "statements of the tools": 8_579,
+    "statements of the tools": 8_583,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_653,
     "functions of complexity above 15": 0,

@@ -179,7 +179,7 @@ def test_rounded_wavelengths_in_the_first_row_are_asked_about(
 def test_repeated_molecules_in_the_first_column_are_asked_about(folder: Path, capsys: pytest.CaptureFixture) -> None:
     Path("molecules.csv").write_text("SMILES,y\nCCO,1\nCCO,2\nCCN,3\n")
     assert main(["fit", "molecules.csv", "-o", "m.rkhs"]) == 2
-    assert "read molecules with --smiles COLUMN; this command" in capsys.readouterr().err
+    assert "column 'SMILES' holds SMILES: pass --smiles 'SMILES'; this command" in capsys.readouterr().err
 
 
 TABLES = {

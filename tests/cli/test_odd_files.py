@@ -208,7 +208,7 @@ def test_smiles_with_salts_and_copies(capsys: pytest.CaptureFixture[str]) -> Non
     assert "looks like SMILES; read molecules with --smiles COLUMN" in said
     pytest.importorskip("rdkit", reason="SMILES need the extra 'chem'")
     write("molecules.csv", ["y", "structure"], range(10), [*molecules, "OC(C)C", "C("])
-    assert refused(capsys, "molecules.csv").endswith("--smiles structure\n")
+    assert refused(capsys, "molecules.csv").endswith("--smiles structure --skip-bad-smiles\n")
     said = fit(capsys, "molecules.csv", "--smiles", "structure", "--skip-bad-smiles")
     assert "1 SMILES has more than one part, as salts and mixtures have" in said
     assert "1 SMILES could not be read and was left out" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from rkhs import estimators, evaluation
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
 from rkhs.cli.outputs import SHEETS, of_class
 from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import few, print_json, print_result
 from rkhs.data import Dataset
+from rkhs.data.dataset import column_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,21 @@ def check_asked(
         raise InputError(f"{args.model}: --coverage is for numbers; this model predicts classes; leave it out")
     if head is not None and args.output is not None and not args.output.lower().endswith(SHEETS):
         raise InputError(f"classes are written as .csv or .xlsx; got -o {args.output}; change the file name")
+
+
+def warn_of_rows(args: argparse.Namespace, data: Dataset, notes: dict[str, Any]) -> None:
+    """Warn of rows far from those of the fit, and of molecules in it, whose predictions are none of new ones."""
+    from rkhs._core.cells import warn_of_far  # which imports torch
+
+    notes = notes.get("input", {})
+    for j, (low, high) in enumerate(notes.get("ranges") or ()):
+        warn_of_far(f"{args.input}: {column_label(data.column_names, j)}", data.X[:, j], low, high)
+    known = {*(notes.get("smiles") or ())}
+    if seen := [smiles for smiles in data.smiles or () if smiles in known]:
+        sys.stderr.write(
+            f"rkhs: note: {args.input}: molecules in the fit: {len(seen)}, such as {quote(seen[0])}. Their predictions "
+            "and ends have seen their values, and say nothing of new molecules\n"
+        )
 
 
 def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:

@@ -93,8 +93,10 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     return data if out is None or out == APART else without_rows(data, out)
 
 
-def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> Corrected:
-    """The error of a column with the command that reads it; ``rest`` reads the inputs next to it."""
+def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:
+    """The error of a column of the input with the command that reads it; ``rest`` reads the inputs next to it."""
+    if getattr(args, "targets", None):
+        return error
     rest = with_advice(rest, args.input, _given_options(rest), error.found)
     words = rest.words
     with suppress(InputError), quiet():

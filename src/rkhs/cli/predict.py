@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rkhs._core.cells import warn_of_far
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
-from rkhs.cli.answers import Answer, check_asked, write_answers
+from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.rows import peeked
 from rkhs.cli.structures import rank_structures
 from rkhs.cli.targets import column_as_texts
-from rkhs.data.dataset import column_label
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -87,7 +84,7 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             "it out, or fit again without --loss, --gram"
         )
     for data in parts:
-        _warn_of_rows(args, data, file)
+        warn_of_rows(args, data, file.notes)
         values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)
         names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
         if sets:
@@ -95,19 +92,6 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             yield _with_sets(model, data, values, names, coverage)
         else:
             yield Answer(data, names, names, values, {"predictions": values})
-
-
-def _warn_of_rows(args: argparse.Namespace, data: Dataset, file: ModelFile) -> None:
-    """Warn of rows far from those of the fit, and of molecules in it, whose predictions are none of new ones."""
-    notes = file.notes.get("input", {})
-    for j, (low, high) in enumerate(notes.get("ranges") or ()):
-        warn_of_far(f"{args.input}: {column_label(data.column_names, j)}", data.X[:, j], low, high)
-    known = {*(notes.get("smiles") or ())}
-    if seen := [smiles for smiles in data.smiles or () if smiles in known]:
-        sys.stderr.write(
-            f"rkhs: note: {args.input}: molecules in the fit: {len(seen)}, such as {quote(seen[0])}. Their predictions "
-            "and ends have seen their values, and say nothing of new molecules\n"
-        )
 
 
 @within_limit
@@ -134,7 +118,7 @@ def _classes(
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
     column = column_as_texts(args, name)
     for data in parts:
-        _warn_of_rows(args, data, file)
+        warn_of_rows(args, data, file.notes)
         codes = file.estimator.transform(data.items)
         found, shares = head.predict(codes), head.predict_proba(codes)
         known = None if column is None else [column[row - 1] for row in data.row_numbers]

@@ -26,7 +26,7 @@ from rkhs.data.series_files import AXES_NOTE
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
 
-_TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|somme|suma|totale)\W*")
+_TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
 _SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
@@ -84,15 +84,18 @@ def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
 
 def total_row(data: Dataset) -> str:
     """The name of a last row that holds the sums of the others, as it says itself; empty for any other."""
-    if data.kind not in ("table", "vectors") or data.n_samples < 3:
-        return ""
-    texts = [*(data.row_names or ())[-1:], *(cell for cell in data.X[-1].tolist() if isinstance(cell, str))]
-    if not (named := [text for text in texts if _TOTAL.fullmatch(text)]):
+    if data.kind not in ("table", "vectors") or data.n_samples < 3 or not (name := _total(data)):
         return ""
     X = as_numbers(data.X)
     sums = np.nansum(X[:-1], axis=0)
     known = np.isfinite(X[-1]) & (sums != 0.0)
-    return named[0] if known.any() and np.isclose(X[-1], sums, rtol=1e-4)[known].mean() >= _SUMS else ""
+    return name if known.any() and np.isclose(X[-1], sums, rtol=1e-4)[known].mean() >= _SUMS else ""
+
+
+def _total(data: Dataset) -> str:
+    """The word for a total in the last row; empty without one."""
+    texts = [*(data.row_names or ())[-1:], *(cell for cell in data.X[-1].tolist() if isinstance(cell, str))]
+    return next(filter(_TOTAL.fullmatch, texts), "")
 
 
 def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = None) -> Iterator[T]:

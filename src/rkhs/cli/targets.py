@@ -74,9 +74,7 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     try:
         return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
     except FewWords as error:
-        raise (
-            error if args.targets else with_words_as_gaps(args, without_columns(args, *wanted or ()), error)
-        ) from error
+        raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error
     except InputError as error:
         message = (
             str(error)

@@ -130,16 +130,21 @@ def with_unit(
 def measurements(texts: Sequence[str], decimal: str, thousands: str | None) -> Measurements | None:
     """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes."""
     texts = [text for text in texts if text.lower() not in WEAK]
-    different, found = dict.fromkeys(texts), []
-    if len(different) <= min(_CLASSES, len(texts) / 2):
+    if len(set(texts)) <= min(_CLASSES, len(texts) / 2):
         return None
-    for mark in (None, ",", ".", "'") if thousands is None else (thousands,):
-        read = {text for text in different if with_unit([text], decimal, mark) is not None}
-        common = with_unit(read, decimal, mark)
-        others = [text for text in texts if text not in read]
-        if common is not None and len(others) <= (1.0 - _MOST) * len(texts):
-            found.append(Measurements(len(texts), common[1], others, None if thousands else mark))
-    return min(found, key=lambda one: len(one.others), default=None)
+    marks = (None, ",", ".", "'") if thousands is None else (thousands,)
+    found = (_measurements(texts, decimal, mark) for mark in marks)
+    best = min(filter(None, found), key=lambda one: len(one.others), default=None)
+    return best if best is None or thousands is None else best._replace(mark=None)
+
+
+def _measurements(texts: Sequence[str], decimal: str, mark: str | None) -> Measurements | None:
+    """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
+    read = {text for text in dict.fromkeys(texts) if with_unit([text], decimal, mark) is not None}
+    common = with_unit(read, decimal, mark)
+    others = [text for text in texts if text not in read]
+    few = len(others) <= (1.0 - _MOST) * len(texts)
+    return None if common is None or not few else Measurements(len(texts), common[1], others, mark)
 
 
 def holds_numbers(text: str) -> bool:
