@@ -213,3 +213,14 @@ def test_a_telephone_has_room_for_structures_and_their_texts(browser: Browser, t
     narrow = browser.run("[...document.querySelectorAll('#items td code')].map((c) => c.getBoundingClientRect().width)")
     assert min(narrow) >= 100
     assert browser.run("document.documentElement.scrollWidth") <= 390
+
+
+def test_names_and_dates_are_not_broken_on_a_telephone(browser: Browser, tmp_path: Path) -> None:
+    names, y = [f"L-{i:04d}" for i in range(N)], X[:, 0] * 1e5
+    y[:3] += 2e6
+    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="Asking price", names=names)
+    page.save(tmp_path / "names.html")
+    browser.open(tmp_path / "names.html", width=390)
+    heights = browser.run("[...document.querySelectorAll('td .pick')].map((b) => b.getBoundingClientRect().height)")
+    assert max(heights) < 35  # one line
+    assert browser.run("document.documentElement.scrollWidth") <= 390

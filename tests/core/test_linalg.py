@@ -217,6 +217,21 @@ def test_means_of_numbers_near_the_largest() -> None:
     assert column_means(X[:, :0]).shape == (0,)
 
 
+def test_a_distance_in_place_of_a_kernel_is_asked_for() -> None:
+    x = torch.linspace(0.0, 1.0, 9, dtype=torch.float64)
+    d = (x[:, None] - x).abs()
+    with pytest.warns(
+        NotPositiveSemidefiniteWarning, match=r"is it a distance d\? A kernel is exp\(-d\), or -d\*\*2 / 2"
+    ):
+        positive_part(d, name="K")
+    with pytest.raises(InputError, match="must have a positive eigenvalue.*is it a distance d"):
+        positive_part(-torch.eye(3, dtype=torch.float64) * 2.0 - 1.0, name="K")
+    with pytest.warns(NotPositiveSemidefiniteWarning, match="set to zero$"):
+        positive_part(1.0 - d + d.square() / 3.0 - 0.4 * (d > 0.5), name="K")
+    for K in (torch.exp(-d), -0.5 * (d**2 - (d**2).mean(0) - (d**2).mean(1, keepdim=True) + (d**2).mean())):
+        assert positive_part(K, name="K") is K  # what the message advises
+
+
 def test_positive_part() -> None:
     K = gram(6, 3)
     with warnings.catch_warnings():

@@ -153,6 +153,8 @@ def test_a_row_a_column_says_how_it_was_read() -> None:
     assert rows[4][1] == "date"
     assert rows[4][4].startswith("1970-01-01 to 1970-01-30")
     assert all(row[5].startswith("<svg") for row in rows)
+    table[:, 1] = None
+    assert column_rows(items, "filled", None)[1][1] == "empty"
 
 
 def test_a_target_of_numbers_is_predicted_of_rows_left_out() -> None:
@@ -454,3 +456,18 @@ def test_a_spike_does_not_make_the_other_curves_flat() -> None:
     low, high = map(float, found[0])
     assert low < usual[0]
     assert usual[1] < high < 30.0
+
+
+def test_rows_that_look_wrong_are_listed_and_counted_with_the_command_that_lists_all() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + 0.01 * rng.normal(size=300)
+    wrong = rng.permutation(300)[:35]
+    y[wrong] += np.where(rng.normal(size=35) > 0.0, 3.0, -3.0)
+    commands = [("Predict y", "rkhs fit t.csv --predict y -o model.rkhs\nrkhs predict model.rkhs new.csv")]
+    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="y", commands=commands).html
+    text = page.partition("<h3>Rows that look wrong</h3>")[2].partition("</table>")[0]
+    count = int(re.search(r"<p>(\d+) of 300 rows, the worst first", text)[1])
+    assert count > 30
+    assert f"; {count - 30} are not shown; rkhs fit t.csv --predict y -o model.rkhs --json lists them all.</p>" in text
+    assert text.count("data-item") == 30

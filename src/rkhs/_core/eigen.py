@@ -97,15 +97,21 @@ def positive_part(K: Tensor, *, name: str) -> Tensor:
     smallest, largest = float(values[0]), float(values.abs().max())
     if smallest >= -1e-8 * largest:
         return K
+    farthest = bool(
+        (K.diagonal() <= K.min(1).values + 1e-12 * largest).all()
+    )  # no item is more like itself than others
+    question = (
+        "; is it a distance d? A kernel is exp(-d), or -d**2 / 2 less the means of rows and columns" if farthest else ""
+    )
     if not float(values[-1]) > 0.0:
         raise InputError(
             f"{name} must have a positive eigenvalue; its largest is {float(values[-1]):.3g}. "
-            "Check its sign: larger values mean more similar items"
+            f"Check its sign: larger values mean more similar items{question}"
         )
     ratio = -smallest / largest
     warn(
         f"{name} is not positive semi-definite: its smallest eigenvalue is {-ratio:.2e} times the largest in modulus; "
-        "negative eigenvalues were set to zero",
+        f"negative eigenvalues were set to zero{question}",
         NotPositiveSemidefiniteWarning,
     )
     keep = values > 0.0

@@ -192,7 +192,7 @@ def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray]:
     counts = Counter(map(class_name, known))
     common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_COMMON))
     more = f", {len(counts) - _COMMON} more" if len(counts) > _COMMON else ""
-    kind = "constant" if len(counts) == 1 else f"{len(counts)} classes"
+    kind = {0: "empty", 1: "constant"}.get(len(counts), f"{len(counts)} classes")
     return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)])
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _MAX_ROWS = 6  # of each table of items
-_MAX_NAMES = 30  # names listed of a group
+_MAX_NAMES = 30  # names listed of a group, and rows that look wrong
 _MAX_CHANGES = 3  # columns shown per item
 _MAX_COLUMNS = 10  # in the table of permutation importance
 _LARGE_LOSS = 0.3  # share of the variance above which the page advises more components
@@ -180,7 +180,7 @@ def _target(content: Content) -> str:
         return _paragraph(found) if found else ""
     parts = "".join(map(_paragraph, found.sentences))
     parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name)
-    return parts + _column_importance(found) + _atom_contributions(content.items, found) + _wrong(content.items, found)
+    return parts + _column_importance(found) + _atom_contributions(content.items, found) + _wrong(content, found)
 
 
 def _column_importance(found: Prediction) -> str:
@@ -222,7 +222,8 @@ def _confusion(found: Prediction) -> str:
     ) + _table(["", *found.classes], rows)
 
 
-def _wrong(items: Items, found: Prediction) -> str:
+def _wrong(content: Content, found: Prediction) -> str:
+    items = content.items
     if not found.wrong:
         return _paragraph("No row looks wrong: every value is close to its prediction from the other rows.")
     rows = found.rows[found.wrong]
@@ -230,10 +231,14 @@ def _wrong(items: Items, found: Prediction) -> str:
         ["item", f"{found.name}, in the file", "predicted from the other rows"],
         [
             [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
-            for i, at in zip(rows[:_MAX_ROWS].tolist(), found.wrong, strict=False)
+            for i, at in zip(rows[:_MAX_NAMES].tolist(), found.wrong, strict=False)
         ],
     )
-    return f"<h3>Rows that look wrong</h3>{_names(items, rows)}{table}"
+    counted = f"{len(rows)} of {len(found.rows)} rows, the worst first"
+    counted += f"; {len(rows) - _MAX_NAMES} are not shown" if len(rows) > _MAX_NAMES else ""
+    fits = [lines.split("\n")[0] for _, lines in content.commands if not found.classes and "rkhs fit" in lines]
+    where = f"; {fits[0]} --json lists them all" if fits and len(rows) > _MAX_NAMES else ""
+    return f"<h3>Rows that look wrong</h3>{_paragraph(f'{counted}{where}.')}{table}"
 
 
 def _item_button(items: Items, i: int) -> str:
