@@ -55,7 +55,7 @@ def read_mixed(
     Raises
     ------
     InputError
-        If the file is missing or damaged, a cell of a column of numbers is none, or numbers with a unit stand among words.
+        If the file is missing or damaged, a cell of a number column is none, or numbers with a unit stand among words.
 
     Examples
     --------
