@@ -10,7 +10,7 @@ import pytest
 from rkhs.estimators.autoencoder import settings
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def few_candidates() -> Iterator[None]:
     """Autoencoders compare two regularisers, and maps one decoder; the tests of both classes see all of them."""
     read = settings._read_regs

@@ -32,7 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_strangest_row_is_named_with_its_column(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["novelty", "known.csv"]) == 0
-    first, far, second, *_ = capsys.readouterr().out.splitlines()
+    read, first, far, second, *_ = capsys.readouterr().out.splitlines()
+    assert read.startswith("file: ")
     assert far == "far from all others, with a score above 0.9 of the largest: 1"
     assert "of 60 rows of known.csv among the others have p of at most 0.05; if all are like the known ones" in first
     assert "about 3 of 60 have" in first

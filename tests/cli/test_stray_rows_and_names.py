@@ -60,9 +60,7 @@ def test_rows_far_from_those_of_the_fit_are_counted(sales: Path, capsys: pytest.
     """By the range of each column, of tables of numbers and of texts; in Python too, and not a little outside."""
     assert main(["fit", "sales.csv", "--predict", "asking price", "-o", "s.rkhs"]) == 0
     Path("new.csv").write_text("shop,area,staff\nx,11000,3\ny,8.1,12\nz,900,1\n")
-    text = (
-        "column 'area': rows far outside of the range of the fit: 2 of 3, the farthest with 11,000, where the fit has"
-    )
+    text = "rows far outside of the range of the fit: column 'area' 2 of 3, such as 11,000; the fit has"
     capsys.readouterr()
     assert main(["predict", "s.rkhs", "new.csv"]) == 0
     assert f"new.csv: {text} 1.5 to 7.5" in (said := capsys.readouterr().err)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _one_decoder_of_maps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rkhs.estimators.maps.decoder._WIDTHS_AND_REGS", ((0.5, 1e-4),))

@@ -56,6 +56,7 @@ def test_a_new_row_takes_part_in_scales_and_bandwidth_where_these_are_of_few_row
     assert single.p_values(new) == pytest.approx(model.p_values(new), abs=2.0 / n)
 
 
+@pytest.mark.filterwarnings("ignore:.*far outside of the range")
 @pytest.mark.parametrize(
     "settings", [{}, {"columns": "filled"}, pytest.param({"kernel": "mixed_table"}, marks=pytest.mark.slow)]
 )

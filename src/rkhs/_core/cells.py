@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from rkhs._core.arrays import table_rows
 from rkhs._core.checks import check_count
 from rkhs._core.dates import day_number, day_numbers
 from rkhs._core.errors import InputError, quote, warn
+
+_SHOWN = 3  # columns that a warning names
 
 
 def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
@@ -29,14 +32,19 @@ def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ..
     return list(zip(*(_of_one_kind(column, j, reader) for j, column in enumerate(dated)), strict=True))
 
 
-def warn_of_far(title: str, values: np.ndarray, low: float, high: float) -> None:
-    """Warn of values farther outside of the range of the fit than it is wide."""
-    away = np.maximum(low - values, values - high)
-    if (far := away > high - low).any():
-        warn(
-            f"{title}: rows far outside of the range of the fit: {far.sum()} of {len(values)}, the farthest with "
-            f"{values[np.nanargmax(away)]:,.6g}, where the fit has {low:,.6g} to {high:,.6g}"
-        )
+def warn_of_far(source: str, columns: Iterable[tuple[str, np.ndarray, float, float]]) -> None:
+    """Warn once of values farther outside of the range of the fit than it is wide: title, values, range of columns."""
+    found = []
+    for title, values, low, high in columns:
+        away = np.maximum(low - values, values - high)
+        if (far := away > high - low).any():
+            most = values[np.nanargmax(away)]
+            found.append(
+                f"{title} {far.sum()} of {len(values)}, such as {most:,.6g}; the fit has {low:,.6g} to {high:,.6g}"
+            )
+    if found:
+        more = f"; and {len(found) - _SHOWN} other columns" * (len(found) > _SHOWN)
+        warn(f"{source}rows far outside of the range of the fit: {'; '.join(found[:_SHOWN])}{more}")
 
 
 def _positions(categorical: Any, width: int, reader: str) -> set[int]:

@@ -51,8 +51,9 @@ def warn_of_rows(args: argparse.Namespace, data: Dataset, notes: dict[str, Any])
     from rkhs._core.cells import warn_of_far  # which imports torch
 
     notes = notes.get("input", {})
-    for j, (low, high) in enumerate(notes.get("ranges") or ()):
-        warn_of_far(f"{args.input}: {column_label(data.column_names, j)}", data.X[:, j], low, high)
+    ranges = enumerate(notes.get("ranges") or ())
+    columns = ((column_label(data.column_names, j), data.X[:, j], low, high) for j, (low, high) in ranges)
+    warn_of_far(f"{args.input}: ", columns)
     known = {*(notes.get("smiles") or ())}
     if seen := [smiles for smiles in data.smiles or () if smiles in known]:
         sys.stderr.write(

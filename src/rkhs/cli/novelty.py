@@ -65,10 +65,7 @@ def run(args: argparse.Namespace) -> None:
             m = sum(data.n_samples for _, data in answers)
     rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
-    notes = column_notes(known)
-    doubts = [text for text in notes if text.startswith("note:")]
-    counted = _lines(args, facts, rows, found.count, named_rows(first))
-    lines = [*doubts, *counted, *(text for text in notes if text not in doubts)]
+    lines = [*column_notes(known), *_lines(args, facts, rows, found.count, named_rows(first))]
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
     print_result(

@@ -282,11 +282,18 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
         )
     if wanted in names:
         return names.index(wanted)
+    raise InputError(
+        f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
+    )
+
+
+def _meant(wanted: str, names: Sequence[str]) -> str:
+    """The columns with a name like the wanted one, else all columns."""
     near = nearest(wanted, names)
     alike = [near] if near else [name for name in names if len(wanted) > 2 and wanted.lower() in name.lower()]
-    meant, all_names = (" or ".join(map(quote, alike)), listed(list(map(quote, names)), 10))
-    hint = f"did you mean {meant}?" if alike else f"the columns are {all_names}"
-    raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
+    if alike:
+        return f"did you mean {' or '.join(map(quote, alike))}?"
+    return f"the columns are {listed(list(map(quote, names)), 10)}"
 
 
 def locate_all(

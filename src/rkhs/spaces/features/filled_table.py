@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -149,16 +150,16 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = self._encode(self._read(X))
-        self._warn_of_far(rows)
+        warn_of_far("", self._numbers_with_ranges(rows))
         return self._without_gaps(rows)
 
-    def _warn_of_far(self, rows: np.ndarray) -> None:
-        """Warn of numbers far outside of the range of those of the fit."""
+    def _numbers_with_ranges(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray, float, float]]:
+        """Title, values of rows and range of the fit of each column of numbers."""
         place = 0
         for j, column in enumerate(self.columns_):
             if column["kind"] == "number":
                 new, known = (part[:, place] * column["scale"] + column["mean"] for part in (rows, self.rows_))
-                warn_of_far(self._title(j), new, np.fmin.reduce(known), np.fmax.reduce(known))
+                yield self._title(j), new, np.fmin.reduce(known), np.fmax.reduce(known)
             place += _width(column)
 
     def _without_gaps(self, rows: np.ndarray) -> np.ndarray:
