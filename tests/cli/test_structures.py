@@ -89,6 +89,19 @@ def test_records_without_a_peak_are_left_out(tmp_path: Path) -> None:
     assert (data.row_names, data.row_numbers) == (("b",), [2])
 
 
+def test_a_record_of_zero_peaks_is_left_out_by_name_and_lends_its_tags_to_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.msp").write_text(
+        "Name: one\nSmiles: CCO\nNum Peaks: 0\n\nName: two\nNum peaks: 1\n45.5 7\n\nName: three\nNUM PEAKS: 0\n"
+    )
+    data = read_items(tmp_path / "a.msp")
+    assert data.row_names == ("two",)
+    assert [(bad.row, bad.text, bad.reason) for bad in data.skipped] == [
+        (1, "one", "no peaks"),
+        (3, "three", "no peaks"),
+    ]
+    assert read_column(tmp_path / "a.msp", "smiles", argument="x").tolist() == ["CCO", None, None]
+
+
 def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
     capsys.readouterr()
