@@ -121,6 +121,15 @@ def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys:
     np.testing.assert_allclose(shares, 1.0)
 
 
+def test_candidates_of_the_fit_are_counted(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = read_column(folder / "spectra.mgf", "smiles", argument="x")[0]
+    for texts, warned in ((["CCO", fitted], True), (["CCO", "CCN"], False)):
+        (tmp_path / "a.smi").write_text("\n".join(texts))
+        command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(tmp_path / "a.smi")]
+        assert main(command) == 0
+        assert ("1 of 2 candidates are structures of the fit" in capsys.readouterr().err) == warned
+
+
 def test_without_known_items_there_are_sets_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
     capsys.readouterr()
