@@ -156,6 +156,18 @@ def test_what_is_missing_is_named(
     assert message in capsys.readouterr().err
 
 
+def test_a_wrong_table_of_candidates_is_refused_before_the_model_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("a.csv", "id,Structure\n1,CCO\n"), ("m.rkhs", "no model")):
+        (tmp_path / name).write_text(text)
+    files = ["m.rkhs", "new.mgf", "a.csv"]
+    model, new, table = (str(tmp_path / name) for name in files)
+    (tmp_path / "new.mgf").write_text("")
+    assert main(["predict", model, new, "--candidates", table]) == 2
+    assert "with smiles in its name" in capsys.readouterr().err
+
+
 def test_one_list_is_for_all(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles\nCCO\nCCN\n")
     (tmp_path / "a.smi").write_text("CCO\nCCN one\n")
