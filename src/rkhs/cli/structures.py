@@ -88,6 +88,12 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and SMILES"
 
 
+def check_candidates(args: argparse.Namespace, column: str | None = None) -> None:
+    """Refuse a table without a column of candidates."""
+    if args.candidates is not None and not args.candidates.lower().endswith(".smi"):
+        candidate_column(args.candidates, column)
+
+
 def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
     """Rank the candidates of each item; write one table."""
     if args.candidates is None:
@@ -97,8 +103,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
         )
     if args.output is not None and not args.output.lower().endswith(SHEETS):
         raise InputError(f"structures are written as .csv or .xlsx; got -o {args.output}; change the file name")
-    if not args.candidates.lower().endswith(".smi"):
-        candidate_column(args.candidates, file.notes["predict"]["columns"][0])  # a wrong table is refused at once
+    check_candidates(args, file.notes["predict"]["columns"][0])
     coverage = 0.9 if args.coverage is None else args.coverage
     data, lists = _read_lists(args, args.input, file, "INPUT")
     _warn_of_the_fit(args.candidates, lists, file)
