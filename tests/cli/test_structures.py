@@ -127,7 +127,7 @@ def test_candidates_of_the_fit_are_counted(folder: Path, tmp_path: Path, capsys:
         (tmp_path / "a.smi").write_text("\n".join(texts))
         command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(tmp_path / "a.smi")]
         assert main(command) == 0
-        assert ("1 of 2 candidates are structures of the fit" in capsys.readouterr().err) == warned
+        assert ("1 of 2 different candidates are structures of the fit" in capsys.readouterr().err) == warned
 
 
 def test_without_known_items_there_are_sets_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

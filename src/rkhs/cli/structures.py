@@ -142,8 +142,8 @@ def _warn_of_the_fit(path: str, lists: list[list[str]], file: ModelFile) -> None
     fitted, named = set(flat_smiles(file.estimator.train_outputs_)), {text for one in lists for text in one}
     if seen := sum(flat in fitted for flat in flat_smiles(named)):
         warn(
-            f"{path}: {seen:,} of {len(named):,} candidates are structures of the fit, which rank too high: leave them "
-            "out if the spectra are of new molecules"
+            f"{path}: {seen:,} of {len(named):,} different candidates are structures of the fit, which rank too high: "
+            "leave them out if the spectra are of new molecules"
         )
 
 
