@@ -89,6 +89,19 @@ def test_records_without_a_peak_are_left_out(tmp_path: Path) -> None:
     assert (data.row_names, data.row_numbers) == (("b",), [2])
 
 
+def test_a_record_of_zero_peaks_is_left_out_by_name_and_lends_its_tags_to_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.msp").write_text(
+        "Name: one\nSmiles: CCO\nNum Peaks: 0\n\nName: two\nNum peaks: 1\n45.5 7\n\nName: three\nNUM PEAKS: 0\n"
+    )
+    data = read_items(tmp_path / "a.msp")
+    assert data.row_names == ("two",)
+    assert [(bad.row, bad.text, bad.reason) for bad in data.skipped] == [
+        (1, "one", "no peaks"),
+        (3, "three", "no peaks"),
+    ]
+    assert read_column(tmp_path / "a.msp", "smiles", argument="x").tolist() == ["CCO", None, None]
+
+
 def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
     capsys.readouterr()
@@ -106,6 +119,15 @@ def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys:
     assert np.mean([value == "yes" for value in inside.values()]) > 0.75
     shares = [sum(float(row["probability"]) for row in rows if row["item"] == f"s{1000 + i}") for i in range(30)]
     np.testing.assert_allclose(shares, 1.0)
+
+
+def test_candidates_of_the_fit_are_counted(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = read_column(folder / "spectra.mgf", "smiles", argument="x")[0]
+    for texts, warned in ((["CCO", fitted], True), (["CCO", "CCN"], False)):
+        (tmp_path / "a.smi").write_text("\n".join(texts))
+        command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(tmp_path / "a.smi")]
+        assert main(command) == 0
+        assert ("1 of 2 different candidates are structures of the fit" in capsys.readouterr().err) == warned
 
 
 def test_without_known_items_there_are_sets_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +154,18 @@ def test_what_is_missing_is_named(
     command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), *(flag.format(folder) for flag in flags)]
     assert main(command) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_wrong_table_of_candidates_is_refused_before_the_model_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("a.csv", "id,Structure\n1,CCO\n"), ("m.rkhs", "no model")):
+        (tmp_path / name).write_text(text)
+    files = ["m.rkhs", "new.mgf", "a.csv"]
+    model, new, table = (str(tmp_path / name) for name in files)
+    (tmp_path / "new.mgf").write_text("")
+    assert main(["predict", model, new, "--candidates", table]) == 2
+    assert "with smiles in its name" in capsys.readouterr().err
 
 
 def test_one_list_is_for_all(tmp_path: Path) -> None:

@@ -203,3 +203,13 @@ def test_models_and_rows_may_lie_in_memory_that_cannot_be_written(name: str, tmp
             model.decode_set(codes, rows, rows)
     finally:
         torch.set_warn_always(before)
+
+
+def test_a_row_alone_has_the_result_that_it_has_with_others() -> None:
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(80, 4)), rng.normal(size=(30, 4))
+    methods = [KernelPCA(2).fit(X).transform, KernelAutoencoder(2).fit(X).transform]
+    methods += [OperatorKernelRegressor("gaussian").fit(X, X[:, 0] ** 2).predict]
+    for compute, rounding in [*((one, 1e-12) for one in methods), (rkhs.KernelMap().fit(X).transform, 0.0)]:
+        together, alone = compute(new), np.concatenate([compute(row[None]) for row in new])
+        assert abs(together - alone).max() <= rounding * abs(together).max()

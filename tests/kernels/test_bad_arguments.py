@@ -199,7 +199,13 @@ def test_a_function_is_asked_for_half_of_the_pairs() -> None:
         return x * y
 
     FromFunction(product)([1, 2, 3, 4])
-    assert len(calls) == 4 * 5 // 2 + 1  # and one mirror image, to find asymmetric functions
+    assert len(calls) == 4 * 5 // 2 + 3  # and some mirror images, to find asymmetric functions
+
+
+def test_an_asymmetric_function_is_found_though_most_of_its_values_are_0() -> None:
+    near = FromFunction(lambda x, y: max(0.0, 2.0 - abs(x - y)) * (1 + 0.5 * (x > y)))
+    with pytest.raises(InputError, match="must be symmetric; got values that differ by 0.5"):
+        near(list(range(20)))
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Linear(), MinMax(), Gaussian() * Matern(), Precomputed()])

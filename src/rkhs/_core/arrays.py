@@ -380,8 +380,10 @@ def _frame_rows(X: Any) -> list[tuple[Any, ...]]:
 def _dict_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
     keys = list(rows[0])
     for i, row in enumerate(rows):
-        if not isinstance(row, dict) or row.keys() != rows[0].keys():
-            raise InputError(f"rows given as dicts must have the same keys; row {i} has others than row 0, {keys}")
+        if not isinstance(row, dict):
+            raise InputError(f"rows given as dicts must all be dicts; row {i} is a {type(row).__name__}")
+        if odd := [key for key in (*keys, *row) if (key in row) != (key in rows[0])]:
+            raise InputError(f"rows given as dicts must have the same keys; row {i} and row 0 differ in {odd}")
     return [tuple(row[key] for key in keys) for row in rows]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.arrays import table_rows
+from rkhs._core.arrays import column_names, table_rows
 from rkhs._core.checks import check_count
 from rkhs._core.dates import day_number, day_numbers
 from rkhs._core.errors import InputError, quote, warn
@@ -29,7 +29,8 @@ def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ..
     names = _positions(categorical, width, reader)
     cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
     dated = [column if j in names else _days(column) for j, column in enumerate(cells)]
-    return list(zip(*(_of_one_kind(column, j, reader) for j, column in enumerate(dated)), strict=True))
+    titles = list(map(repr, column_names(X) or range(width)))
+    return list(zip(*(_of_one_kind(column, titles[j], reader) for j, column in enumerate(dated)), strict=True))
 
 
 def warn_of_far(source: str, columns: Iterable[tuple[str, np.ndarray, float, float]]) -> None:
@@ -64,14 +65,14 @@ def _days(column: list[Any]) -> list[Any]:
     return column if days is None else [number.get(value) for value in column]
 
 
-def _of_one_kind(column: list[Any], position: int, reader: str) -> list[Any]:
+def _of_one_kind(column: list[Any], title: str, reader: str) -> list[Any]:
     """The column with NaN in place of None, if it holds numbers."""
     texts = any(isinstance(value, str) for value in column)
     if texts and any(isinstance(value, float) for value in column):
         advice = ", or name it in MixedTable.categorical" if reader == "MixedTable" else ""
         raise InputError(
-            f"{reader} reads columns of numbers or of texts; column {position} holds both. "
-            f"Make its numbers texts{advice}"
+            f"{reader} reads columns of numbers or of texts; column {title} holds both. "
+            f"Make its texts numbers, or its numbers texts{advice}"
         )
     return column if texts else [math.nan if value is None else value for value in column]
 

@@ -16,7 +16,7 @@ from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.rows import peeked
-from rkhs.cli.structures import rank_structures
+from rkhs.cli.structures import check_candidates, rank_structures
 from rkhs.cli.targets import column_as_texts
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> None:
     inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
     outputs = Outputs(("MODEL", args.model), *inputs)
     outputs.add("-o", args.output, TABLES)
+    check_candidates(args)  # before the model is read
     file = read_model_file(args)
     if args.coverage is not None:
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)

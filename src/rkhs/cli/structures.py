@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, kernels, metrics, models
-from rkhs._core.errors import InputError, brief
+from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import named_columns, read_for_model, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
@@ -88,6 +88,12 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and SMILES"
 
 
+def check_candidates(args: argparse.Namespace, column: str | None = None) -> None:
+    """Refuse a table without a column of candidates."""
+    if args.candidates is not None and not args.candidates.lower().endswith(".smi"):
+        candidate_column(args.candidates, column)
+
+
 def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
     """Rank the candidates of each item; write one table."""
     if args.candidates is None:
@@ -97,10 +103,10 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
         )
     if args.output is not None and not args.output.lower().endswith(SHEETS):
         raise InputError(f"structures are written as .csv or .xlsx; got -o {args.output}; change the file name")
-    if not args.candidates.lower().endswith(".smi"):
-        candidate_column(args.candidates, file.notes["predict"]["columns"][0])  # a wrong table is refused at once
+    check_candidates(args, file.notes["predict"]["columns"][0])
     coverage = 0.9 if args.coverage is None else args.coverage
     data, lists = _read_lists(args, args.input, file, "INPUT")
+    _warn_of_the_fit(args.candidates, lists, file)
     with user_errors():
         held_out, facts = _known(args, file)
         sets: models.CandidateSets = file.estimator.predict_set(
@@ -129,6 +135,16 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
             "next to the structures"
         )
     return keep_rows(data, listed, LEFT_OUT), [one for one in lists if one]
+
+
+def _warn_of_the_fit(path: str, lists: list[list[str]], file: ModelFile) -> None:
+    """Warn of candidates that are structures of the fit, which come first whatever the item is."""
+    fitted, named = set(flat_smiles(file.estimator.train_outputs_)), {text for one in lists for text in one}
+    if seen := sum(flat in fitted for flat in flat_smiles(named)):
+        warn(
+            f"{path}: {seen:,} of {len(named):,} different candidates are structures of the fit, which rank too high: "
+            "leave them out if the spectra are of new molecules"
+        )
 
 
 def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, Any] | None, dict[str, Any]]:

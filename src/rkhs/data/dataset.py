@@ -195,7 +195,9 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     numbers, rows, gram = data.row_numbers, kept.nonzero()[0], data.kind == "gram"
     if not len(rows):
         raise InputError(f"{data.source}: expected a value in some cell; all cells are empty; check the file")
-    skipped = [*data.skipped, *(SkippedRow(numbers[i], "", reason) for i in (~kept).nonzero()[0])]
+    lost = (~kept).nonzero()[0]
+    texts = _texts_of(data.row_names, lost) or [""] * len(lost)
+    skipped = [*data.skipped, *(SkippedRow(numbers[i], text, reason) for i, text in zip(lost, texts, strict=True))]
     names = _texts_of(data.row_names, rows)
     return replace(
         data,

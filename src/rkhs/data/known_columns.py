@@ -187,16 +187,16 @@ def days_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> np.nd
     return next((days for j in texts if (days := found.days(j)) is not None), None)
 
 
-def candidate_column(path: str | os.PathLike[str], column: str) -> int:
-    """The column of that name, else the one column with SMILES in its name, of a table of candidates."""
+def candidate_column(path: str | os.PathLike[str], column: str | None = None) -> int:
+    """The column of that name, else the one column with SMILES in its name (without a name: the first such)."""
     titles = column_titles(check_path(path)[0])
     alike = [j for j, title in enumerate(titles) if "smiles" in title.lower()]
     if column in titles or len(titles) < 2:
         return titles.index(column) if column in titles else 0
-    if len(alike) != 1:
+    if not alike or (column is not None and len(alike) > 1):
         raise InputError(
-            f"{path}: expected candidates in a column {quote(column)}, or in one with smiles in its name; got the "
-            f"columns {listed([*map(quote, titles)])}; rename the column of candidates"
+            f"{path}: expected candidates in a column {quote(column or 'smiles')}, or in one with smiles in its name; "
+            f"got the columns {listed([*map(quote, titles)])}; rename the column of candidates"
         )
     return alike[0]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from rkhs.data.dataset import Dataset, keep_rows, read_text
 from rkhs.data.tables import Columns, typed
 
 _NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
+_NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def read_spectra(file: Path, **_: Any) -> Dataset:
@@ -44,8 +47,12 @@ def _records(file: Path) -> list[Any]:
     text = read_text(file)
     logging.getLogger("matchms").setLevel(logging.ERROR)
     try:
-        mgf = file.suffix.lower() == ".mgf"
-        records = list(reader.load_from_mgf(StringIO(text)) if mgf else reader.load_from_msp(str(file)))
+        if file.suffix.lower() == ".mgf":
+            records = list(reader.load_from_mgf(StringIO(text)))
+        else:  # matchms would add the tags of a record without peaks to those of the next
+            with TemporaryDirectory() as folder:
+                (whole := Path(folder, file.name)).write_text(_NO_PEAKS.sub(r"\1 1\n0 0\n", text), "utf-8")
+                records = list(reader.load_from_msp(str(whole)))
     except Exception as error:  # of matchms, pyteomics and their parsers
         raise InputError(
             f"{file}: expected spectra; got a file that matchms cannot read ({error}); check it"

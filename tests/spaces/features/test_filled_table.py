@@ -98,6 +98,10 @@ def test_new_rows_must_be_like_those_of_the_fit() -> None:
     row = dict(zip("abcd", ROWS[0], strict=True))
     with pytest.raises(InputError, match=r"it lacks \['a'\], and \['colr'\] are not among them"):
         table.transform([{"colr": 1, **{name: row[name] for name in "bcd"}}])
+    with pytest.raises(InputError, match=r"row 1 and row 0 differ in \['a'\]"):
+        table.transform([row, {name: row[name] for name in "bcd"}])
+    with pytest.raises(InputError, match="column 'b' holds both. Make its texts numbers, or its numbers texts"):
+        table.transform([{**row, "b": 1.0}, {**row, "b": "1.0"}])
 
 
 @pytest.mark.parametrize("kind", [rkhs.KernelAutoencoder, rkhs.KernelPCA, rkhs.KernelContrastive])

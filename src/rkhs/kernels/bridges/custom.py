@@ -263,10 +263,11 @@ class FromFunction(Kernel):
                 values[i, j] = self._value(A[i], B[j], i, j)
                 if Y is None:
                     values[j, i] = values[i, j]
-        if Y is None and n > 1 and np.isfinite(values[n - 1, 0]):
-            # One pair in both orders finds most asymmetric functions.
-            mirror = self._value(A[0], A[n - 1], 0, n - 1)
-            self._symmetric(torch.tensor([[0.0, mirror], [values[n - 1, 0], 0.0]], dtype=torch.float64))
+        # The largest values of ten rows, in both orders, find most asymmetric functions.
+        for i in {*np.linspace(1, n - 1, 10).astype(int).tolist()} if Y is None and n > 1 else ():
+            j = int(np.abs(values[i, :i]).argmax())
+            pair = [[values[i, i], values[i, j]], [self._value(A[j], A[i], j, i), values[j, j]]]
+            self._symmetric(torch.tensor(pair, dtype=torch.float64))
         return self._finish(values, n, m, X)
 
     @staticmethod

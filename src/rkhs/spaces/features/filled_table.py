@@ -306,7 +306,7 @@ def _refuse_other_columns(known: list[str], names: list[str], frame: bool) -> No
     lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
     wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
     raise InputError(
-        f"X must have the columns of fit, in their order, {known}; {', and '.join(wrong) or f'got {names}'}"
+        f"X must have the columns of fit{', in their order,' * frame} {known}; {', and '.join(wrong) or f'got {names}'}"
         f"{'; X[model.feature_names_in_] chooses them' if frame and not lacking else ''}"
     )
 
