@@ -116,7 +116,10 @@ def test_windows_of_days_begin_at_midnight(
     Path("new.csv").write_text(hours("2024-03-01T05:00", 240))
     for more in ([], ["--columns", "load"], ["--drop-columns", "time"]):
         assert main(["novelty", "old.csv", "new.csv", "--window", "24", *more, "-o", "n.csv"]) == 0
-        assert "new.csv: rows before the first midnight, where windows begin: 19" in capsys.readouterr().err
+        assert (
+            "new.csv: rows before the first midnight, where windows begin (UTC, if times name a zone): 19"
+            in capsys.readouterr().err
+        )
         lines = Path("n.csv").read_text().splitlines()
         assert (lines[1].split(",")[0], len(lines)) == ("20-43", 10)
     assert main(["novelty", "old.csv", "new.csv", "--window", "10", "-o", "n.csv"]) == 0
@@ -133,6 +136,19 @@ def test_missing_rows_are_found_by_dates_that_are_left_out(
     assert "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-117" in (
         capsys.readouterr().err
     )
+
+
+def test_rows_of_a_repeated_hour_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a clock is set back: their windows are cut by rows."""
+    monkeypatch.chdir(tmp_path)
+    lines = hours("2024-01-01T05:00", 240).splitlines(keepends=True)
+    Path("old.csv").write_text("".join([*lines[:103], *lines[101:]]))
+    assert main(["novelty", "old.csv", "--window", "24", "-o", "n.csv"]) == 0
+    said = capsys.readouterr().err
+    assert "old.csv: times of 2 rows repeat or precede those before, such as row 103: windows are cut by rows" in said
+    assert Path("n.csv").read_text().splitlines()[1].startswith("1-24,")
 
 
 def test_the_note_on_a_series_stands_before_what_is_novel(
