@@ -151,6 +151,23 @@ def test_rows_of_a_repeated_hour_are_named(
     assert Path("n.csv").read_text().splitlines()[1].startswith("1-24,")
 
 
+def test_classes_of_sequences_are_asked_for_with_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sequences = ["".join(RNG.choice(list("ACGT"), 30)) for _ in range(24)]
+    Path("s.fasta").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(sequences)))
+    Path("c.csv").write_text("name,class\n" + "".join(f"s{i},{'ab'[i % 2]}\n" for i in range(24)))
+    words = ["fit", "s.fasta", "--predict", "class", "-o", "s.rkhs"]
+    assert main(words) == 2
+    assert "name a table with --labels FILE" in capsys.readouterr().err
+    assert main([*words, "--targets", "c.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "--targets is for numbers: name a table of classes and names of rows with --labels FILE" in said
+    assert "--mixed" not in said
+    assert main([*words, "--labels", "c.csv"]) == 0
+
+
 def test_the_note_on_a_series_stands_before_what_is_novel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -201,7 +201,7 @@ def _with_gaps(
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
     rows, days = places[np.array(data.row_numbers) - 1], _days(data, options)
     steps = None if days is None else _steps(days)
-    if days is not None and steps is None:
+    if steps is None:
         _note_repeats(days, rows + 1, data.source)
     at = rows if steps is None else rows[0] + steps
     full = np.full((at[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
@@ -211,7 +211,8 @@ def _with_gaps(
     start = start if len(full) - start >= 2 * whole else 0
     if start:
         sys.stderr.write(
-            f"rkhs: note: {data.source}: rows before the first midnight, where windows begin (UTC, if times name a zone): {start}\n"
+            f"rkhs: note: {data.source}: rows before the first midnight, where windows begin (UTC, if times name a "
+            f"zone): {start}\n"
         )
     return full[start:], np.maximum.accumulate(numbers)[start:]
 
@@ -244,8 +245,10 @@ def _steps(days: np.ndarray) -> np.ndarray | None:
     return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None
 
 
-def _note_repeats(days: np.ndarray, numbers: np.ndarray, source: str) -> None:
+def _note_repeats(days: np.ndarray | None, numbers: np.ndarray, source: str) -> None:
     """Say which rows alone keep the windows from the times of the others, as those of a clock that was set back."""
+    if days is None:
+        return
     late = np.append(False, days[1:] <= np.maximum.accumulate(days)[:-1])
     if late.any() and _steps(days[~late]) is not None:
         sys.stderr.write(

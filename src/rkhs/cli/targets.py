@@ -23,7 +23,7 @@ from rkhs.data.dataset import LEFT_OUT, keep_rows
 from rkhs.data.formats import SDF, has_columns, is_table
 from rkhs.data.known_columns import labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords
+from rkhs.data.text import MIXED, FewWords, MixedCells
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -76,6 +76,10 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error
     except InputError as error:
+        if args.targets and isinstance(error, MixedCells) and not error.texts and "got text" in error.what:
+            raise InputError(
+                f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
+            ) from error
         message = (
             str(error)
             .replace("`columns`", "--predict")
@@ -89,8 +93,8 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
     """Refuse ``--predict`` if its file has no columns."""
     if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
-            f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
-            "--targets FILE"
+            f"{source}: --predict names columns of a table; this file has none; name a table with --labels FILE, which "
+            "finds rows by their names, or one of numbers with the same rows with --targets FILE"
         )
     kind = "Gram matrix" if args.gram else args.kind
     table = kind in ("curves", "series") and is_table(source)
