@@ -99,6 +99,45 @@ def test_a_file_of_other_columns_is_refused_by_their_names(
     assert "runs.csv lacks 'g0', 'g1', 'g2', 'g3', 'g4' and 15 more, of the columns of the training file" in said
 
 
+def test_genes_with_gaps_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where they are few; the first command that is printed fits, and new samples need the genes of the model alone."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(path: str, gaps: list[int]) -> None:
+        cells = [
+            ["NA" if (i, j) in {(gap, gap % 12) for gap in gaps} else f"{RNG.normal():.2f}" for j in range(12)]
+            for i in range(40)
+        ]
+        lines = [f"g{i},{'' if i == 3 else f'S{i}'}," + ",".join(row) for i, row in enumerate(cells)]
+        Path(path).write_text("gene,symbol," + ",".join(f"p{i}" for i in range(12)) + "\n" + "\n".join(lines) + "\n")
+
+    write("genes.csv", [4, 17, 18, 30])
+    Path("people.csv").write_text("name,group\n" + "".join(f"p{i},{'ab'[i % 2]}\n" for i in range(12)))
+    words = ["--transpose", "--labels", "people.csv", "--predict", "group", "-o", "g.rkhs"]
+    assert main(["fit", "genes.csv", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.rstrip().endswith("rkhs fit genes.csv " + " ".join([*words, "--drop-columns", "symbol"]))
+    assert main(["fit", "genes.csv", *words, "--drop-columns", "symbol"]) == 0
+    said = capsys.readouterr()
+    what = "genes.csv: 4 of 40 rows of the file have cells without a number and are left out: g4, g17, g18 and 1 more"
+    assert (said.err.count(what), "12 items" in said.out) == (1, True)
+    write("new.csv", [4, 17])
+    assert main(["predict", "g.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    write("new.csv", [4, 6])
+    capsys.readouterr()
+    assert main(["predict", "g.rkhs", "new.csv", "-o", "p.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "1 of 40 rows of the file have cells without a number, which the model reads: g6; fill these cells" in said
+    assert "--mixed" not in said
+    write("genes.csv", [4, 17, 18, 30, 31])
+    assert main(["fit", "genes.csv", *words, "--drop-columns", "symbol"]) == 2
+    assert "5 of 40 rows of the file have cells without a number: g4, g17, g18 and 2 more; with --transpose fill" in (
+        capsys.readouterr().err
+    )
+
+
 def hours(start: str, count: int) -> str:
     """Hours of a series from this time on, of which the first column is the load."""
     times = np.datetime64(start) + np.arange(count).astype("timedelta64[h]")

@@ -34,6 +34,8 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     except MixedCells as error:
         if not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
             raise
+        if getattr(args, "transpose", False):  # of which the rows with gaps are left out
+            return read_texts(args, path, None, options)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             data, what = _mixed_table(args, path, options)
@@ -82,7 +84,7 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
             f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}", [*args.words, *more]
         )
     more = ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
-    mixed = ["--mixed"] * ("--mixed" not in args.words)
+    mixed = ["--mixed"] * ("--mixed" not in args.words and not getattr(args, "transpose", False))
     return Corrected(what, [*_advised(args, advice), *mixed, *more])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of, with_words_as_gaps
+from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import changed, refuse_flags, with_flag
 from rkhs.data import Dataset, read_mixed
@@ -186,7 +186,8 @@ def _as_gaps(args: argparse.Namespace, error: InputError) -> str:
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of ``--labels``, aligned with the rows of the input by their names."""
-    data = read_input(changed(args, leave_out=None), args.input)
+    with quiet():  # the input is read for itself too
+        data = read_input(changed(args, leave_out=None), args.input)
     if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
     try:
