@@ -99,6 +99,45 @@ def test_a_file_of_other_columns_is_refused_by_their_names(
     assert "runs.csv lacks 'g0', 'g1', 'g2', 'g3', 'g4' and 15 more, of the columns of the training file" in said
 
 
+def test_genes_with_gaps_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where they are few; the first command that is printed fits, and new samples need the genes of the model alone."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(path: str, gaps: list[int]) -> None:
+        cells = [
+            ["NA" if (i, j) in {(gap, gap % 12) for gap in gaps} else f"{RNG.normal():.2f}" for j in range(12)]
+            for i in range(40)
+        ]
+        lines = [f"g{i},{'' if i == 3 else f'S{i}'}," + ",".join(row) for i, row in enumerate(cells)]
+        Path(path).write_text("gene,symbol," + ",".join(f"p{i}" for i in range(12)) + "\n" + "\n".join(lines) + "\n")
+
+    write("genes.csv", [4, 17, 18, 30])
+    Path("people.csv").write_text("name,group\n" + "".join(f"p{i},{'ab'[i % 2]}\n" for i in range(12)))
+    words = ["--transpose", "--labels", "people.csv", "--predict", "group", "-o", "g.rkhs"]
+    assert main(["fit", "genes.csv", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.rstrip().endswith("rkhs fit genes.csv " + " ".join([*words, "--drop-columns", "symbol"]))
+    assert main(["fit", "genes.csv", *words, "--drop-columns", "symbol"]) == 0
+    said = capsys.readouterr()
+    what = "genes.csv: 4 of 40 rows of the file have cells without a number and are left out: g4, g17, g18 and 1 more"
+    assert (said.err.count(what), "12 items" in said.out) == (1, True)
+    write("new.csv", [4, 17])
+    assert main(["predict", "g.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    write("new.csv", [4, 6])
+    capsys.readouterr()
+    assert main(["predict", "g.rkhs", "new.csv", "-o", "p.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "1 of 40 rows of the file have cells without a number, which the model reads: g6; fill these cells" in said
+    assert "--mixed" not in said
+    write("genes.csv", [4, 17, 18, 30, 31])
+    assert main(["fit", "genes.csv", *words, "--drop-columns", "symbol"]) == 2
+    assert "5 of 40 rows of the file have cells without a number: g4, g17, g18 and 2 more; with --transpose fill" in (
+        capsys.readouterr().err
+    )
+
+
 def hours(start: str, count: int) -> str:
     """Hours of a series from this time on, of which the first column is the load."""
     times = np.datetime64(start) + np.arange(count).astype("timedelta64[h]")
@@ -116,7 +155,10 @@ def test_windows_of_days_begin_at_midnight(
     Path("new.csv").write_text(hours("2024-03-01T05:00", 240))
     for more in ([], ["--columns", "load"], ["--drop-columns", "time"]):
         assert main(["novelty", "old.csv", "new.csv", "--window", "24", *more, "-o", "n.csv"]) == 0
-        assert "new.csv: rows before the first midnight, where windows begin: 19" in capsys.readouterr().err
+        assert (
+            "new.csv: rows before the first midnight, where windows begin (UTC, if times name a zone): 19"
+            in capsys.readouterr().err
+        )
         lines = Path("n.csv").read_text().splitlines()
         assert (lines[1].split(",")[0], len(lines)) == ("20-43", 10)
     assert main(["novelty", "old.csv", "new.csv", "--window", "10", "-o", "n.csv"]) == 0
@@ -133,6 +175,36 @@ def test_missing_rows_are_found_by_dates_that_are_left_out(
     assert "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-117" in (
         capsys.readouterr().err
     )
+
+
+def test_rows_of_a_repeated_hour_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a clock is set back: their windows are cut by rows."""
+    monkeypatch.chdir(tmp_path)
+    lines = hours("2024-01-01T05:00", 240).splitlines(keepends=True)
+    Path("old.csv").write_text("".join([*lines[:103], *lines[101:]]))
+    assert main(["novelty", "old.csv", "--window", "24", "-o", "n.csv"]) == 0
+    said = capsys.readouterr().err
+    assert "old.csv: times of 2 rows repeat or precede those before, such as row 103: windows are cut by rows" in said
+    assert Path("n.csv").read_text().splitlines()[1].startswith("1-24,")
+
+
+def test_classes_of_sequences_are_asked_for_with_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sequences = ["".join(RNG.choice(list("ACGT"), 30)) for _ in range(24)]
+    Path("s.fasta").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(sequences)))
+    Path("c.csv").write_text("name,class\n" + "".join(f"s{i},{'ab'[i % 2]}\n" for i in range(24)))
+    words = ["fit", "s.fasta", "--predict", "class", "-o", "s.rkhs"]
+    assert main(words) == 2
+    assert "name a table with --labels FILE" in capsys.readouterr().err
+    assert main([*words, "--targets", "c.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "--targets is for numbers: name a table of classes and names of rows with --labels FILE" in said
+    assert "--mixed" not in said
+    assert main([*words, "--labels", "c.csv"]) == 0
 
 
 def test_the_note_on_a_series_stands_before_what_is_novel(

@@ -311,11 +311,11 @@ def test_a_damaged_workbook_is_refused(write):
         read_table(write(b"PK\x03\x04 nothing", "t.xlsx"))
 
 
-@pytest.mark.parametrize("name", ["t.csv.gz", "t.tsv.gz"])
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.tsv.gz", "t.txt.gz"])
 def test_packed_text_is_unpacked(write, name):
     import gzip
 
-    text = COLUMNS.replace(",", "\t") if ".tsv" in name else COLUMNS
+    text = COLUMNS if ".csv" in name else COLUMNS.replace(",", "\t")
     data = read_table(write(gzip.compress(text.encode()), name))
     np.testing.assert_array_equal(data.X, NUMBERS)
     assert data.row_names == ("first", "second")

@@ -32,8 +32,10 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     try:
         return read_items(path, kind=args.kind, **options)
     except MixedCells as error:
-        if not hasattr(args, "mixed") or args.kind is not None or set(options) - OF_MIXED:
+        if not _may_be_mixed(args, options):
             raise
+        if getattr(args, "transpose", False):  # of which the rows with gaps are left out
+            return read_texts(args, path, None, options)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             data, what = _mixed_table(args, path, options)
@@ -42,6 +44,11 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
     for one in caught:
         warnings.warn(one.message, stacklevel=2)
     return data
+
+
+def _may_be_mixed(args: argparse.Namespace, options: dict[str, Any]) -> bool:
+    """Whether a command and its options of reading take tables of texts and gaps."""
+    return hasattr(args, "mixed") and args.kind is None and not set(options) - OF_MIXED
 
 
 def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -> tuple[Dataset | None, str]:
@@ -82,7 +89,7 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
             f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}", [*args.words, *more]
         )
     more = ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
-    mixed = ["--mixed"] * ("--mixed" not in args.words)
+    mixed = ["--mixed"] * ("--mixed" not in args.words and not getattr(args, "transpose", False))
     return Corrected(what, [*_advised(args, advice), *mixed, *more])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
-from rkhs.cli.corrections import Corrected, quiet, read_texts, read_whole, with_advice, without
+from rkhs.cli.corrections import Corrected, quiet as quiet, read_texts, read_whole, with_advice, without
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed, column, named_columns as named_columns
 from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
@@ -84,7 +84,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         )
     data = _read_all(args, path, getattr(args, "gram", False))
     data = as_kernel_reads(data, getattr(args, "kernel", None))
-    data = transposed(data, args.words) if getattr(args, "transpose", False) else data
+    data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         some = args.columns is not None or getattr(args, "drop_columns", None)
         options = reading_options(args) if some else None  # of a file whose dates may be left out
@@ -259,7 +259,8 @@ def _prepared(
 
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if args.transpose or args.window is not None:
-        return _in_training_order(path, _titled(args, path, names), names, "the columns of the training file")
+        data = _titled(changed(args, of_model=names or ()), path, names)
+        return _in_training_order(path, data, names, "the columns of the training file")
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
@@ -399,7 +400,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
         given["kind"] = kind
-    if given["window"]:  # of a table that may hold dates
+    if given["window"] or (given["transpose"] and kind == "vectors"):  # of a table that may hold dates or gaps
         given |= {"kind": None, "mixed": False}
     return changed(args, **given)
 

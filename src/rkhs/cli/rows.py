@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, TypeVar
 
 import numpy as np
 
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError, quote
-from rkhs.cli.options import with_flag
+from rkhs._core.errors import InputError, quote, warn
+from rkhs.cli.corrections import without
+from rkhs.cli.options import changed, with_flag
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
@@ -27,6 +29,7 @@ _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for ea
 T = TypeVar("T")
 
 _TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
+_GAPS = 0.1  # share of the rows of a table that may have gaps where its columns are the items
 _SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
@@ -113,39 +116,65 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
         hide()
 
 
-def transposed(data: Dataset, words: Sequence[str]) -> Dataset:
-    """A table of numbers whose columns are the items, or arrays of series whose last axis is time."""
+def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
+    """A table of numbers whose columns are the items, or arrays of series whose last axis is time.
+
+    Rows with gaps are left out where they are few, and are no columns of the fit of a model.
+    """
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         turned = [np.ascontiguousarray(one.T) for one in data.items]
         note = AXES_NOTE.replace("that of channels", "time").format(*turned[0].shape)
         return replace(data, X=np.fromiter(turned, object), guessed=(note,))
-    if data.kind != "vectors":
+    if data.kind not in ("vectors", "table"):
         raise InputError(
-            f"--transpose is for tables of numbers without gaps and for arrays of series; got {data.kind}"
-            f"{_of_texts(data, words)}"
+            f"--transpose is for tables of numbers and for arrays of series; got {data.kind}; leave it out"
         )
+    if data.kind == "table":
+        _refuse_described(data, args)
+    X = as_numbers(data.X) if data.kind == "table" else data.X
+    whole = np.isfinite(X).all(axis=1)
+    _check_gaps(data, ~whole, getattr(args, "of_model", None))
     names = data.row_names
     return replace(
         data,
-        X=data.X.T.copy(),
+        X=X[whole].T.copy(),
+        kind="vectors",
         row_names=data.column_names,
-        column_names=names,
+        column_names=None if names is None else tuple(np.array(names, object)[whole].tolist()),
         skipped=(),
         blank=(),
         row_title=None,
     )
 
 
-def _of_texts(data: Dataset, words: Sequence[str]) -> str:
-    """What to do with the columns of texts and gaps of a table, and those of genes that featureCounts writes."""
-    names = data.column_names or ()
-    known = np.isfinite(as_numbers(data.X)).all(axis=0) if data.kind == "table" else ()
-    texts = [name for name, whole in zip(names, known, strict=False) if not whole]
+def _check_gaps(data: Dataset, gaps: np.ndarray, read: Sequence[str] | None) -> None:
+    """Warn of the rows with gaps that are left out; refuse many, or those that a model reads."""
+    names = [name for name, gap in zip(row_labels(data), gaps.tolist(), strict=True) if gap]
+    needed = [name for name in names if name in set(read)] if read and data.row_names else names
+    if not needed:
+        return
+    what = f"{data.source}: {len(needed)} of {len(gaps)} rows of the file have cells without a number"
+    if read is not None:
+        raise InputError(f"{what}, which the model reads: {listed(needed, 3)}; fill these cells")
+    if len(names) > _GAPS * len(gaps):
+        raise InputError(f"{what}: {listed(names, 3)}; with --transpose fill these cells, or delete these rows")
+    warn(f"{what} and are left out: {listed(names, 3)}")
+
+
+def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
+    """Refuse columns of texts, of dates and without a number, and name those of genes that featureCounts writes."""
+    names, known = data.column_names or (), np.isfinite(as_numbers(data.X)).any(axis=0)
+    described = (
+        name in data.dates or not some or any(isinstance(cell, str) for cell in cells)
+        for name, some, cells in zip(names, known, data.X.T.tolist(), strict=True)
+    )
+    texts = list(compress(names, described))
     out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
-    if not texts or len(out) == len(names):
-        return "; leave it out"
-    command = with_flag([word for word in words if word != "--mixed"], "--drop-columns", out)
-    return f" with texts or gaps in {listed([*map(quote, texts)])}; this command reads the others:{command}"
+    if texts:
+        plain = changed(args, words=[word for word in args.words if word != "--mixed"])
+        command = "; leave it out" if len(out) == len(names) else without(plain, out, "reads the others")
+        found = listed([*map(quote, texts)])
+        raise InputError(f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{command}")
 
 
 def windows(
@@ -201,6 +230,8 @@ def _with_gaps(
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
     rows, days = places[np.array(data.row_numbers) - 1], _days(data, options)
     steps = None if days is None else _steps(days)
+    if steps is None:
+        _note_repeats(days, rows + 1, data.source)
     at = rows if steps is None else rows[0] + steps
     full = np.full((at[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
     numbers = np.zeros(len(full), np.int64)
@@ -208,7 +239,10 @@ def _with_gaps(
     start = 0 if steps is None or days is None else _to_midnight(days[0], (days[-1] - days[0]) / steps[-1], whole)
     start = start if len(full) - start >= 2 * whole else 0
     if start:
-        sys.stderr.write(f"rkhs: note: {data.source}: rows before the first midnight, where windows begin: {start}\n")
+        sys.stderr.write(
+            f"rkhs: note: {data.source}: rows before the first midnight, where windows begin (UTC, if times name a "
+            f"zone): {start}\n"
+        )
     return full[start:], np.maximum.accumulate(numbers)[start:]
 
 
@@ -238,6 +272,18 @@ def _steps(days: np.ndarray) -> np.ndarray | None:
         return None
     steps = np.concatenate([[0.0], intervals.cumsum()]) / usual
     return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None
+
+
+def _note_repeats(days: np.ndarray | None, numbers: np.ndarray, source: str) -> None:
+    """Say which rows alone keep the windows from the times of the others, as those of a clock that was set back."""
+    if days is None:
+        return
+    late = np.append(False, days[1:] <= np.maximum.accumulate(days)[:-1])
+    if late.any() and _steps(days[~late]) is not None:
+        sys.stderr.write(
+            f"rkhs: note: {source}: times of {late.sum()} rows repeat or precede those before, such as row "
+            f"{numbers[late][0]}: windows are cut by rows; without these rows those of whole days begin at midnight\n"
+        )
 
 
 def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:

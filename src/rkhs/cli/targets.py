@@ -14,7 +14,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import named_columns, read_input, reading_options, titles_of, with_words_as_gaps
+from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import changed, refuse_flags, with_flag
 from rkhs.data import Dataset, read_mixed
@@ -23,7 +23,7 @@ from rkhs.data.dataset import LEFT_OUT, keep_rows
 from rkhs.data.formats import SDF, has_columns, is_table
 from rkhs.data.known_columns import labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords
+from rkhs.data.text import MIXED, FewWords, MixedCells
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -76,6 +76,10 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error
     except InputError as error:
+        if args.targets and isinstance(error, MixedCells) and not error.texts and "got text" in error.what:
+            raise InputError(
+                f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
+            ) from error
         message = (
             str(error)
             .replace("`columns`", "--predict")
@@ -89,8 +93,8 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
     """Refuse ``--predict`` if its file has no columns."""
     if not (has_columns(source) or source.lower().endswith((".npy", ".npz"))):
         raise InputError(
-            f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
-            "--targets FILE"
+            f"{source}: --predict names columns of a table; this file has none; name a table with --labels FILE, which "
+            "finds rows by their names, or one of numbers with the same rows with --targets FILE"
         )
     kind = "Gram matrix" if args.gram else args.kind
     table = kind in ("curves", "series") and is_table(source)
@@ -182,7 +186,8 @@ def _as_gaps(args: argparse.Namespace, error: InputError) -> str:
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of ``--labels``, aligned with the rows of the input by their names."""
-    data = read_input(changed(args, leave_out=None), args.input)
+    with quiet():  # the input is read for itself too
+        data = read_input(changed(args, leave_out=None), args.input)
     if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
     try:

@@ -20,7 +20,7 @@ from zipfile import ZipFile
 from rkhs._core.errors import InputError, optional, quote
 from rkhs.data.text import WEAK, number_in
 
-TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx")
+TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
 SPECTRA = (".mgf", ".msp")

@@ -36,7 +36,7 @@ def read_mixed(
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
+        A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.txt.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
     kinds : sequence of {"number", "text"}, default=None
         What each column holds; None: numbers if every known cell is one.
     stray : {"raise", "gap"}, default="raise"
