@@ -1,0 +1,48 @@
+"""Points of numbers that may separate thousands are refused with the command that reads them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.cli.main import main
+from rkhs.data import read_table
+from rkhs.data.known_columns import read_column
+
+
+def prices(price: str, other: str = "{:.0f}") -> str:
+    rows = (f"{other.format(i)};" + price.format(f"{7 + i % 3}.{100 + i}") for i in range(30))
+    return "x;price\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of the unit
+@pytest.mark.parametrize("price", ["{}", "{} €"])
+def test_points_that_may_separate_thousands_are_refused(price: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(prices(price), encoding="utf-8")
+    assert main(["fit", "a.csv", "--predict", "price", "-o", "a.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "column 'price': numbers such as '7.100" in said
+    assert "pass --thousands . if points separate thousands, or --decimal . if" in said
+    assert main(shlex.split(said.rstrip().rpartition("\n  rkhs ")[2])) == 0
+    assert read_column("a.csv", "price", argument="target", thousands=".")[0] == 7100.0
+    assert read_column("a.csv", "price", argument="target", decimal=".")[0] == 7.1
+    assert main(["nearest", "a.csv", "--drop-columns", "price", "-o", "b.csv"]) == 0
+
+
+def test_decimal_commas_next_to_points_say_that_these_separate_thousands(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(prices("{}").replace("\n3;", "\n0,25;"))
+    for options in ({}, {"decimal": ","}):
+        with pytest.raises(InputError, match=r"price': numbers such as '7.100' are ambiguous; pass thousands='.'"):
+            read_table(tmp_path / "a.csv", **options)
+    np.testing.assert_array_equal(read_table(tmp_path / "a.csv", thousands=".").X[3], [0.25, 7103.0])
+
+
+@pytest.mark.parametrize("other", ["{:.1f}", "0.12{:.0f}"])
+def test_a_decimal_point_elsewhere_says_that_all_are(other: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(prices("{}", other))
+    assert read_table(tmp_path / "a.csv").X[0, 1] == 7.1
