@@ -240,7 +240,9 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     return found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
 
 
-def column_values(found: Columns, position: int, kind: str | None = None, *, stray: str = "raise") -> np.ndarray:
+def column_values(
+    found: Columns, position: int, kind: str | None = None, *, stray: str = "raise", missing: Sequence[str] = ()
+) -> np.ndarray:
     """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused, or gaps."""
     cells = found.cells[position]
     if cells.dtype != object:
@@ -249,7 +251,7 @@ def column_values(found: Columns, position: int, kind: str | None = None, *, str
         known[np.isnan(cells)] = None
         return known
     if kind == "text":
-        return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
+        return np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):

@@ -90,7 +90,8 @@ def read_mixed(
     if raw:  # a column of texts may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
-    X = np.column_stack([column_values(found, j, kind, stray=stray) for j, kind in zip(positions, known, strict=True)])
+    how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
+    X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
     if kinds is None:
         warn_of_gap_words(found, X, positions, file, given)
     titles, (names, title) = found.titles(positions), found.row_names(index)
