@@ -46,3 +46,14 @@ def test_decimal_commas_next_to_points_say_that_these_separate_thousands(tmp_pat
 def test_a_decimal_point_elsewhere_says_that_all_are(other: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(prices("{}", other))
     assert read_table(tmp_path / "a.csv").X[0, 1] == 7.1
+
+
+def test_a_word_for_gaps_with_a_point_is_no_decimal_point(tmp_path: Path, monkeypatch, capsys) -> None:
+    """n.a. hid the decimal commas, and measurements with bounds were taken for rare classes."""
+    monkeypatch.chdir(tmp_path)
+    cells = ["n.a.", *(">100" if i % 6 == 5 else f"{i},{10 + i}" for i in range(29))]
+    Path("a.csv").write_text("x;ic\n" + "\n".join(f"{i};{cell}" for i, cell in enumerate(cells)))
+    assert main(["fit", "a.csv", "--predict", "ic", "-o", "a.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "got text in column 'ic' (4 cells, first '>100' in row 7" in said
+    assert said.endswith("--missing '>100'\n")

@@ -496,7 +496,8 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
 
 def _has_decimal_points(cells: Sequence[str]) -> bool:
     """Whether a point of some number cannot separate thousands."""
-    return any("." in c and number_in(c) is not None and not _POINTED_THOUSANDS.fullmatch(c) for c in cells)
+    numbers = (c for c in cells if "." in c and number_in(c) is not None and not is_gap(c))
+    return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
 
 
 def _doubtful(start: Layout, rows: Sequence[Row]) -> tuple[tuple[int, str], ...]:
