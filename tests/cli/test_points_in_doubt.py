@@ -57,3 +57,18 @@ def test_a_word_for_gaps_with_a_point_is_no_decimal_point(tmp_path: Path, monkey
     said = capsys.readouterr().err
     assert "got text in column 'ic' (4 cells, first '>100' in row 7" in said
     assert said.endswith("--missing '>100'\n")
+
+
+def test_words_for_gaps_with_a_comma_are_named_in_quotation_marks(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    bounds = {5: ">100", 9: "<0,05"}
+    Path("a.csv").write_text("x;ic\n" + "\n".join(f"{i};{bounds.get(i, f'{i},{10 + i}')}" for i in range(30)))
+    fit = ["fit", "a.csv", "--predict", "ic", "-o", "a.rkhs"]
+    assert main(fit) == 2
+    said = capsys.readouterr().err
+    assert """--missing '>100,"<0,05"' to take them""" in said
+    words = shlex.split(said.rstrip().rpartition("\n  rkhs ")[2])
+    assert words == [*fit, "--missing", '>100,"<0,05"']
+    assert main(words) == 0
+    assert main([*fit, "--missing", ">100", "--missing", '"<0,05"']) == 0
+    assert "2 rows" in capsys.readouterr().out

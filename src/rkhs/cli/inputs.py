@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -55,8 +56,9 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cells_in(text: str) -> list[str]:
-    """Cells with commas between them; a number with a decimal comma is one."""
-    return [text] if is_grouped_number(text) else [part.strip() for part in text.split(",")]
+    """Cells with commas between them; a number with a decimal comma is one, and so is what stands in quotation marks."""
+    parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
+    return [text] if is_grouped_number(text) else [part.strip() for part in parts]
 
 
 def _given_options(args: argparse.Namespace) -> dict[str, Any]:
