@@ -56,7 +56,7 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cells_in(text: str) -> list[str]:
-    """Cells with commas between them; a number with a decimal comma is one, and so is what stands in quotation marks."""
+    """Cells with commas between them; a number with a decimal comma is one, as is what stands in quotation marks."""
     parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
     return [text] if is_grouped_number(text) else [part.strip() for part in parts]
 
