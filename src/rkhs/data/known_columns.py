@@ -142,7 +142,13 @@ def _by_name(
         )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
-        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
+        strange = [quote(name) for name in values if name not in wanted]
+        rows = (
+            f"; {many(len(strange), 'row there is', 'rows there are')} of no item, such as {strange[0]}"
+            if strange
+            else ""
+        )
+        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{rows}")
     return names, values
 
 
