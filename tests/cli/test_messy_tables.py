@@ -59,9 +59,11 @@ def test_rare_classes_are_named_alone_and_can_be_dropped(tmp_path: Path, monkeyp
     Path("cars.csv").write_text(cars(colour={3: "mauve"}))
     assert main(["fit", "cars.csv", "--predict", "colour", "-o", "c.rkhs"]) == 2
     said = capsys.readouterr().err
-    assert "got mauve (1); --drop-rare 2" in said
+    assert "got mauve (1); --drop-rare 2 treats rare classes as unlabelled, and keeps 2 classes" in said
     assert main(["fit", "cars.csv", "--predict", "colour", "--drop-rare", "2", "-o", "c.rkhs"]) == 0
-    assert "1 of 30 rows have no class" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 of 30 rows have no class" in said
+    assert "left out with --drop-rare: mauve (1)" in said
 
 
 def adverts(price: str, other: str = "") -> str:

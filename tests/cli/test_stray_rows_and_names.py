@@ -215,3 +215,28 @@ def test_the_note_on_a_series_stands_before_what_is_novel(
     assert main(["novelty", "old.csv"]) == 0
     said = capsys.readouterr().out
     assert said.index("times of one long series") < said.index("have p of at most")
+
+
+def test_labels_of_no_item_are_counted_with_an_example(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("id,a,b\n" + "\n".join(f"M{i},{i % 7},{i % 5}" for i in range(40)))
+    Path("l.csv").write_text(
+        "id,gas\n" + "\n".join(f"{f'M{i:03}' if i < 9 else f'M{i}'},{'xy'[i % 2]}" for i in range(30))
+    )
+    assert main(["fit", "a.csv", "--labels", "l.csv", "--predict", "gas", "-o", "m.rkhs"]) == 0
+    assert (
+        "19 items have no row there: M0, M1, M2, M3, M4 and 14 more; 9 rows there are of no item, such as 'M000'"
+        in (capsys.readouterr().err)
+    )
+
+
+def test_a_column_without_a_cell_is_left_out(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i},{'xy'[i % 2]},{i % 7},," for i in range(40)]
+    Path("a.csv").write_text("a,b,c,Unnamed: 3,d\n" + "\n".join(rows))
+    assert main(["fit", "a.csv", "--predict", "c", "-o", "m.rkhs"]) == 0
+    out = capsys.readouterr()
+    assert out.err.count("left out, because no cell is known: column 'Unnamed: 3', column 'd'") == 1
+    assert "empty cells" not in out.out
+    Path("b.csv").write_text("a,b\n1,x\n")
+    assert main(["predict", "m.rkhs", "b.csv"]) == 0

@@ -73,3 +73,19 @@ def test_unknown_names_get_the_nearest_known(
 ) -> None:
     assert main(["fit", "in.csv", "--codes", "z.csv", *words]) == 2
     assert hint in capsys.readouterr().err
+
+
+def test_words_for_gaps_are_gaps_of_texts_in_a_new_file_too(tmp_path: Path, monkeypatch, capsys) -> None:
+    """In a column of texts a cell of --missing was a text that the fit had not seen."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"x{i},{'rb'[i % 2]},{'yn'[i // 2 % 2] if i % 5 else 'k.A.'},{i % 3}" for i in range(40)]
+    Path("a.csv").write_text("id,colour,whole,x\n" + "\n".join(rows))
+    Path("b.csv").write_text("id,colour,whole,x\nn1,r,k.A.,1\nn2,r,,1\n")
+    assert main(["nearest", "a.csv", "b.csv", "--mixed", "--missing", "k.A.", "-o", "n.csv"]) == 0
+    found = [line.split(",", 1)[1] for line in Path("n.csv").read_text().splitlines()[1:]]
+    assert found[:5] == found[5:]
+    assert "not seen" not in capsys.readouterr().err
+    assert main(["fit", "a.csv", "--mixed", "--predict", "x", "--missing", "k.A.", "-o", "m.rkhs"]) == 0
+    assert main(["predict", "m.rkhs", "b.csv", "-o", "p.csv"]) == 0
+    first, second = (line.split(",", 1)[1] for line in Path("p.csv").read_text().splitlines()[1:])
+    assert first == second

@@ -53,8 +53,8 @@ def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
     outputs = plan_predictor(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
-    data, y = read_with_values(args, name, "--predict")
-    y = _without_rare(y, args.drop_rare or 1)
+    data, given = read_with_values(args, name, "--predict")
+    y = _without_rare(given, args.drop_rare or 1)
     known = np.array([value is not None for value in y.tolist()])
     counts = _counted(y[known].tolist(), name)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
@@ -77,6 +77,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "predicts": str(name),
         "components": codes.shape[1],
         "classes": dict(counts),
+        "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
         "rows without a class": int((~known).sum()),
         **score,
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
@@ -102,7 +103,7 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
         raise InputError(
             f"--predict {name} needs two classes, and two rows of each; got {few}; --drop-rare 2 treats rare "
-            "classes as unlabelled"
+            f"classes as unlabelled, and keeps {sum(count > 1 for count in counts.values())} classes"
         )
     if len(counts) > _MOST_CLASSES:
         raise InputError(
@@ -160,6 +161,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
+    dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
     measured = f"It was measured on {folds} folds, because {why}; "
@@ -170,6 +172,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
+        *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
         f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",
     ]

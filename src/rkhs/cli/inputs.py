@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -55,8 +56,9 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cells_in(text: str) -> list[str]:
-    """Cells with commas between them; a number with a decimal comma is one."""
-    return [text] if is_grouped_number(text) else [part.strip() for part in text.split(",")]
+    """Cells with commas between them; a number with a decimal comma is one, as is what stands in quotation marks."""
+    parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
+    return [text] if is_grouped_number(text) else [part.strip() for part in parts]
 
 
 def _given_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -212,6 +214,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         else None,
         "encoding": args.encoding,
         **{name: getattr(args, name) for name in _SHAPES},
+        "decimal": args.decimal,
         "thousands": args.thousands,
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
@@ -433,7 +436,7 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
 
 def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
     """Options as they are given, else as they were for the training file, that this file takes."""
-    names = [*_SHAPES, *["missing"] * has_columns(path), *["thousands"] * is_text_table(path)]
+    names = [*_SHAPES, *["missing"] * has_columns(path), *["decimal", "thousands"] * is_text_table(path)]
     given = {name: getattr(args, name) or known.get(name) for name in names}
     if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
         given["encoding"] = known.get("encoding")

@@ -16,7 +16,7 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.options import TRACEBACK, declare, flags_in
+from rkhs.cli.options import TRACEBACK, as_command, declare, flags_in
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import message_lines
@@ -113,7 +113,9 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
         traceback.print_exc()
     if isinstance(error, (OSError, RkhsError)):
-        _print_line(f"error: {error}")
+        flags = getattr(error.__cause__ or error, "flags", None)  # that read numbers in doubt
+        command = f"; this command reads thousands:{as_command([*args.words, *flags])}" if flags else ""
+        _print_line(f"error: {error}{command}")
         return _USER_ERROR
     if isinstance(error, MemoryError):
         _print_line(

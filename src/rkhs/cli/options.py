@@ -132,8 +132,13 @@ def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> li
     """Words of a command with these values of a flag in place of those that it has."""
     given = [i for i, word in enumerate(words) if word == flag]
     others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
-    text = ",".join(map(str, values))
+    text = quoted_cells(values) if flag == "--missing" else ",".join(map(str, values))
     return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
+
+
+def quoted_cells(cells: Iterable[object]) -> str:
+    """Cells with commas between them, those that hold one in quotation marks."""
+    return ",".join(f'"{cell}"' if "," in str(cell) else str(cell) for cell in cells)
 
 
 def column(text: str) -> str | int:

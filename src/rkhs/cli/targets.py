@@ -179,7 +179,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
 def _as_gaps(args: argparse.Namespace, error: InputError) -> str:
     """The command that takes the few texts among the numbers of a column as gaps."""
     texts = [*reading_options(args).get("missing", ()), *getattr(error, "texts", ())]
-    if not getattr(error, "texts", ()) or any("," in text for text in texts):
+    if not getattr(error, "texts", ()):
         return ""
     return f"; this command takes them as gaps:{with_flag(args.words, '--missing', texts)}"
 

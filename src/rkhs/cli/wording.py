@@ -7,7 +7,7 @@ import shlex
 import sys
 from functools import cache
 
-from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL
+from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL, quoted_cells
 
 _SHARED = re.findall(r"^--([\w-]+) (?:{(\S+)}|(\S+))", KERNEL + DROP + ENGINE + MODEL + INPUT, re.MULTILINE)
 FLAGS = {
@@ -80,8 +80,10 @@ def _reword(match: re.Match[str]) -> str:
         return FLAGS.get(name, (whole,))[0]
     if name not in FLAGS and name not in parameters():
         return whole
-    value = re.sub(r",\s+", ",", (match["value"] or "").strip("[]")).translate(_WITHOUT_QUOTES)
-    return _option(name, value)
+    value = (match["value"] or "").strip("[]")
+    if name == "missing" and (cells := re.findall(r"'([^']*)'", value)):
+        return _option(name, quoted_cells(cells))
+    return _option(name, re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES))
 
 
 def _option(name: str, value: str) -> str:

@@ -142,7 +142,13 @@ def _by_name(
         )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
-        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}")
+        strange = [quote(name) for name in values if name not in wanted]
+        rows = (
+            f"; {many(len(strange), 'row there is', 'rows there are')} of no item, such as {strange[0]}"
+            if strange
+            else ""
+        )
+        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{rows}")
     return names, values
 
 
@@ -240,7 +246,9 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     return found.numbers(settings.columns, settings.drop_columns, settings.index_column, gaps=True)
 
 
-def column_values(found: Columns, position: int, kind: str | None = None, *, stray: str = "raise") -> np.ndarray:
+def column_values(
+    found: Columns, position: int, kind: str | None = None, *, stray: str = "raise", missing: Sequence[str] = ()
+) -> np.ndarray:
     """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused, or gaps."""
     cells = found.cells[position]
     if cells.dtype != object:
@@ -249,7 +257,7 @@ def column_values(found: Columns, position: int, kind: str | None = None, *, str
         known[np.isnan(cells)] = None
         return known
     if kind == "text":
-        return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
+        return np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):

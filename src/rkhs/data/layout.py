@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, takewhile, zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO, TextIO
@@ -31,6 +31,9 @@ _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids 
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
+_POINTED = re.compile(r"[-+]?\d*\.\d")  # the start of a number with a point
+# A number whose points can all separate thousands, and perhaps a unit.
+_POINTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[^\d\s.,].*)?")
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
 """Options of `read_table` for the format of a text table; None: detected from the file."""
@@ -56,6 +59,7 @@ class Layout:
     words: frozenset[int] = frozenset()  # columns with texts among their first cells
     guessed: tuple[str, ...] = ()  # what was detected, in sentences
     sheet: str | None = None  # of a workbook; None: the first
+    doubtful: tuple[tuple[int, str], ...] = ()  # columns whose points may separate thousands, and a cell of each
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -200,6 +204,7 @@ def _with_decimal_points(
 ) -> tuple[Layout, list[Row]]:
     """The layout with its decimal mark, and the rows with decimal points in place of it."""
     mark = decimal or _decimal(layout, rows)
+    layout = layout if decimal == "." else replace(layout, doubtful=_doubtful(layout, rows))
     if mark == ".":
         return layout, rows
     if decimal is None:
@@ -484,9 +489,26 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
     if start.delimiter == "," or start.thousands is not None:
         return "," if start.thousands == "." else "."
     cells = [cell.strip() for row in body for cell in row]
-    if any("." in cell and number_in(cell) is not None for cell in cells):
+    if _has_decimal_points(cells):
         return "."
     return "," if any(_NO_THOUSAND.fullmatch(cell) and number_in(cell, ",") is not None for cell in cells) else "."
+
+
+def _has_decimal_points(cells: Sequence[str]) -> bool:
+    """Whether a point of some number cannot separate thousands."""
+    numbers = (c for c in cells if "." in c and number_in(c) is not None and not is_gap(c))
+    return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
+
+
+def _doubtful(start: Layout, rows: Sequence[Row]) -> tuple[tuple[int, str], ...]:
+    """Columns, each with a cell, whose points may separate thousands: no number shows decimal points, as commas may."""
+    columns = [[cell.strip() for cell in column] for column in zip_longest(*rows, fillvalue="")]
+    cells = [cell for column in columns for cell in column]
+    commas = start.delimiter == ";" or any(re.match(r"[-+]?\d+,\d", cell) for cell in cells)
+    if start.delimiter == "," or start.thousands is not None or not commas or _has_decimal_points(cells):
+        return ()
+    pointed = [list(filter(_POINTED.match, column)) for column in columns]
+    return tuple((j, c[0]) for j, c in enumerate(pointed) if c and all(map(_POINTED_THOUSANDS.fullmatch, c)))
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_list
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
-from rkhs.data.dataset import NOTHING_KNOWN, Dataset, keep_rows
+from rkhs.data.dataset import NOTHING_KNOWN, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import TABLES, is_table
 from rkhs.data.known_columns import column_values, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
@@ -50,7 +50,7 @@ def read_mixed(
     Dataset
         Of kind "table": `X` is an object array (n, d) of floats, texts, and None for empty cells and words such as NA.
         Dates are days since the first of January 1970, in the columns that `dates` names. Rows without any known cell
-        are left out, and stand in `skipped`.
+        are left out, and stand in `skipped`; columns without one are left out, unless `columns` names them.
 
     Raises
     ------
@@ -85,12 +85,14 @@ def read_mixed(
     free = kinds is None and found.may_name_rows(given.columns, given.drop_columns, given.index_column)
     named = free and found.holds_names(required=False)
     positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
+    positions = positions if kinds or given.columns is not None else _without_empty(found, positions)
     known = _known_kinds(kinds, len(positions), file)
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
     if raw:  # a column of texts may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
-    X = np.column_stack([column_values(found, j, kind, stray=stray) for j, kind in zip(positions, known, strict=True)])
+    how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
+    X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
     if kinds is None:
         warn_of_gap_words(found, X, positions, file, given)
     titles, (names, title) = found.titles(positions), found.row_names(index)
@@ -106,6 +108,18 @@ def read_mixed(
         dates=_dated(found, positions, X, titles),
     )
     return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
+
+
+def _without_empty(found: Columns, positions: list[int]) -> list[int]:
+    """Columns with a known cell, and a warning of the others; all where none has one."""
+    import pandas
+
+    empty = [j for j in positions if pandas.isna(found.cells[j]).all()]
+    if not 0 < len(empty) < len(positions):
+        return positions
+    named = listed([column_label(found.names, j) for j in empty])
+    warn(f"{found.source}: left out, because no cell is known: {named}")
+    return [j for j in positions if j not in empty]
 
 
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:

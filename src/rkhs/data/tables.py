@@ -25,6 +25,7 @@ from rkhs.data.text import (
     FewWords,
     Measurements,
     MixedCells,
+    PointsInDoubt,
     are_smiles,
     grouped_advice,
     is_bound,
@@ -90,6 +91,9 @@ class Columns:
                 f"{self.source}: expected a column besides the row names and those left out; got none; check "
                 "`drop_columns` and `index_column`"
             )
+        doubtful = {} if self.layout is None else dict(self.layout.doubtful)
+        if found := [j for j in wanted if j in doubtful]:
+            raise PointsInDoubt(f"{self.source}: {column_label(self.names, found[0])}", doubtful[found[0]])
         if 0 in wanted and self.unnamed_first and self.cells[0].dtype == object:  # texts so far, and data after all
             self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
         return wanted, index

@@ -65,6 +65,16 @@ class FewWords(InputError):
         self.found = found
 
 
+class PointsInDoubt(InputError):
+    """Points of numbers may separate thousands or be decimal ones."""
+
+    flags = ("--thousands", ".")  # that read the first
+
+    def __init__(self, where: str, cell: str) -> None:
+        either = "pass thousands='.' if points separate thousands, or decimal='.' if they are decimal points"
+        super().__init__(f"{where}: numbers such as {quote(cell)} are ambiguous; {either}")
+
+
 class Measurements(NamedTuple):
     """Numbers with one unit among texts, and the few other texts, which are no numbers."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _MOST_DECISIVE, _DECISIVE, _ROWS_EACH = 3, 0.5, 10  # rows, their share of the squared error, and rows for each
+_CODES = 20  # different whole numbers that may stand for classes
 
 
 def held_out_errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
@@ -51,8 +52,12 @@ def row_norms(rows: np.ndarray) -> np.ndarray:
 
 
 def target_notes(names: Sequence[str], Y: np.ndarray) -> Iterator[str]:
-    """Say which targets (n, q) do not vary, or hold one value far from all others."""
+    """Say which targets (n, q) do not vary, may be numbers of classes, or hold one value far from all others."""
     for name, column in zip(names, Y.T, strict=True):
+        different, counts = np.unique(column[np.isfinite(column)], return_counts=True)
+        if 1 < len(different) <= min(_CODES, counts.sum() / 3) and (different == np.round(different)).all():
+            many = f"{name} holds {len(different)} different whole numbers, and is predicted as a number"
+            yield f"{many}: if they stand for classes, write them as texts, such as 'class {different[0]:g}'"
         if np.nanmin(column) == np.nanmax(column):
             yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
         yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))
