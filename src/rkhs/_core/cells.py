@@ -19,6 +19,16 @@ _SHOWN = 3  # columns that a warning names
 
 def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
     """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind."""
+    rows, width = _rows_of_one_length(X, reader)
+    names = _positions(categorical, width, reader)
+    cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
+    dated = [column if j in names else _days(column) for j, column in enumerate(cells)]
+    titles = list(map(repr, column_names(X) or range(width)))
+    return list(zip(*(_of_one_kind(column, titles[j], reader) for j, column in enumerate(dated)), strict=True))
+
+
+def _rows_of_one_length(X: Any, reader: str) -> tuple[list[Any], int]:
+    """The rows of a table and their length."""
     rows = table_rows(X)
     if not rows:
         raise InputError("X must hold at least one row; got none (n_samples=0)")
@@ -26,11 +36,7 @@ def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ..
     for i, row in enumerate(rows):
         if len(row) != width or not width:
             raise InputError(f"{reader} reads rows of one length, not empty; row {i} has {len(row)} cells")
-    names = _positions(categorical, width, reader)
-    cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
-    dated = [column if j in names else _days(column) for j, column in enumerate(cells)]
-    titles = list(map(repr, column_names(X) or range(width)))
-    return list(zip(*(_of_one_kind(column, titles[j], reader) for j, column in enumerate(dated)), strict=True))
+    return rows, width
 
 
 def warn_of_far(source: str, columns: Iterable[tuple[str, np.ndarray, float, float]]) -> None:

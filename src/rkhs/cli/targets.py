@@ -76,17 +76,15 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error
     except InputError as error:
-        if args.targets and isinstance(error, MixedCells) and not error.texts and "got text" in error.what:
-            raise InputError(
-                f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
-            ) from error
-        message = (
-            str(error)
-            .replace("`columns`", "--predict")
-            .replace(f", {MIXED}", "")
-            .replace(f", fill the cells, or {MIXED}", " or fill the cells")
-        )
-        raise InputError(message + _as_gaps(args, error)) from error
+        raise InputError(_of_columns(args, error)) from error
+
+
+def _of_columns(args: argparse.Namespace, error: InputError) -> str:
+    """The error of reading columns to predict, in flags."""
+    if args.targets and isinstance(error, MixedCells) and not error.texts and "got text" in error.what:
+        return f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
+    message = str(error).replace("`columns`", "--predict").replace(f", {MIXED}", "")
+    return message.replace(f", fill the cells, or {MIXED}", " or fill the cells") + _as_gaps(args, error)
 
 
 def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:

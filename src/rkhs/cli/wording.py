@@ -80,10 +80,14 @@ def _reword(match: re.Match[str]) -> str:
         return FLAGS.get(name, (whole,))[0]
     if name not in FLAGS and name not in parameters():
         return whole
-    value = (match["value"] or "").strip("[]")
+    return _option(name, _typed(name, (match["value"] or "").strip("[]")))
+
+
+def _typed(name: str, value: str) -> str:
+    """A value of Python as it is typed after a flag."""
     if name == "missing" and (cells := re.findall(r"'([^']*)'", value)):
-        return _option(name, quoted_cells(cells))
-    return _option(name, re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES))
+        return quoted_cells(cells)
+    return re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES)
 
 
 def _option(name: str, value: str) -> str:

@@ -142,14 +142,14 @@ def _by_name(
         )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
-        strange = [quote(name) for name in values if name not in wanted]
-        rows = (
-            f"; {many(len(strange), 'row there is', 'rows there are')} of no item, such as {strange[0]}"
-            if strange
-            else ""
-        )
-        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{rows}")
+        strange = _of_no_item([quote(name) for name in values if name not in wanted])
+        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{strange}")
     return names, values
+
+
+def _of_no_item(names: list[str]) -> str:
+    """How many rows of labels no item has; nothing for none."""
+    return f"; {many(len(names), 'row there is', 'rows there are')} of no item, such as {names[0]}" if names else ""
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:

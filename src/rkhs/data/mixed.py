@@ -73,18 +73,12 @@ def read_mixed(
     import pandas
 
     check_choice(stray, "stray", ("raise", "gap"))
-    source = as_path(path)
-    if not is_table(source):
-        raise InputError(
-            f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
-        )
-    if refused := sorted(set(options) - OF_MIXED):
-        raise InputError(f"a mixed table takes no {', '.join(map('`{}`'.format, refused))}; leave it out")
+    _check_mixed(path, options)
     file, _, given = checked_options(path, options)
     found = next(open_columns(file, given))
-    free = kinds is None and found.may_name_rows(given.columns, given.drop_columns, given.index_column)
-    named = free and found.holds_names(required=False)
-    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
+    asked = given.columns, given.drop_columns, given.index_column
+    named = kinds is None and found.may_name_rows(*asked) and found.holds_names(required=False)
+    positions, index = found.chosen(*asked, named=named)
     positions = positions if kinds or given.columns is not None else _without_empty(found, positions)
     known = _known_kinds(kinds, len(positions), file)
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
@@ -108,6 +102,17 @@ def read_mixed(
         dates=_dated(found, positions, X, titles),
     )
     return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
+
+
+def _check_mixed(path: str | os.PathLike[str], options: dict[str, Any]) -> None:
+    """Refuse files that are no tables, and options of other files."""
+    source = as_path(path)
+    if not is_table(source):
+        raise InputError(
+            f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
+        )
+    if refused := sorted(set(options) - OF_MIXED):
+        raise InputError(f"a mixed table takes no {', '.join(map('`{}`'.format, refused))}; leave it out")
 
 
 def _without_empty(found: Columns, positions: list[int]) -> list[int]:
