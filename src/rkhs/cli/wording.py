@@ -80,10 +80,13 @@ def _reword(match: re.Match[str]) -> str:
         return FLAGS.get(name, (whole,))[0]
     if name not in FLAGS and name not in parameters():
         return whole
-    value = (match["value"] or "").strip("[]")
-    if name == "missing" and (cells := re.findall(r"'([^']*)'", value)):
-        return _option(name, quoted_cells(cells))
-    return _option(name, re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES))
+    return _option(name, _in_words(name, (match["value"] or "").strip("[]")))
+
+
+def _in_words(name: str, value: str) -> str:
+    """The value of an argument without the marks of Python."""
+    cells = re.findall(r"'([^']*)'", value) if name == "missing" else []
+    return quoted_cells(cells) if cells else re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES)
 
 
 def _option(name: str, value: str) -> str:

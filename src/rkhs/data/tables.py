@@ -91,12 +91,16 @@ class Columns:
                 f"{self.source}: expected a column besides the row names and those left out; got none; check "
                 "`drop_columns` and `index_column`"
             )
-        doubtful = {} if self.layout is None else dict(self.layout.doubtful)
-        if found := [j for j in wanted if j in doubtful]:
-            raise PointsInDoubt(f"{self.source}: {column_label(self.names, found[0])}", doubtful[found[0]])
+        self._refuse_doubtful(wanted)
         if 0 in wanted and self.unnamed_first and self.cells[0].dtype == object:  # texts so far, and data after all
             self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
         return wanted, index
+
+    def _refuse_doubtful(self, positions: Sequence[int]) -> None:
+        """Refuse columns of numbers whose points may separate thousands."""
+        for j, cell in () if self.layout is None else self.layout.doubtful:
+            if j in positions:
+                raise PointsInDoubt(f"{self.source}: {column_label(self.names, j)}", cell)
 
     def _index(self, asked: str | int | None, positions: list[int], *, named: bool) -> int | None:
         """Position of the column with the names of the rows: the one asked for, or a first one that nothing else is."""
