@@ -80,14 +80,13 @@ def _reword(match: re.Match[str]) -> str:
         return FLAGS.get(name, (whole,))[0]
     if name not in FLAGS and name not in parameters():
         return whole
-    return _option(name, _typed(name, (match["value"] or "").strip("[]")))
+    return _option(name, _in_words(name, (match["value"] or "").strip("[]")))
 
 
-def _typed(name: str, value: str) -> str:
-    """A value of Python as it is typed after a flag."""
-    if name == "missing" and (cells := re.findall(r"'([^']*)'", value)):
-        return quoted_cells(cells)
-    return re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES)
+def _in_words(name: str, value: str) -> str:
+    """The value of an argument without the marks of Python."""
+    cells = re.findall(r"'([^']*)'", value) if name == "missing" else []
+    return quoted_cells(cells) if cells else re.sub(r",\s+", ",", value).translate(_WITHOUT_QUOTES)
 
 
 def _option(name: str, value: str) -> str:

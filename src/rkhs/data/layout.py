@@ -500,12 +500,16 @@ def _has_decimal_points(cells: Sequence[str]) -> bool:
     return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
 
 
+def _may_have_commas(start: Layout, cells: Sequence[str]) -> bool:
+    """Whether numbers of a table may have decimal commas: some has one, or semicolons stand between cells."""
+    return start.delimiter == ";" or (start.delimiter != "," and any(re.match(r"[-+]?\d+,\d", c) for c in cells))
+
+
 def _doubtful(start: Layout, rows: Sequence[Row]) -> tuple[tuple[int, str], ...]:
     """Columns, each with a cell, whose points may separate thousands: no number shows decimal points, as commas may."""
     columns = [[cell.strip() for cell in column] for column in zip_longest(*rows, fillvalue="")]
     cells = [cell for column in columns for cell in column]
-    commas = start.delimiter == ";" or any(re.match(r"[-+]?\d+,\d", cell) for cell in cells)
-    if start.delimiter == "," or start.thousands is not None or not commas or _has_decimal_points(cells):
+    if start.thousands is not None or not _may_have_commas(start, cells) or _has_decimal_points(cells):
         return ()
     pointed = [list(filter(_POINTED.match, column)) for column in columns]
     return tuple((j, c[0]) for j, c in enumerate(pointed) if c and all(map(_POINTED_THOUSANDS.fullmatch, c)))

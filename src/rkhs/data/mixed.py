@@ -76,10 +76,10 @@ def read_mixed(
     _check_mixed(path, options)
     file, _, given = checked_options(path, options)
     found = next(open_columns(file, given))
-    asked = given.columns, given.drop_columns, given.index_column
-    named = kinds is None and found.may_name_rows(*asked) and found.holds_names(required=False)
-    positions, index = found.chosen(*asked, named=named)
-    positions = positions if kinds or given.columns is not None else _without_empty(found, positions)
+    free = kinds is None and found.may_name_rows(given.columns, given.drop_columns, given.index_column)
+    named = free and found.holds_names(required=False)
+    positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
+    positions = _without_empty(found, positions, asked=kinds or given.columns)
     known = _known_kinds(kinds, len(positions), file)
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
     if raw:  # a column of texts may hold numbers alone in a new file
@@ -104,23 +104,12 @@ def read_mixed(
     return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
 
 
-def _check_mixed(path: str | os.PathLike[str], options: dict[str, Any]) -> None:
-    """Refuse files that are no tables, and options of other files."""
-    source = as_path(path)
-    if not is_table(source):
-        raise InputError(
-            f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
-        )
-    if refused := sorted(set(options) - OF_MIXED):
-        raise InputError(f"a mixed table takes no {', '.join(map('`{}`'.format, refused))}; leave it out")
-
-
-def _without_empty(found: Columns, positions: list[int]) -> list[int]:
-    """Columns with a known cell, and a warning of the others; all where none has one."""
+def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[int]:
+    """Columns with a known cell, and a warning of the others; all where none has one, or columns are asked for."""
     import pandas
 
     empty = [j for j in positions if pandas.isna(found.cells[j]).all()]
-    if not 0 < len(empty) < len(positions):
+    if asked is not None or not 0 < len(empty) < len(positions):
         return positions
     named = listed([column_label(found.names, j) for j in empty])
     warn(f"{found.source}: left out, because no cell is known: {named}")

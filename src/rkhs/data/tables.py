@@ -96,12 +96,11 @@ class Columns:
             self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
         return wanted, index
 
-    def _refuse_doubtful(self, positions: list[int]) -> None:
+    def _refuse_doubtful(self, positions: Sequence[int]) -> None:
         """Refuse columns of numbers whose points may separate thousands."""
-        doubtful = {} if self.layout is None else dict(self.layout.doubtful)
-        for j in positions:
-            if j in doubtful:
-                raise PointsInDoubt(f"{self.source}: {column_label(self.names, j)}", doubtful[j])
+        for j, cell in () if self.layout is None else self.layout.doubtful:
+            if j in positions:
+                raise PointsInDoubt(f"{self.source}: {column_label(self.names, j)}", cell)
 
     def _index(self, asked: str | int | None, positions: list[int], *, named: bool) -> int | None:
         """Position of the column with the names of the rows: the one asked for, or a first one that nothing else is."""
