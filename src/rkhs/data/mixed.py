@@ -104,6 +104,17 @@ def read_mixed(
     return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
 
 
+def _check_mixed(path: str | os.PathLike[str], options: dict[str, Any]) -> None:
+    """Refuse files that are no tables, and options of other files."""
+    source = as_path(path)
+    if not is_table(source):
+        raise InputError(
+            f"`path` of a mixed table must end in {', '.join(TABLES)}; got {source.name!r}; read others with pandas"
+        )
+    if refused := sorted(set(options) - OF_MIXED):
+        raise InputError(f"a mixed table takes no {', '.join(map('`{}`'.format, refused))}; leave it out")
+
+
 def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[int]:
     """Columns with a known cell, and a warning of the others; all where none has one, or columns are asked for."""
     import pandas
