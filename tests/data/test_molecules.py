@@ -22,11 +22,11 @@ def test_all_fields_are_aligned_and_filled():
     assert molecules.fingerprints.dtype == np.uint8
     assert set(np.unique(molecules.fingerprints)) == {0, 1}
     assert molecules.fingerprints.any(axis=1).all()
-    for field in ("smiles", "names", "formulas", "inchikeys", "licences", "contributors"):
+    for field in ("smiles", "names", "formulas", "licences", "contributors"):
         values = getattr(molecules, field)
         assert len(values) == 500
         assert all(values)
-    for field in ("smiles", "names", "inchikeys"):
+    for field in ("smiles", "names"):
         assert len(set(getattr(molecules, field))) == 500
 
 
@@ -110,8 +110,8 @@ def test_fingerprint_arguments_are_checked():
 def test_the_table_is_plain_csv():
     with (FOLDER / "molecules.csv").open(encoding="utf-8", newline="") as handle:
         rows = list(csv.reader(handle))
-    assert rows[0] == ["accession", "inchikey1", "formula", "smiles", "licence", "contributor"]
-    assert {len(row) for row in rows} == {6}
+    assert rows[0] == ["accession", "formula", "smiles", "licence", "contributor"]
+    assert {len(row) for row in rows} == {5}
 
 
 @pytest.mark.parametrize("fingerprint", ["morgan", "path", "maccs"])

@@ -12,7 +12,7 @@ import numpy as np
 from rkhs._core.errors import RkhsError
 
 _N_BITS = 2048
-_FIELDS = ("accession", "inchikey1", "formula", "smiles", "licence", "contributor")
+_FIELDS = ("accession", "formula", "smiles", "licence", "contributor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,6 @@ class Molecules:
         n MassBank accession numbers, such as "MSBNK-UFZ-WANA005211C9CFPH".
     formulas : tuple of str
         n molecular formulas.
-    inchikeys : tuple of str
-        First blocks (14 letters) of the n InChIKeys; each occurs once.
     licences : tuple of str
         Licence of each of the n records: "CC0" or "CC BY".
     contributors : tuple of str
@@ -50,7 +48,6 @@ class Molecules:
     fingerprints: np.ndarray
     names: tuple[str, ...]
     formulas: tuple[str, ...]
-    inchikeys: tuple[str, ...]
     licences: tuple[str, ...]
     contributors: tuple[str, ...]
     source: str
@@ -103,7 +100,6 @@ def load_molecules() -> Molecules:
         fingerprints=np.ascontiguousarray(bits.T),
         names=columns["accession"],
         formulas=columns["formula"],
-        inchikeys=columns["inchikey1"],
         licences=columns["licence"],
         contributors=columns["contributor"],
         source="MassBank, https://github.com/MassBank/MassBank-data",
