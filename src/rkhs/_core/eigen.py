@@ -97,11 +97,11 @@ def positive_part(K: Tensor, *, name: str) -> Tensor:
     smallest, largest = float(values[0]), float(values.abs().max())
     if smallest >= -1e-8 * largest:
         return K
-    farthest = bool(
-        (K.diagonal() <= K.min(1).values + 1e-12 * largest).all()
-    )  # no item is more like itself than others
+    as_distances = bool((K.diagonal() <= K.min(1).values + 1e-12 * largest).all())  # each item is least like itself
     question = (
-        "; is it a distance d? A kernel is exp(-d), or -d**2 / 2 less the means of rows and columns" if farthest else ""
+        "; is it a distance d? A kernel is exp(-d), or -d**2 / 2 less the means of rows and columns"
+        if as_distances
+        else ""
     )
     if not float(values[-1]) > 0.0:
         raise InputError(
