@@ -15,7 +15,7 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
@@ -51,6 +51,7 @@ def fit_regressor(args: argparse.Namespace) -> None:
     flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
+    warn_of_series(args, data)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     y = Y[:, 0] if len(names) == 1 else Y
     with user_errors():

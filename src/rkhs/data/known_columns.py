@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import product
@@ -38,6 +39,7 @@ from rkhs.data.text import (
     is_measurement,
 )
 
+_OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
 
@@ -185,12 +187,16 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     return ({"missing": list(dict.fromkeys(words))} if words else {}) | ({"thousands": marks[0]} if marks else {})
 
 
-def days_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> np.ndarray | None:
-    """The first column of dates of a table, as days since the first of January 1970; None if it has none."""
+def times_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The first column of dates of a table without offsets from UTC, as texts and as days since 1970 by its clock."""
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
-    texts = (j for j in range(found.width) if found.cells[j].dtype == object)
-    return next((days for j in texts if (days := found.days(j)) is not None), None)
+    for j, cells in enumerate(found.cells):
+        if cells.dtype == object:
+            found.cells[j] = np.array([cell and _OFFSET.sub(r"\1", cell) for cell in cells.tolist()], object)
+            if (days := found.days(j)) is not None:
+                return found.cells[j], days
+    return None
 
 
 def candidate_column(path: str | os.PathLike[str], column: str | None = None) -> int:
