@@ -20,6 +20,10 @@ _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
 
 
+class Day(float):
+    """A number of days that stands for a date, as files are read."""
+
+
 def day_number(moment: datetime.date) -> float:
     """Days from the first of January 1970 to a day or a time of a day, in UTC if it has a time zone."""
     if not isinstance(moment, datetime.datetime):
