@@ -107,7 +107,9 @@ def test_the_logarithm_of_a_tag_is_predicted_as_printed(molecules: Path, monkeyp
     monkeypatch.chdir(molecules)
     Path("n.sdf").write_text(Path("m.sdf").read_text().replace("\n37.5\n", "\n>30\n"))
     words = ["fit", "n.sdf", "--predict", "weight", "--missing", ">30", "-o", "n.rkhs"]
-    args = argparse.Namespace(input="n.sdf", labels=None, targets=None, words=words, missing=[">30"], header=None)
+    args = argparse.Namespace(
+        input="n.sdf", labels=None, targets=None, words=words, predict="weight", missing=[">30"], header=None
+    )
     for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key"):
         setattr(args, name, None)
     _, python, fit = filter(None, logarithm(args, "weight").split("\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -278,18 +278,19 @@ def column_values(
     if found.mostly_numbers(position):
         found.refuse_texts([position])
     _refuse_hidden_numbers(where, texts, found)
-    _warn_of_spellings(where, texts)
+    for text in alike_spellings(where, texts):
+        warn(text)
     return cells
 
 
-def _warn_of_spellings(where: str, texts: list[str]) -> None:
-    """Warn of categories that differ in case or spaces alone."""
+def alike_spellings(where: str, texts: list[str]) -> Iterator[str]:
+    """A sentence on categories that differ in case or spaces alone, if there are any."""
     different, spellings = dict.fromkeys(texts), defaultdict(list)
     for text in different if 2 * len(different) <= len(texts) else ():
         spellings[" ".join(text.lower().split())].append(quote(text))
     if alike := [" and ".join(several) for several in spellings.values() if len(several) > 1]:
         what = "differ in case or spaces alone, and are different categories; write them alike if they are one"
-        warn(f"{where}: {listed(alike)} {what}")
+        yield f"{where}: {listed(alike)} {what}"
 
 
 def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:
