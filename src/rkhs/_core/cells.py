@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs._core.arrays import column_names, table_rows
 from rkhs._core.checks import check_count
-from rkhs._core.dates import Day, day_number, day_numbers
+from rkhs._core.dates import Day, are_dates, day_number, day_numbers
 from rkhs._core.errors import InputError, quote, warn
 
 _SHOWN = 3  # columns that a warning names
@@ -45,7 +45,8 @@ def _refuse_other_kind(cells: list[Any], raw: list[Any], title: str, kind: str) 
     """Refuse new cells that are not what a column of the fit held; truth values are numbers if these are 0 and 1."""
     for i, (cell, value) in enumerate(zip(cells, raw, strict=True)):
         truth = isinstance(value, (bool, np.bool_)) and kind in ("number", "date")
-        if truth or (cell is not None and kind != "none" and isinstance(cell, str) != (kind == "text")):
+        day = kind == "date" and isinstance(cell, str) and are_dates([cell])  # next to one that is none
+        if truth or (cell is not None and not day and kind != "none" and isinstance(cell, str) != (kind == "text")):
             got = "texts" if isinstance(cell, str) else "truth values" if truth else "numbers"
             was = "texts" if kind == "text" else "numbers"
             raise InputError(f"X must hold {was} in {title}, as in fit; got {got}, such as {quote(value)} in row {i}")

@@ -116,6 +116,8 @@ def test_truth_values_and_dates_are_read_where_the_fit_had_them() -> None:
     assert found[0, :3] == pytest.approx(table.transform(rows)[2, :3])
     with pytest.raises(InputError, match="hold numbers in column 1, as in fit; got texts, such as 'soon' in row 0"):
         table.transform([(True, "soon", 2.0, None)])
+    with pytest.raises(InputError, match="hold numbers in column 1, as in fit; got texts, such as 'soon' in row 1"):
+        table.transform([(True, "2024-01-03", 2.0, None), (True, "soon", 2.0, None)])
 
 
 def test_a_row_without_a_known_cell_is_reported() -> None:
