@@ -15,20 +15,17 @@ from rkhs._core.dates import Day, are_dates, day_number, day_numbers
 from rkhs._core.errors import InputError, quote, warn
 
 _SHOWN = 3  # columns that a warning names
-_TRUTH, _DATES = (bool, np.bool_), (datetime.date, np.datetime64, Day)
+_TRUTH, DATES = (bool, np.bool_), (datetime.date, np.datetime64, Day)
 _FOREIGN: dict[str, tuple[type, ...]] = {  # what new cells of a kind are not
-    **{"number": (str, *_TRUTH, *_DATES[:2]), "flag": (str, *_DATES[:2]), "date": _TRUTH},
-    **{"text": (int, float, np.number, *_TRUTH, *_DATES), "none": ()},
+    **{"number": (str, *_TRUTH, *DATES[:2]), "flag": (str, *DATES[:2]), "date": _TRUTH},
+    **{"text": (int, float, np.number, *_TRUTH, *DATES), "none": ()},
 }
 
 
 def read_cells(
     X: Any, reader: str, categorical: Any = (), known: Sequence[tuple[str, str]] = ()
 ) -> list[tuple[Any, ...]]:
-    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind.
-
-    New rows are of the known kinds of their columns: number, flag (of 0 and 1), date, text, or none.
-    """
+    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of its known kind."""
     rows, width = _rows_of_one_length(X, reader)
     names = _positions(categorical, width, reader)
     cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
@@ -37,11 +34,6 @@ def read_cells(
     _refuse_other_kinds(dated, rows, known)
     titles = list(map(repr, column_names(X) or range(width)))
     return list(zip(*(_of_one_kind(column, titles[j], reader) for j, column in enumerate(dated)), strict=True))
-
-
-def dated_columns(X: Any) -> list[bool]:
-    """Whether each column holds dates or texts, which are dates where it is read as numbers."""
-    return [any(isinstance(value, (str, *_DATES)) for value in column) for column in zip(*table_rows(X), strict=True)]
 
 
 def _refuse_other_kinds(columns: list[list[Any]], rows: list[Any], known: Sequence[tuple[str, str]]) -> None:
