@@ -21,7 +21,16 @@ from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
-from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
+from rkhs.data.text import (
+    WEAK,
+    Mendable,
+    is_gap,
+    is_grouped_number,
+    is_id_name,
+    number_in,
+    other_encoding,
+    unescape_formula,
+)
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
@@ -68,10 +77,7 @@ class Layout:
             with formats.open_lines(self.path, self.encoding, self.sheet) as handle:
                 yield handle
         except UnicodeError as error:
-            raise InputError(
-                f"{self.path}: expected text in {self.encoding.removesuffix('-sig')}; got bytes that are not "
-                f"({error}); pass encoding=, for example 'cp1252' of Excel, or check that this is a text file"
-            ) from error
+            raise other_encoding(self.path, self.encoding, error) from error
 
     def split(self, handle: Iterable[str]) -> Iterator[tuple[int, Row]]:
         """Last line and cells of each row, none of a blank line."""
@@ -304,9 +310,10 @@ def _encoding(path: Path, asked: str) -> str:
         handle.seek(0)
         place = _nul_offset(handle)
     if place is not None:
-        raise InputError(
+        raise Mendable(
             f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
-            "file is UTF-16, or check that this is a text file"
+            "file is UTF-16, or check that this is a text file",
+            encoding="utf-16-le",
         )
     return encoding
 

@@ -77,7 +77,7 @@ def read_mixed(
     file, _, given = checked_options(path, options)
     found = next(open_columns(file, given))
     free = kinds is None and found.may_name_rows(given.columns, given.drop_columns, given.index_column)
-    named = free and found.holds_names(required=False)
+    named = free and found.names_first()
     positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
     positions = _without_empty(found, positions, asked=kinds or given.columns)
     known = _known_kinds(kinds, len(positions), file)

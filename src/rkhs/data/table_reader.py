@@ -309,7 +309,7 @@ def text_column(
     """The strings of a column, and the row names with the title of their column."""
     position = locate(column, found.names, found.width, argument)
     free = found.may_name_rows([position], None, index_column)
-    named = free and (found.holds_names(required=False) if known is None else known)
+    named = free and (found.names_first() if known is None else known)
     _, index = found.chosen([position], None, index_column, named=named)
     return found.texts(position), found.row_names(index)
 

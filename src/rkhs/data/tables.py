@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -22,10 +22,11 @@ from rkhs.data.text import (
     GAPS,
     MIXED,
     WEAK,
+    Doubtful,
     FewWords,
     Measurements,
+    Mendable,
     MixedCells,
-    PointsInDoubt,
     are_smiles,
     grouped_advice,
     is_bound,
@@ -100,7 +101,12 @@ class Columns:
         """Refuse columns of numbers whose points may separate thousands."""
         for j, cell in () if self.layout is None else self.layout.doubtful:
             if j in positions:
-                raise PointsInDoubt(f"{self.source}: {column_label(self.names, j)}", cell)
+                raise Mendable(
+                    f"{self.source}: {column_label(self.names, j)}: numbers such as {quote(cell)} are ambiguous; pass "
+                    "thousands='.' if points separate thousands, or decimal='.' if they are decimal points",
+                    "reads thousands",
+                    thousands=".",
+                )
 
     def _index(self, asked: str | int | None, positions: list[int], *, named: bool) -> int | None:
         """Position of the column with the names of the rows: the one asked for, or a first one that nothing else is."""
@@ -203,7 +209,24 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and _identifies_rows(texts, titled) if known is None else known
+        return could and len(set(texts)) == len(texts) and _names_rows(texts, titled) if known is None else known
+
+    def names_first(self) -> bool:
+        """Whether the first column is one of row names; a warning where it would be if none of its texts repeated."""
+        texts = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
+        titled = self.names is not None and is_id_name(self.names[0])
+        if None in texts or len(set(texts)) == len(texts) or not _names_rows(texts, titled):
+            return self.holds_names(required=False)
+        name, repeated = self.names[0] if self.names else 0, Counter(texts).most_common(1)[0][0]
+        warn(
+            Doubtful(
+                f"{self.source}: {column_label(self.names, 0)} does not name the rows, since {quote(repeated)} stands "
+                f"there more than once; index_column={name!r} takes names that repeat",
+                "does so",
+                index_column=name,
+            )
+        )
+        return False
 
     def _refuse_measurements(self, texts: list[Any], titled: bool, known: bool | None) -> None:
         """Refuse a first column of texts that is no column of names."""
@@ -417,10 +440,10 @@ def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
     return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
 
 
-def _identifies_rows(texts: list[str], titled: bool) -> bool:
-    """Whether texts all differ and are no SMILES, and no measurements unless their title is one of names."""
+def _names_rows(texts: list[str], titled: bool) -> bool:
+    """Whether texts hardly repeat and are no SMILES, and no measurements unless their title is one of names."""
     measured = not titled and any(map(is_measurement, texts))
-    return len(set(texts)) == len(texts) and not measured and not are_smiles(texts)
+    return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
 
 
 def open_parquet(
@@ -550,10 +573,10 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         for _ in range(layout.skip):
             next(above)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found = pandas.read_csv(handle, chunksize=rows, **options, **exact)
-                yield from ([found] if rows is None else found)
+            found = _strictly(lambda: pandas.read_csv(handle, chunksize=rows, **options, **exact))
+            parts = iter([found] if rows is None else found)
+            while (frame := _strictly(lambda: next(parts, None))) is not None:
+                yield frame
         except UnicodeError:
             raise
         except Exception as error:  # rows of another width come first
@@ -562,6 +585,13 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
                 f"{layout.path}: expected a table with {layout.delimiter!r} between cells; got one that cannot be "
                 f"split ({str(error).strip()}); check its quotation marks"
             ) from error
+
+
+def _strictly(read: Callable[[], Any]) -> Any:
+    """What a function returns; its warnings are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return read()
 
 
 def _column(series: Any, layout: Layout, *, raw: bool) -> Column:

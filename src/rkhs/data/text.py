@@ -65,14 +65,30 @@ class FewWords(InputError):
         self.found = found
 
 
-class PointsInDoubt(InputError):
-    """Points of numbers may separate thousands or be decimal ones."""
+class WithOptions(Exception):
+    """A message about a file, and options of reading it that do what it advises."""
 
-    flags = ("--thousands", ".")  # that read the first
+    def __init__(self, message: str, does: str = "reads it", **options: object) -> None:
+        super().__init__(message)
+        self.does, self.options = does, options
 
-    def __init__(self, where: str, cell: str) -> None:
-        either = "pass thousands='.' if points separate thousands, or decimal='.' if they are decimal points"
-        super().__init__(f"{where}: numbers such as {quote(cell)} are ambiguous; {either}")
+
+class Mendable(WithOptions, InputError):
+    """A table is not read as it is asked for; other options do."""
+
+
+def other_encoding(path: object, encoding: str, error: UnicodeError) -> Mendable:
+    """The error of bytes that are no text in this encoding, with one to try."""
+    other = "latin-1" if encoding == "cp1252" else "cp1252"
+    return Mendable(
+        f"{path}: expected text in {encoding.removesuffix('-sig')}; got bytes that are not ({error}); pass encoding=, "
+        f"for example {other!r}{' of Excel' * (other == 'cp1252')}, or check that this is a text file",
+        encoding=other,
+    )
+
+
+class Doubtful(WithOptions, UserWarning):
+    """A table is read, and perhaps in another way than it is meant."""
 
 
 class Measurements(NamedTuple):
