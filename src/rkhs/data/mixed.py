@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.known_columns import column_values, warn_of_gap_words
+from rkhs.data.known_columns import column_values, warn_of_categories, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import checked_options, open_columns
 from rkhs.data.tables import Columns
@@ -89,6 +89,7 @@ def read_mixed(
     X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
     if kinds is None:
         warn_of_gap_words(found, X, positions, file, given)
+        warn_of_categories(found, X, positions, given.missing or ())
     titles, (names, title) = found.titles(positions), found.row_names(index)
     data = Dataset(
         X,
