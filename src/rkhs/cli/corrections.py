@@ -49,7 +49,8 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
 
 def _may_be_mixed(args: argparse.Namespace, options: dict[str, Any]) -> bool:
     """Whether a command and its options of reading take tables of texts and gaps."""
-    return hasattr(args, "mixed") and args.kind is None and not set(options) - OF_MIXED
+    kind = None if getattr(args, "transpose", False) and args.kind == "vectors" else args.kind
+    return hasattr(args, "mixed") and kind is None and not set(options) - OF_MIXED
 
 
 def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -> tuple[Dataset | None, str]:

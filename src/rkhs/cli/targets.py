@@ -189,9 +189,9 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
     try:
-        values = labels_of(args.labels, name, data.namings, reading_options(args).get("missing"))
+        values = labels_of(args.labels, name, data.namings, **reading_options(args))
     except InputError as error:
-        message = str(error).replace("`labels`", flag)
+        message = _of_labels(args, data, error).replace("`labels`", flag)
         with suppress(InputError):
             labels_of(args.labels, name, [data.column_names or ("",)])
             message = f"{args.labels} names the columns of {args.input}, not its rows: add --transpose"
@@ -200,6 +200,17 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     aligned = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
     aligned[places] = values
     return aligned
+
+
+def _of_labels(args: argparse.Namespace, data: Dataset, error: InputError) -> str:
+    """The error of reading labels; options that it names are for the items too, and must not change these."""
+    options, message = getattr(error, "options", {}), str(error)
+    with quiet(), suppress(InputError):
+        other = read_input(changed(args, leave_out=None, **options), args.input)
+        if other.namings == data.namings and np.array_equal(other.X, data.X):
+            return message
+    error.options = {}
+    return f"{message.partition('; pass ')[0]}; options that read it do not read {args.input}: write both files alike"
 
 
 def item_classes(args: argparse.Namespace) -> np.ndarray | None:

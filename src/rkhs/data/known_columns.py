@@ -33,6 +33,7 @@ from rkhs.data.text import (
     Doubtful,
     ListedNumbers,
     Measurements,
+    Mendable,
     grouped_advice,
     holds_numbers,
     is_gap,
@@ -148,18 +149,38 @@ def labels_of(
     column: str | int,
     namings: Sequence[Sequence[str]],
     missing: Sequence[str] | None = None,
+    **options: Any,
 ) -> np.ndarray:
-    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps."""
+    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps.
+
+    Options of the layout are those of the items: they read this table too where it cannot be read without them.
+    """
     file, _ = check_path(path)
-    titles = column_titles(file)
-    position = locate(column, titles, len(titles), "labels")
-    others = [j for j in range(len(titles)) if j != position]
     settings = Options(missing=missing)
-    found = next(open_columns(file, settings, *((j, "labels") for j in others)))
+    try:
+        found, position = _labels(file, column, settings)
+    except Mendable as error:
+        if "skip_rows" in error.options:
+            raise InputError(
+                f"{file}: expected names of columns in the first row of labels; delete those above"
+            ) from error
+        if not error.options.keys() & options.keys():
+            raise
+        settings = Options(missing=missing, **options)
+        found, position = _labels(file, column, settings)
     found.drop_units([position])
     names, values = _by_name(found, position, namings, _values(found, position, file, settings))
     labels = np.array([values.get(name) for name in names], dtype=object)
     return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
+
+
+def _labels(file: Path, column: str | int, settings: Options) -> tuple[Columns, int]:
+    """A table of labels, all other columns as texts, and the position of the column."""
+    titles = column_titles(file, encoding=settings.encoding) or next(open_columns(file, settings)).names or ()
+    position = locate(column, titles, len(titles), "labels")
+    found = next(open_columns(file, settings, *((j, "labels") for j in range(len(titles)) if j != position)))
+    found.chosen([position], None, None)
+    return found, position
 
 
 def _by_name(

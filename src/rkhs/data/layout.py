@@ -7,9 +7,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile, zip_longest
+from functools import cached_property
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO, TextIO
@@ -35,11 +36,13 @@ from rkhs.data.text import (
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
 _CHUNK_BYTES = 2**20  # bytes
+_MARKS = (",", ";", "\t", "|")  # that may stand between cells
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
+_POINT = re.compile(r"(?<![\d.])(?:\d*\.\d+|\d{1,3}(?:\.\d{3})+)(?![\d.])")  # a number with points, no date
 _POINTED = re.compile(r"[-+]?\d*\.\d")  # the start of a number with a point
 # A number whose points can all separate thousands, and perhaps a unit.
 _POINTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[^\d\s.,].*)?")
@@ -68,7 +71,7 @@ class Layout:
     words: frozenset[int] = frozenset()  # columns with texts among their first cells
     guessed: tuple[str, ...] = ()  # what was detected, in sentences
     sheet: str | None = None  # of a workbook; None: the first
-    doubtful: tuple[tuple[int, str], ...] = ()  # columns whose points may separate thousands, and a cell of each
+    points: bool = False  # those of numbers may separate thousands
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -111,11 +114,27 @@ class Layout:
         """Line and cells of a row that is counted from 1, without rows that hold nothing."""
         return next(islice((row for row in self.rows() if not self.is_blank(row[1])), number - 1, None))
 
+    @cached_property
+    def doubtful(self) -> dict[int, str]:
+        """Columns, each with a cell, whose points may separate thousands: no number of the file has decimal ones."""
+        first: dict[int, str] = {}
+        decimal: set[int] = set()
+        with self.lines() as handle:
+            pointed = (one for one in handle if "." in one and _POINT.search(one) and one.count('"') % 2 == 0)
+            for _, cells in self.split(pointed) if self.points else ():
+                found = {j: cell.strip() for j, cell in enumerate(cells) if _POINTED.match(cell.strip())}
+                if _has_decimal_points([*found.values()]):
+                    return {}
+                decimal |= {j for j, cell in found.items() if not _POINTED_THOUSANDS.fullmatch(cell)}
+                first = found | first
+        return {j: cell for j, cell in sorted(first.items()) if j not in decimal}
+
     def check_rows(self) -> tuple[str, ...]:
         """Refuse rows of another width; a sentence about rows that hold nothing, if there are any."""
         empty = pending = number = 0
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
+                _refuse_rows_above(self)
                 advice = f"or pass delimiter= if {self.delimiter!r} does not separate the cells"
                 if cells[0].startswith("#"):
                     advice = "or pass comment='#' if such lines are comments"
@@ -140,6 +159,36 @@ def _without_comment(line: str, mark: str) -> str:
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
+    try:
+        return _found_layout(path, options)
+    except Mendable:
+        raise
+    except InputError:
+        _refuse_rows_above(Layout(path, _encoding(path, options.encoding), options.delimiter or ",", None, frozenset()))
+        raise
+
+
+def _refuse_rows_above(layout: Layout) -> None:
+    """Refuse rows of other widths above names of columns, and rows that have as many cells."""
+    with layout.lines() as handle:
+        head = list(_first_lines(handle))
+    for mark in dict.fromkeys((layout.delimiter, *_MARKS)):
+        rows: list[Row] = []
+        with suppress(InputError):
+            rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
+        start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
+        below = rows[start:] or [[]]
+        names = set(_kinds(below[0])) <= {_TEXT, _BLANK} and len(below[0]) > 1
+        if start and len(below) > 2 and names and len(_widths(below)) == 1 and len(below[0]) != layout.width:
+            raise Mendable(
+                f"{layout.path}: rows above the table, whose names are {listed([*map(quote, below[0])])}, have other "
+                f"numbers of cells; pass skip_rows={start}",
+                skip_rows=start,
+            )
+
+
+def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
+    """The format of a file by its first rows."""
     guessed: list[str] = []
     layout, rows = _first_rows(path, options, guessed)
     above = _rows_above(rows, options.skip_rows, guessed)
@@ -210,7 +259,8 @@ def _with_decimal_points(
 ) -> tuple[Layout, list[Row]]:
     """The layout with its decimal mark, and the rows with decimal points in place of it."""
     mark = decimal or _decimal(layout, rows)
-    layout = layout if decimal == "." else replace(layout, doubtful=_doubtful(layout, rows))
+    points = decimal != "." and layout.thousands is None and _may_have_commas(layout, [c for row in rows for c in row])
+    layout = replace(layout, points=points)
     if mark == ".":
         return layout, rows
     if decimal is None:
@@ -360,7 +410,7 @@ def _delimiter(layout: Layout, head: list[str]) -> str:
 
 def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
     """Scores of the characters that split all rows alike, the usual one alone among these; of all where none does."""
-    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
+    marks = dict.fromkeys((layout.delimiter, *_MARKS))
     shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
     alike = {mark: share for mark, share in shares.items() if share[1]}
     decimal = layout.delimiter == "," and not any(map(_NO_DECIMAL.search, lines[1:]))
@@ -448,7 +498,11 @@ def _starts_with_hash(row: Row) -> bool:
 
 def _is_title(row: Row, later: Sequence[Row]) -> bool:
     """Whether a row holds one text alone, above two or more names and their rows."""
-    if not re.fullmatch(f"{_TEXT}({_BLANK}{_BLANK}+)?", _kinds(row)) or len(later) < 2 or len(later[0]) < 2:
+    if (
+        not re.fullmatch(f"{_TEXT}({_BLANK}{_BLANK}+)?", _kinds(row))
+        or len(later) < 2
+        or len(later[0]) == len(later[-1]) == 1
+    ):
         return False
     below = _kinds(later[0]).replace(_BLANK, "")
     return _is_title(later[0], later[1:]) or (len(below) > 1 and set(below) == {_TEXT})
@@ -509,17 +563,8 @@ def _has_decimal_points(cells: Sequence[str]) -> bool:
 
 def _may_have_commas(start: Layout, cells: Sequence[str]) -> bool:
     """Whether numbers of a table may have decimal commas: some has one, or semicolons stand between cells."""
-    return start.delimiter == ";" or (start.delimiter != "," and any(re.match(r"[-+]?\d+,\d", c) for c in cells))
-
-
-def _doubtful(start: Layout, rows: Sequence[Row]) -> tuple[tuple[int, str], ...]:
-    """Columns, each with a cell, whose points may separate thousands: no number shows decimal points, as commas may."""
-    columns = [[cell.strip() for cell in column] for column in zip_longest(*rows, fillvalue="")]
-    cells = [cell for column in columns for cell in column]
-    if start.thousands is not None or not _may_have_commas(start, cells) or _has_decimal_points(cells):
-        return ()
-    pointed = [list(filter(_POINTED.match, column)) for column in columns]
-    return tuple((j, c[0]) for j, c in enumerate(pointed) if c and all(map(_POINTED_THOUSANDS.fullmatch, c)))
+    commas = (re.match(r"\s*[-+]?\d+,\d", cell) for cell in cells)
+    return start.delimiter == ";" or (start.delimiter != "," and any(commas))
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

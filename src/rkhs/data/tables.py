@@ -99,7 +99,7 @@ class Columns:
 
     def _refuse_doubtful(self, positions: Sequence[int]) -> None:
         """Refuse columns of numbers whose points may separate thousands."""
-        for j, cell in () if self.layout is None else self.layout.doubtful:
+        for j, cell in () if self.layout is None else self.layout.doubtful.items():
             if j in positions:
                 raise Mendable(
                     f"{self.source}: {column_label(self.names, j)}: numbers such as {quote(cell)} are ambiguous; pass "
