@@ -57,7 +57,7 @@ reading the input:
 --encoding NAME  encoding of a text file, such as cp1252 (default utf-8)
 --decimal CHAR  decimal mark of a text file (default: look)
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
---comment CHAR  character that begins comments in a text file
+--comment CHAR  what begins lines of comments in a text file (default: #, %% and // above the table)
 --skip-rows N  rows above the table in a text file (default: look)
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
@@ -182,4 +182,11 @@ def real(text: str) -> float:
     return value
 
 
-_TYPES: dict[str, Any] = {**dict.fromkeys("KLNR", int), "A": float, "COLUMN": column, "T": real, "VALUE": real}
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys("KLNR", int),
+    "A": float,
+    "CHAR": lambda text: text.replace("\\t", "\t"),  # as messages write it
+    "COLUMN": column,
+    "T": real,
+    "VALUE": real,
+}

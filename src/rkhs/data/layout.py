@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import chain, filterfalse, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO, TextIO
@@ -49,6 +49,7 @@ _POINTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[^\d\s.,].*
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
 """Options of `read_table` for the format of a text table; None: detected from the file."""
+_COMMENTS = ("#", "%", "//")  # marks that lines of comments begin with
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
 
@@ -84,19 +85,28 @@ class Layout:
 
     def split(self, handle: Iterable[str]) -> Iterator[tuple[int, Row]]:
         """Last line and cells of each row, none of a blank line."""
-        mark = self.comment
-        uncommented = handle if mark is None else (_without_comment(line, mark) for line in handle)
-        space = self.delimiter == " "
-        source = (line.strip().replace("\t", " ") + "\n" for line in uncommented) if space else uncommented
-        reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        number = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal number
+            for number, line in enumerate(handle, 1):
+                if self.comment is None or not self.is_comment(line):
+                    yield line.strip().replace("\t", " ") + "\n" if self.delimiter == " " else line
+
+        reader = csv.reader(lines(), delimiter=self.delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
-                yield reader.line_num, cells
+                yield number, cells
         except csv.Error as error:
             raise InputError(
                 f"{self.path}: expected a table with {self.delimiter!r} between cells; got one that cannot be split "
-                f"({error}, line {reader.line_num}); check its quotation marks"
+                f"({error}, line {number}); check its quotation marks"
             ) from error
+
+    def is_comment(self, line: str) -> bool:
+        """Whether a line begins with the mark of comments, and not with an error of Excel."""
+        start = line.lstrip(' "')
+        return start.startswith(str(self.comment)) and not is_gap(start.partition(self.delimiter)[0])
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Line and cells of each row below the names, blank lines too."""
@@ -135,13 +145,15 @@ class Layout:
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
                 _refuse_rows_above(self)
-                advice = f"or pass delimiter= if {self.delimiter!r} does not separate the cells"
-                if cells[0].startswith("#"):
-                    advice = "or pass comment='#' if such lines are comments"
-                raise InputError(
+                got = (
                     f"{self.path}: expected {self.width} cells in every row, as in the first one; got {len(cells)} in "
-                    f"row {number + 1} (line {line}); correct that row, {advice}, or skip_rows= if rows stand above "
-                    "the table"
+                    f"row {number + 1} (line {line}); correct that row, or pass"
+                )
+                if mark := _mark(cells):
+                    raise Mendable(f"{got} comment={mark!r} if such lines are comments", comment=mark)
+                raise InputError(
+                    f"{got} delimiter= if {self.delimiter!r} does not separate the cells, or skip_rows= if rows stand "
+                    "above the table"
                 )
             if not self.is_blank(cells):
                 number, empty, pending = number + 1, empty + pending, 0
@@ -152,9 +164,18 @@ class Layout:
         return (f"rows without a known cell are left out: {empty}",) if empty else ()
 
 
-def _without_comment(line: str, mark: str) -> str:
-    head = line.partition(mark)[0]
-    return line if head == line else head.rstrip() + "\n"
+class Uncommented:
+    """A file without its lines of comments, as pandas reads it."""
+
+    def __init__(self, layout: Layout, handle: Iterable[str]) -> None:
+        self._lines = filterfalse(layout.is_comment, handle)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def read(self, _: int) -> str:
+        """Read some lines; nothing at the end."""
+        return "".join(islice(self._lines, _SAMPLE_ROWS))
 
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
@@ -190,11 +211,13 @@ def _refuse_rows_above(layout: Layout) -> None:
 def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     """The format of a file by its first rows."""
     guessed: list[str] = []
-    layout, rows = _first_rows(path, options, guessed)
-    above = _rows_above(rows, options.skip_rows, guessed)
+    layout, rows, above = _first_rows(path, options, guessed)
+    above = _rows_above(rows, above, guessed)
+    over = rows[above - 1] if above else []  # may name the columns, behind a mark of comments
+    layout, rows, above = _without_comments(layout, rows, above)
     if not any(rows[above:]):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    names, body = _split_header(layout, rows[above:], rows[above - 1] if above else [], options.header, guessed)
+    names, body = _split_header(layout, rows[above:], over, options.header, guessed)
     if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
@@ -236,22 +259,36 @@ def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int
     return notes
 
 
-def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row]]:
-    """How a file is split, and its first rows with points in their numbers."""
+def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row], int | None]:
+    """How a file is split, its first rows with points in their numbers, and how many of these to skip."""
     encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     formats.refuse_sparse_lines(path, head)
-    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
+    skip = options.skip_rows
+    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not skip else None
     given = options.delimiter or (declared[1] if declared else None)
-    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
+    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[skip or 0 :], guessed))
+    if skip and layout.comment is not None:
+        skip -= sum(map(layout.is_comment, head[:skip]))
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
         rows[0] = []
-    return _with_decimal_points(layout, rows, options.decimal, guessed)
+    return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
+
+
+def _without_comments(layout: Layout, rows: list[Row], above: int) -> tuple[Layout, list[Row], int]:
+    """The rows without those that begin as a comment above the table does, where no row of the table can."""
+    mark = next(filter(None, map(_mark, rows[:above])), None) if layout.comment is None else None
+    begun = [i for i, row in enumerate(rows) if mark and _mark(row) == mark]
+    widths = _widths([row for row in rows[above:] if _mark(row) != mark])
+    if not begun or any(len(rows[i]) in widths for i in begun if i >= above):
+        return layout, rows, above
+    kept = [row for i, row in enumerate(rows) if i not in begun]
+    return replace(layout, comment=mark), kept, above - sum(i < above for i in begun)
 
 
 def _with_decimal_points(
@@ -393,7 +430,7 @@ def _kind(cell: str) -> str:
 
 
 def _lines_of_cells(head: list[str]) -> list[str]:
-    return [line for line in head if line.strip() and not line.startswith("#")]
+    return [line for line in head if line.strip() and not line.startswith(_COMMENTS)]
 
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
@@ -478,22 +515,25 @@ def _rows_above(rows: Sequence[Row], skip_rows: int | None, guessed: list[str]) 
 
 def _preamble_kind(row: Row, later: Sequence[Row]) -> str:
     """What a row above a table is, for a sentence; nothing for a row of the table."""
-    if _is_comment(row, later[0]):
-        return "lines that begin with #"
+    if _is_comment(row, later):
+        return f"lines that begin with {_mark(row)}"
     return "rows above the table" if _is_title(row, later) else ""
 
 
-def _is_comment(row: Row, below: Row) -> bool:
-    """Whether a row begins with # and is no row of names or numbers with the width of the next."""
-    if not _starts_with_hash(row):
-        return False
-    numbers = set(_kinds(below)) != {_TEXT}
-    return len(row) != len(below) or _starts_with_hash(below) or (numbers and number_in(row[0].lstrip("# ")) is None)
+def _is_comment(row: Row, later: Sequence[Row]) -> bool:
+    """Whether a row begins with a mark of comments and is no row of names or numbers with the width of the next."""
+    mark, below = _mark(row), later[0]
+    if not mark or len(row) != len(below):
+        return bool(mark)
+    numbers = mark == "#" and set(_kinds(below)) != {_TEXT}
+    again = _mark(below) == mark and (mark == "#" or (len(later) > 1 and _is_comment(below, later[1:])))
+    return again or (numbers and number_in(row[0].lstrip("# ")) is None)
 
 
-def _starts_with_hash(row: Row) -> bool:
-    """Whether a row begins with #, and not with an error of Excel."""
-    return row[0].lstrip().startswith("#") and not is_gap(row[0])
+def _mark(row: Row) -> str:
+    """The mark of comments that a row begins with, unless it begins with an error of Excel; nothing without one."""
+    start = row[0].lstrip() if row and not is_gap(row[0]) else ""
+    return next((mark for mark in _COMMENTS if start.startswith(mark)), "")
 
 
 def _is_title(row: Row, later: Sequence[Row]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError, optional, quote, warn
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
-from rkhs.data.layout import Layout, find_layout
+from rkhs.data.layout import Layout, Uncommented, find_layout
 from rkhs.data.text import (
     GAPS,
     MIXED,
@@ -563,7 +563,6 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         "keep_default_na": False,
         "sep": r"\s+" if layout.delimiter == " " else layout.delimiter,
         "decimal": layout.decimal,
-        "comment": layout.comment,
         "skip_blank_lines": False,
         "skipinitialspace": True,
         "low_memory": False,
@@ -572,8 +571,9 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
+        source = handle if layout.comment is None else Uncommented(layout, handle)
         try:
-            found = _strictly(lambda: pandas.read_csv(handle, chunksize=rows, **options, **exact))
+            found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)
             while (frame := _strictly(lambda: next(parts, None))) is not None:
                 yield frame
