@@ -89,7 +89,8 @@ class Layout:
 
         def lines() -> Iterator[str]:
             nonlocal number
-            for number, line in enumerate(handle, 1):
+            for line in handle:
+                number += 1
                 if self.comment is None or not self.is_comment(line):
                     yield line.strip().replace("\t", " ") + "\n" if self.delimiter == " " else line
 
