@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,9 @@ from sklearn.model_selection import KFold
 import rkhs
 from rkhs.cli.main import main
 from rkhs.cli.summaries import gap_sentence
+from rkhs.cli.wording import in_flags
 from rkhs.data import molecular_fingerprints, read_table, write_codes
+from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.kernels import Tanimoto
 
 RNG = np.random.default_rng(0)
@@ -526,3 +530,54 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     assert "squared error:" not in capsys.readouterr().out
     assert main(["report", "homes.csv", "--predict", "price"]) == 0
     assert "% of the squared error comes from 18: if wrong, fit with --robust." in capsys.readouterr().out
+
+
+def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a file that needs options of reading; the page repeats the advice, and that on spellings."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    size = rng.normal(size=90)
+    dose = 10.0 ** (1.2 * size + 0.2 * rng.normal(size=90))
+    fuels = ("Diesel", "DIESEL", "Petrol")
+    lines = [
+        f"M{i};{a:.3f};{fuels[i % 3]};{y:.4g}".replace(".", ",")
+        for i, (a, y) in enumerate(zip(size, dose, strict=True))
+    ]
+    text = "\n".join(["written today", "Id;Größe;Fuel;IC50 [µM]", *lines, "M90;1,0;Petrol;"]) + "\n"
+    Path("dose.csv").write_bytes(text.encode("cp1252"))
+    reading = ["--encoding", "cp1252", "--skip-rows", "1", "--decimal", ",", "--index-column", "Id"]
+    assert main(["fit", "dose.csv", "--predict", "IC50 [µM]", *reading, *FEW, "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"\nIC50 \[µM\] is positive and spans [45]\.\d decades, so that its largest values decide", said)
+    assert "--leave-out" not in said
+    python, fit = (line for line in said.splitlines() if line.startswith(("  python", "  rkhs")))
+    exec(shlex.split(python)[2])
+    assert main(shlex.split(fit)[1:]) == 0
+    said = capsys.readouterr().out
+    assert "predicts log10" in said
+    assert "1 row without a value: left out" in said
+    assert "decades" not in said
+    assert main(["report", "dose.csv", "--predict", "IC50 [µM]", *reading, "-o", "m.html"]) == 0
+    page = html.unescape(Path("m.html").read_text())
+    assert "decades, so that its largest values decide the fit: predict its logarithm" in page
+    assert "Fuel: 'Diesel' and 'DIESEL' differ in case or spaces alone, and are different categories" in page
+
+
+def test_the_page_names_a_value_of_the_target_far_from_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{x + 10.0:.3f}" for x in rng.normal(size=60)]
+    Path("t.csv").write_text("\n".join(["x,y", *lines, "0.1,5000"]) + "\n")
+    assert main(["report", "t.csv", "--predict", "y", "-o", "t.html"]) == 0
+    assert "y holds one value far from all others, 5,000: is it a mistake of typing?" in capsys.readouterr().out
+
+
+def test_the_advice_on_an_overfit_model_goes_with_a_class() -> None:
+    """--robust is refused where a class is predicted."""
+    said = in_flags(overfit_sentence(1.0, 0.01, vectors=True) or "")
+    assert "look for wrong rows (rkhs fit --robust, without --predict of a class), fit more items" in said
+    assert "lower --n-components" in said

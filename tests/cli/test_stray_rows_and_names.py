@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -155,14 +157,14 @@ def test_windows_of_days_begin_at_midnight(
     Path("new.csv").write_text(hours("2024-03-01T05:00", 240))
     for more in ([], ["--columns", "load"], ["--drop-columns", "time"]):
         assert main(["novelty", "old.csv", "new.csv", "--window", "24", *more, "-o", "n.csv"]) == 0
-        assert (
-            "new.csv: rows before the first midnight, where windows begin (UTC, if times name a zone): 19"
-            in capsys.readouterr().err
-        )
+        begin = "windows begin at 2024-03-02 00:00 by the clock of the file; rows before: 19"
+        assert f"new.csv: {begin}" in capsys.readouterr().err
         lines = Path("n.csv").read_text().splitlines()
-        assert (lines[1].split(",")[0], len(lines)) == ("20-43", 10)
+        assert (lines[1].split(",")[0], len(lines)) == ("2024-03-02 00:00", 10)
     assert main(["novelty", "old.csv", "new.csv", "--window", "10", "-o", "n.csv"]) == 0
-    assert Path("n.csv").read_text().splitlines()[1].startswith("1-10,")
+    assert Path("n.csv").read_text().splitlines()[1].startswith("2024-03-01 05:00,")
+    assert main(["novelty", "old.csv", "new.csv", "--window", "6", "-o", "n.csv"]) == 0
+    assert Path("n.csv").read_text().splitlines()[1].startswith("2024-03-01 06:00,")
 
 
 def test_missing_rows_are_found_by_dates_that_are_left_out(
@@ -172,22 +174,77 @@ def test_missing_rows_are_found_by_dates_that_are_left_out(
     lines = hours("2024-01-01T00:00", 240).splitlines(keepends=True)
     Path("old.csv").write_text("".join(lines[:101] + lines[104:]))
     assert main(["novelty", "old.csv", "--window", "24", "--columns", "load", "-o", "n.csv"]) == 0
-    assert "1 of 10 windows left out, because a cell has no number, or a row is missing: 97-117" in (
-        capsys.readouterr().err
-    )
+    lost = "1 of 10 windows left out, because a cell has no number, or a time is missing or stands twice"
+    assert f"{lost}: 2024-01-05 00:00\n" in capsys.readouterr().err
 
 
-def test_rows_of_a_repeated_hour_are_named(
+def long_hours(form: str, zone: str, days: int = 365) -> str:
+    """A column of hours and their times, in this form, by the clock of a zone that is set forward and back."""
+    start, clock = datetime(2022, 12, 31, 23, tzinfo=UTC), ZoneInfo(zone)
+    times = ((start + timedelta(hours=i)).astimezone(clock) for i in range(24 * days))
+    lines = (f"{RNG.normal():.3f};{time:{form}}" for time in times)
+    return "\n".join(["load;time", *lines]) + "\n"
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M", "%Y-%m-%dT%H:%M:%S%z"])
+def test_days_begin_at_midnight_where_the_clock_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """The days of 23 and 25 hours are left out, in times with and without an offset from UTC."""
+    monkeypatch.chdir(tmp_path)
+    Path("year.csv").write_text(long_hours(form, "Europe/Berlin"))
+    assert main(["novelty", "year.csv", "--window", "24", "-o", "n.csv"]) == 0
+    changes = [f"{datetime(2023, *day):{form.removesuffix('%z')}}" for day in ((3, 26), (10, 29))]
+    said = capsys.readouterr()
+    lost = "2 of 365 windows left out, because a cell has no number, or a time is missing or stands twice"
+    assert f"{lost}: {', '.join(changes)}\n" in said.err
+    names = [line.split(",")[0] for line in Path("n.csv").read_text().splitlines()[1:]]
+    assert len(names) == 363
+    assert all("00:00" in name for name in names)
+    assert any(f"  {name}: p " in said.out for name in names)
+
+
+def test_two_series_in_one_file_are_cut_by_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As where a clock is set back: their windows are cut by rows."""
+    """So are times that are not equal steps apart."""
     monkeypatch.chdir(tmp_path)
-    lines = hours("2024-01-01T05:00", 240).splitlines(keepends=True)
-    Path("old.csv").write_text("".join([*lines[:103], *lines[101:]]))
+    first, *lines = hours("2024-01-01T05:00", 240).splitlines(keepends=True)
+    Path("old.csv").write_text("".join([first, *lines, *lines]))
     assert main(["novelty", "old.csv", "--window", "24", "-o", "n.csv"]) == 0
-    said = capsys.readouterr().err
-    assert "old.csv: times of 2 rows repeat or precede those before, such as row 103: windows are cut by rows" in said
+    assert "old.csv: its times repeat, or differ in steps: windows are cut by rows" in capsys.readouterr().err
     assert Path("n.csv").read_text().splitlines()[1].startswith("1-24,")
+
+
+def test_values_far_from_all_others_are_few_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where one row is wrong in all its columns."""
+    monkeypatch.chdir(tmp_path)
+    X = RNG.normal(size=(60, 8)) * 10.0 ** np.arange(8)
+    X[7] *= 1e4
+    np.savetxt("x.csv", X, delimiter=",", header=",".join("abcdefgh"), comments="")
+    assert main(["novelty", "x.csv"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("holds one value far from all others") == 3
+    assert "note: 5 more values stand far from all others of their columns." in said
+
+
+@pytest.mark.parametrize(
+    "words", [["novelty", "year.csv", "year.csv"], ["fit", "year.csv", "--robust", "-o", "y.rkhs"]]
+)
+def test_many_single_hours_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """The command with windows is printed in place of a lack of memory."""
+    monkeypatch.chdir(tmp_path)
+    Path("year.csv").write_text(long_hours("%d.%m.%Y %H:%M", "UTC", 420))
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "the 10080 rows are times of one long series, 420 windows of a day" in said
+    assert "--drop-columns time leaves the time out of single rows; this command compares windows:" in said
+    assert said.rstrip().splitlines()[-1].split() == ["rkhs", *words, "--window", "24"]
+    assert main([*words, "--window", "24"]) == 0
 
 
 def test_classes_of_sequences_are_asked_for_with_labels(
@@ -213,8 +270,9 @@ def test_the_note_on_a_series_stands_before_what_is_novel(
     monkeypatch.chdir(tmp_path)
     Path("old.csv").write_text(hours("2024-01-01T00:00", 240))
     assert main(["novelty", "old.csv"]) == 0
-    said = capsys.readouterr().out
-    assert said.index("times of one long series") < said.index("have p of at most")
+    said = capsys.readouterr()
+    assert "times of one long series" in said.err
+    assert "have p of at most" in said.out
 
 
 def test_labels_of_no_item_are_counted_with_an_example(tmp_path: Path, monkeypatch, capsys) -> None:

@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 from rkhs._core.errors import InputError, quote
 
@@ -19,6 +20,10 @@ _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
 
 
+class Day(float):
+    """A number of days that stands for a date, as files are read."""
+
+
 def day_number(moment: datetime.date) -> float:
     """Days from the first of January 1970 to a day or a time of a day, in UTC if it has a time zone."""
     if not isinstance(moment, datetime.datetime):
@@ -28,6 +33,7 @@ def day_number(moment: datetime.date) -> float:
     return (moment - _START) / datetime.timedelta(days=1)
 
 
+@lru_cache(2**16)  # a file is read several times
 def _day(text: str, form: str) -> float | None:
     match = _TIME.fullmatch(text.strip())
     assert match is not None
@@ -41,14 +47,15 @@ def _day(text: str, form: str) -> float | None:
 
 def _readings(texts: Sequence[str]) -> list[set[float]]:
     """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
-    each: list[dict[str, float]] = []
+    forms: tuple[str, ...] = _FORMS
+    for text in texts:  # a long column is soon read by one form
+        forms = tuple(form for form in forms if _day(text, form) is not None)
+    each = []
     for text in texts:
-        found = {form: day for form in _FORMS if (day := _day(text, form)) is not None}
-        if not found:
+        each.append({day for form in forms or _FORMS if (day := _day(text, form)) is not None})
+        if not each[-1]:
             return []
-        each.append(found)
-    common = set(_FORMS).intersection(*each)
-    return [{day for form, day in found.items() if not common or form in common} for found in each]
+    return each
 
 
 def are_dates(texts: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.columns import column_setting
+from rkhs.cli.columns import column_setting, warn_of_series
 from rkhs.cli.engines import engine_settings
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
 from rkhs.data import Dataset
@@ -25,6 +25,8 @@ def build_estimator(
     """Make the estimator that the arguments describe, with defaults that fit the data."""
     from rkhs.cli.expressions import parse_setting, parse_value
 
+    if cls is None:  # the others say it where they read
+        warn_of_series(args, data)
     args = Namespace(**(_NOT_ASKED | vars(args)))
     cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
     known = cls().get_params(deep=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
+from rkhs.cli.options import with_flag
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
@@ -33,6 +35,7 @@ from rkhs.data.formats import is_table
 from rkhs.data.molecule_files import molecule_remarks
 
 _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
+_COMPARED = 10_000  # times of a series of which all pairs are computed
 _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -175,7 +178,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
         return _remarks(data, curve_remarks(data.X, _names(data)))
-    return [*_series_note(data), *_remarks(data, column_remarks(data.X, _names(data), data.dates))]
+    return _remarks(data, column_remarks(data.X, _names(data), data.dates))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
@@ -192,23 +195,34 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     return notes
 
 
-def _series_note(data: Dataset) -> list[str]:
-    """What is said of rows that are times of one series, as a column of dates at mostly equal steps says."""
-    dated = [(name, cells) for name, cells in zip(_names(data), data.X.T, strict=True) if name in data.dates]
-    if not dated or len(data.X) < _LONG:
-        return []
-    steps = np.diff(as_numbers(dated[0][1][:, None])[:, 0])
+def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
+    """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
+    found = _series_note(data)
+    if found and len(data.X) > _COMPARED and (args.words[0] == "novelty" or getattr(args, "robust", False)):
+        note, length = found
+        command = with_flag(args.words, "--window", [length])
+        raise InputError(f"{data.source}: {note}; this command compares windows:{command}")
+    if found:
+        sys.stderr.write(f"rkhs: note: {data.source}: {found[0]}\n")
+
+
+def _series_note(data: Dataset) -> tuple[str, int] | None:
+    """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
+    if not data.dates or len(data.X) < _LONG:
+        return None
+    name, names = data.dates[0], list(_names(data))
+    steps = np.diff(as_numbers(data.X[:, [names.index(name)]])[:, 0])
     step = float(np.median(steps))
     if not step > 0.0 or np.mean(np.abs(steps - step) <= 1e-6 * step + 1e-9) < _EQUAL:
-        return []
+        return None
     a_day = round(1.0 / step) if step < 1.0 else 0
     length, of = (a_day, "a day") if a_day > 1 else (7, "7 rows")
-    return [
-        f"note: the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
+    return (
+        f"the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
         "next to each other are alike, so errors of left-out rows look too small, and the time is read as a column in "
-        f"which all later rows are new; --window {length} makes an item of each, without {dated[0][0]}",
-        f"note: --drop-columns {shlex.quote(dated[0][0])} leaves the time out",
-    ]
+        f"which all later rows are new; --window {length} makes an item of each, without {name}; "
+        f"--drop-columns {shlex.quote(name)} leaves the time out of single rows"
+    ), length
 
 
 def _matrix_note(data: Dataset) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs import evaluation, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.columns import column_notes
+from rkhs.cli.columns import column_notes, warn_of_series
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> None:
 
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _as_matrix(data, kernel)
+    warn_of_series(args, data)
     notes = column_notes(data)
     remarks = []
     if len(X) > args.at_most:

@@ -89,9 +89,8 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
-        some = args.columns is not None or getattr(args, "drop_columns", None)
-        options = reading_options(args) if some else None  # of a file whose dates may be left out
-        data = windows(data, args.window, args.window if args.step is None else args.step, args.words, options)
+        step = args.window if args.step is None else args.step
+        data = windows(data, args.window, step, args.words, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 

@@ -48,7 +48,9 @@ def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
 
 def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
     """Molecules as SMILES, unless a kernel or fingerprints are asked for."""
-    return data if chose_kernel(args) or fingerprint_options(args) else as_kernel_reads(data, kernels.MoleculeKernel())
+    if data.kind != "molecules" or chose_kernel(args) or fingerprint_options(args):
+        return data
+    return as_kernel_reads(data, kernels.MoleculeKernel())
 
 
 def chose_kernel(args: argparse.Namespace) -> bool:

@@ -13,7 +13,7 @@ from rkhs import estimators
 from rkhs._core.checks import check_number
 from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_notes
+from rkhs.cli.columns import column_notes, warn_of_series
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> None:
     Outputs(("FILE", args.input), ("NEW", args.new)).add("-o", args.output, TABLES)
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
+    warn_of_series(args, known)
     known = as_predictors_read(args, known)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})

@@ -15,14 +15,14 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import few, gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
-from rkhs.reports.held_out import decisive_rows, held_out_errors, row_norms, target_notes
+from rkhs.reports.held_out import decades, decisive_rows, held_out_errors, logarithm_note, row_norms, target_notes
 from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def fit_regressor(args: argparse.Namespace) -> None:
     flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
     outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
+    warn_of_series(args, data)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     y = Y[:, 0] if len(names) == 1 else Y
     with user_errors():
@@ -144,8 +145,9 @@ def _facts(
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     errors = held_out_errors(model, fitted)
-    ends = _decisive(errors, found, names_of_rows)
-    if not ends or errors["R^2"] > _LITTLE:
+    ends = logarithm_note(names[0], Y[:, 0], logarithm(args, names[0])) if len(names) == 1 else []
+    ends = ends or _decisive(errors, found, names_of_rows)
+    if not ends or errors.get("R^2", 0.0) > _LITTLE:
         ends += _ends(args, model, fitted, names, found)
     return {
         "class": "OperatorKernelRegressor",
@@ -196,7 +198,7 @@ def _ends(
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     elif len(names) == 1 and (Y > 0.0).all():
         below = float((Y[:, 0] < np.quantile(found.residuals[found.fitted], 0.9)).mean())
-        if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y):
+        if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y) and not decades(Y[:, 0]):
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, predict its logarithm, {logarithm(args, names[0])}"

@@ -58,7 +58,7 @@ class Fitted(NamedTuple):
         if found.too_many:
             sentences.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
         else:
-            outliers = _outlying_rows(found, names)
+            outliers = _outlying_rows(found, names, data.X)
             others = "other rows" if len(out) else "rows"
             hint = "" if len(rest) else "; --leave-out apart fits without them"
             sentences.append(
@@ -124,7 +124,7 @@ def wrong_rows(found: estimators.RobustFit[Any], wrong: np.ndarray, names: list[
     return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
 
 
-def _outlying_rows(found: estimators.RobustFit[Any], names: list[str]) -> tuple[int, str]:
+def _outlying_rows(found: estimators.RobustFit[Any], names: list[str], X: np.ndarray) -> tuple[int, str]:
     """How many rows of the fit stand apart, and which, above and below the others."""
     score, (low, high) = found.outlier_score, found.limits
     outliers = np.where(found.inliers, found.outlier_sign, 0)
@@ -134,8 +134,18 @@ def _outlying_rows(found: estimators.RobustFit[Any], names: list[str]) -> tuple[
         parts.append(f"{len(above)} above the others (score above {high:.2g}): {_listed(-score, above, names)}")
     if len(below):
         why = f"score below {low:.2g}: weak, flat or copied rows are rebuilt so well"
-        parts.append(f"{len(below)} below ({why}): {_listed(score, below, names)}")
+        parts.append(f"{len(below)} below ({why}): {_listed(score, below, _with_copies(names, X))}")
     return len(above) + len(below), "; ".join(parts)
+
+
+def _with_copies(names: list[str], X: np.ndarray) -> list[str]:
+    """Names of rows (n, d), with that of another row where a row is a copy of it; as they are for other items."""
+    alike: dict[Any, list[int]] = {}
+    keys = [tuple(row) if X.dtype == object else row.tobytes() for row in X] if X.ndim == 2 else [*range(len(names))]
+    for i, key in enumerate(keys):
+        alike.setdefault(key, []).append(i)
+    others = [next((j for j in alike[key] if j != i), None) for i, key in enumerate(keys)]
+    return [name if j is None else f"{name} (copy of {names[j]})" for name, j in zip(names, others, strict=True)]
 
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:

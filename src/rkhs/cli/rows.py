@@ -16,13 +16,13 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.corrections import without
+from rkhs.cli.corrections import quiet, without
 from rkhs.cli.options import changed, with_flag
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 from rkhs.data.formats import is_table
-from rkhs.data.known_columns import days_of_rows
+from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
@@ -177,25 +177,25 @@ def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
         raise InputError(f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{command}")
 
 
-def windows(
-    data: Dataset, length: int, step: int, words: Sequence[str], options: dict[str, Any] | None = None
-) -> Dataset:
+def windows(data: Dataset, length: int, step: int, words: Sequence[str], options: dict[str, Any]) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next.
 
-    Options read the dates of rows from the file where the data lack them. Windows of whole days begin at midnight.
+    Options read the times of rows from the file: windows begin at midnight by its clock, where so many steps are days.
     """
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data, words)
-    X, numbers = _with_gaps(X, data, options, math.gcd(length, step))
+    X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
     cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
     known = np.isfinite(cut).all(axis=1)
+    ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
+    labels = ranges if times is None else times[starts]
     if not known.all():
-        lost = [f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts[~known].tolist()]
-        why = "because a cell has no number, or a row is missing"
+        lost = labels[~known].tolist()
+        why = f"because a cell has no number{'' if times is None else ', or a time is missing or stands twice'}"
         gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
         if known.sum() < 2:
             raise InputError(
@@ -205,12 +205,12 @@ def windows(
     if rest := len(X) - int(starts[-1]) - length:
         sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
-    rows = tuple(f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts[known].tolist())
     return replace(
         data,
         X=cut[known],
         kind="vectors",
-        row_names=rows,
+        row_names=tuple(labels[known].tolist()),
+        aliases=(tuple(ranges[known].tolist()),),
         column_names=titles,
         skipped=(),
         blank=(),
@@ -220,70 +220,69 @@ def windows(
 
 
 def _with_gaps(
-    X: np.ndarray, data: Dataset, options: dict[str, Any] | None, whole: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with gaps for those that the file or its times lack, and the number in the file of each place.
-
-    They begin at a midnight, where so many steps of time are days.
-    """
+    X: np.ndarray, data: Dataset, options: dict[str, Any], whole: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows with gaps for those that the file or its clock lacks or has twice, their numbers in the file, and times."""
     counted = data.n_samples + len(data.skipped)
     places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
-    rows, days = places[np.array(data.row_numbers) - 1], _days(data, options)
+    rows = places[np.array(data.row_numbers) - 1]
+    texts, days = _times(data, options)
     steps = None if days is None else _steps(days)
-    if steps is None:
-        _note_repeats(days, rows + 1, data.source)
     at = rows if steps is None else rows[0] + steps
-    full = np.full((at[-1] + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
+    full = np.full((at.max() + 1, X.shape[1]), np.nan, X.dtype)  # blank lines at the end are harmless
     numbers = np.zeros(len(full), np.int64)
     full[at], numbers[at] = X, rows + 1
-    start = 0 if steps is None or days is None else _to_midnight(days[0], (days[-1] - days[0]) / steps[-1], whole)
+    full[np.bincount(at) > 1] = np.nan
+    numbers = np.maximum.accumulate(numbers)
+    if days is None or steps is None:
+        if days is not None:
+            sys.stderr.write(
+                f"rkhs: note: {data.source}: its times repeat, or differ in steps: windows are cut by rows\n"
+            )
+        return full, numbers, None
+    step = np.ptp(days) / steps.max()
+    clock = days.min() + step * (np.arange(len(full)) - rows[0])
+    times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
+    times[at] = texts
+    start = _to_midnight(clock[0], step, whole)
     start = start if len(full) - start >= 2 * whole else 0
     if start:
-        sys.stderr.write(
-            f"rkhs: note: {data.source}: rows before the first midnight, where windows begin (UTC, if times name a "
-            f"zone): {start}\n"
-        )
-    return full[start:], np.maximum.accumulate(numbers)[start:]
+        begin = f"windows begin at {times[start]} by the clock of the file"
+        sys.stderr.write(f"rkhs: note: {data.source}: {begin}; rows before: {start}\n")
+    return full[start:], numbers[start:], times[start:]
 
 
 def _to_midnight(first: float, step: float, whole: int) -> int:
-    """Steps from the first time to the first one of the next day, where so many steps are days; else none."""
+    """Steps to the first midnight, or equal part of a day, where so many steps are days or such parts; else none."""
     days = whole * step
-    if round(days) < 1 or abs(days - round(days)) > _OFF * step or first % 1.0 < (1.0 - _OFF) * step:
+    period, count = min(days, 1.0), max(round(days), 1) / max(round(1.0 / days), 1)
+    if abs(days - count) > _OFF * step or first % period < (1.0 - _OFF) * step:
         return 0
-    return math.ceil((1.0 - first % 1.0) / step - _OFF)
+    return math.ceil((period - first % period) / step - _OFF)
 
 
-def _days(data: Dataset, options: dict[str, Any] | None) -> np.ndarray | None:
-    """Days of the rows, by a column of dates of the data, or else of their file."""
-    dated = [data.X[:, j] for j, name in enumerate(data.column_names or ()) if name in data.dates]
-    if not dated and options is not None and is_table(data.source):
-        days = days_of_rows(data.source, options)
-        dated = [] if days is None else [days[np.array(data.row_numbers) - 1]]
-    return as_numbers(dated[0][:, None])[:, 0] if dated and data.n_samples > 2 else None
+def _times(data: Dataset, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Times of the rows as their file writes them, and in days by its clock; None if it has no column of dates."""
+    with quiet():  # the file is read for itself too
+        found = times_of_rows(data.source, options) if is_table(data.source) and data.n_samples > 2 else None
+    rows = np.array(data.row_numbers) - 1
+    return (rows, None) if found is None else (found[0][rows], as_numbers(found[1][rows][:, None])[:, 0])
 
 
 def _steps(days: np.ndarray) -> np.ndarray | None:
     """Times of rows as whole numbers of steps from the first; None if they are not those of one series."""
     intervals = np.diff(days)
     usual = float(np.median(intervals))
-    equal = np.abs(intervals - usual) < _OFF * usual  # of working days four steps of five
-    if not (intervals > 0.0).all() or equal.mean() < _REGULAR or intervals.sum() > _SPARSE * usual * len(days):
+    if not usual > 0.0:
         return None
-    steps = np.concatenate([[0.0], intervals.cumsum()]) / usual
-    return np.round(steps).astype(np.int64) if np.abs(steps - np.round(steps)).max() < _OFF else None
-
-
-def _note_repeats(days: np.ndarray | None, numbers: np.ndarray, source: str) -> None:
-    """Say which rows alone keep the windows from the times of the others, as those of a clock that was set back."""
-    if days is None:
-        return
-    late = np.append(False, days[1:] <= np.maximum.accumulate(days)[:-1])
-    if late.any() and _steps(days[~late]) is not None:
-        sys.stderr.write(
-            f"rkhs: note: {source}: times of {late.sum()} rows repeat or precede those before, such as row "
-            f"{numbers[late][0]}: windows are cut by rows; without these rows those of whole days begin at midnight\n"
-        )
+    steps = (days - days.min()) / usual
+    places = np.round(steps).astype(np.int64)
+    equal = np.abs(intervals - usual) < _OFF * usual  # of working days four steps of five
+    regular = (
+        min(equal.mean(), len(np.unique(places)) / len(places)) >= _REGULAR
+    )  # a clock that is set back repeats few
+    whole = np.abs(steps - places).max() < _OFF
+    return places if regular and whole and places.max() <= _SPARSE * len(places) else None
 
 
 def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:

@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import changed, refuse_flags, with_flag
+from rkhs.cli.options import changed, refuse_flags, with_flag, with_values
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, keep_rows
@@ -285,15 +285,21 @@ def _read_lines(path: str, n: int) -> np.ndarray:
 
 
 def logarithm(args: argparse.Namespace, name: str) -> str:
-    """Where the logarithm of a column is to be written; for an .sdf file the commands that write and predict it."""
-    if not args.input.lower().endswith(SDF) or args.labels or args.targets:
+    """Where the logarithm of a column is to be written: the commands that write it and predict it, for a table."""
+    if args.labels or args.targets or not (has_columns(args.input) or args.input.lower().endswith(SDF)):
         return "written to a new column"
-    file, column, missing = map(json.dumps, (args.input, name, reading_options(args).get("missing", [])))
+    column, rest = named_columns(args.predict or name)[0], without_columns(args, *named_columns(args.predict or name))
+    options = {"argument": "column", **reading_options(args)}
+    given = ", ".join(
+        f"{key}={value if isinstance(value, int) else json.dumps(value)}" for key, value in options.items()
+    )
     code = (
         "import numpy; from rkhs.data.known_columns import read_column; "
-        f'y = read_column({file}, {column}, argument="column", missing={missing}); '
+        f"y = read_column({json.dumps(args.input)}, {json.dumps(column)}, {given}); "
         'numpy.savetxt("log.csv", numpy.c_[range(len(y)), numpy.log10(y)], header="row,log10", comments="", '
         'delimiter=",")'
     )
-    fit = with_flag([*args.words, "--targets", "log.csv"], "--predict", ["log10"])
+    dropped = named_columns(getattr(rest, "drop_columns", None))
+    words = with_values(args.words, "--drop-columns", dropped) if dropped else args.words
+    fit = with_flag([*words, "--targets", "log.csv"], "--predict", ["log10"])
     return f"written to a table:\n\n  python -c {shlex.quote(code)}{fit[1:]}\n"

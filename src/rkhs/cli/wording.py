@@ -41,6 +41,7 @@ _PHRASES = {
     "columns='raw'": "--scale-columns no",
     "columns='scaled'": "--scale-columns yes",
     'gram="cross"': "rkhs transform with a model",
+    "(fit_robust)": "(rkhs fit --robust, without --predict of a class)",
     "gram=False": "no --gram",
     "header=False": "--header no",
     "header=True": "--header yes",

@@ -19,6 +19,7 @@ from rkhs.data import dataset
 TENFOLD = 10.0
 """Spreads that differ by more are of columns in different units, or may be."""
 
+_NAMED = 3  # columns with a value far from all others
 _FEW = 10  # rows; with fewer, nothing is said of what all values have in common
 _CLASSES = 20
 _COMPARED = 500  # columns whose correlations are computed
@@ -265,6 +266,7 @@ def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str]) -> list
 def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[tuple[float, str], list[str]] = {}
+    alone: list[Remark] = []
     for column in columns:
         if column.is_text or column.kind in ("identifier", "date", "days") or len(column.known) < _FEW:
             continue
@@ -273,7 +275,10 @@ def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
             if place := _place_of_stand_in(value, others):
                 stand_ins.setdefault((value, place), []).append(column.title)
                 known = known[known != value]
-        yield from lone_values(column.title, known)
+        alone += lone_values(column.title, known)
+    yield from alone[:_NAMED]
+    if len(alone) > _NAMED:
+        yield Remark(f"{len(alone) - _NAMED} more values stand far from all others of their columns.")
     for (value, place), found in stand_ins.items():
         text = f"{value:g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
         yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")

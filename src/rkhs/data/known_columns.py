@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from rkhs.data.text import (
     units_of,
 )
 
+_OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
 
@@ -244,12 +246,16 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     return ({"missing": list(dict.fromkeys(words))} if words else {}) | ({"thousands": marks[0]} if marks else {})
 
 
-def days_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> np.ndarray | None:
-    """The first column of dates of a table, as days since the first of January 1970; None if it has none."""
+def times_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The first column of dates of a table without offsets from UTC, as texts and as days since 1970 by its clock."""
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
-    texts = (j for j in range(found.width) if found.cells[j].dtype == object)
-    return next((days for j in texts if (days := found.days(j)) is not None), None)
+    for j, cells in enumerate(found.cells):
+        if cells.dtype == object:
+            found.cells[j] = np.array([cell and _OFFSET.sub(r"\1", cell) for cell in cells.tolist()], object)
+            if (days := found.days(j)) is not None:
+                return found.cells[j], days
+    return None
 
 
 def candidate_column(path: str | os.PathLike[str], column: str | None = None) -> int:
@@ -331,18 +337,19 @@ def column_values(
     if found.mostly_numbers(position):
         found.refuse_texts([position])
     _refuse_hidden_numbers(where, texts, found)
-    _warn_of_spellings(where, texts)
+    for text in alike_spellings(where, texts):
+        warn(text)
     return cells
 
 
-def _warn_of_spellings(where: str, texts: list[str]) -> None:
-    """Warn of categories that differ in case or spaces alone."""
+def alike_spellings(where: str, texts: list[str]) -> Iterator[str]:
+    """A sentence on categories that differ in case or spaces alone, if there are any."""
     different, spellings = dict.fromkeys(texts), defaultdict(list)
     for text in different if 2 * len(different) <= len(texts) else ():
         spellings[" ".join(text.lower().split())].append(quote(text))
     if alike := [" and ".join(several) for several in spellings.values() if len(several) > 1]:
         what = "differ in case or spaces alone, and are different categories; write them alike if they are one"
-        warn(f"{where}: {listed(alike)} {what}")
+        yield f"{where}: {listed(alike)} {what}"
 
 
 def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:

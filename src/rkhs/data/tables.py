@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.dates import are_dates, day_numbers
+from rkhs._core.dates import Day, are_dates, day_numbers
 from rkhs._core.errors import InputError, optional, quote, warn
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, Uncommented, find_layout
@@ -308,7 +308,7 @@ class Columns:
             raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
         if found is not None:
             self._warn_of_spellings(texts, found, position)
-        number = {} if found is None else dict(zip(texts, found, strict=True))
+        number = {} if found is None else dict(zip(texts, map(Day, found), strict=True))
         return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
 
     def _warn_of_spellings(self, texts: Sequence[str], days: Sequence[float], position: int) -> None:

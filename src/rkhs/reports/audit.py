@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs.data.columns import TENFOLD, TWINS, Column, column_remarks, many, rounded, row_copies, samples_remark, spreads
+from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import histogram
@@ -62,6 +63,8 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
         yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
+        for name, column in zip(items.columns, cells.T.tolist() if items.kind == "table" else (), strict=False):
+            yield from (f"{text}." for text in alike_spellings(name, [one for one in column if isinstance(one, str)]))
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
             yield from _scales(X, items.columns)
         yield from _samples(items, X)

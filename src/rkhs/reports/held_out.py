@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _MOST_DECISIVE, _DECISIVE, _ROWS_EACH = 3, 0.5, 10  # rows, their share of the squared error, and rows for each
+_DECADES, _SKEWED = 2.0, 1.1  # of a target whose logarithm is the better one; mean over median
 _CODES = 20  # different whole numbers that may stand for classes
 
 
@@ -36,6 +37,23 @@ def held_out_errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str
     }
     varies = of_mean > 1e-12 * float(np.nanmax(np.abs(Y)))
     return found | {"R^2": 1.0 - (root / of_mean) ** 2} if varies else found
+
+
+def decades(values: np.ndarray) -> float:
+    """Powers of ten that nine tenths of positive, skewed values span, where these are two or more; else zero."""
+    known = values[np.isfinite(values)]
+    if len(known) < _ROWS_EACH or not (known > 0.0).all() or known.mean() < _SKEWED * np.median(known):
+        return 0.0
+    low, high = np.quantile(known, (0.05, 0.95))
+    found = float(np.log10(high / low))
+    return found if found >= _DECADES else 0.0
+
+
+def logarithm_note(name: str, values: np.ndarray, where: str = "written to a new column") -> list[str]:
+    """The advice to predict the logarithm of a target over several decades; none for others."""
+    span = decades(values)
+    what = f"{name} is positive and spans {span:.1f} decades, so that its largest values decide the fit"
+    return [f"{what}: predict its logarithm, {where}"] if span else []
 
 
 def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:

@@ -17,7 +17,7 @@ from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
-from rkhs.reports.held_out import decisive_rows, held_out_errors
+from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, target_notes
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
@@ -128,7 +128,9 @@ def _score_numbers(
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
     numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
     verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
-    return predicted, residuals, [verdict, *_decisive_sentence(residuals, names)]
+    advice = logarithm_note(name, true) or _decisive_sentence(residuals, names)
+    notes = (*advice, *target_notes([name], true[:, None]))
+    return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
 
 
 def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:

@@ -50,7 +50,9 @@ def test_rare_texts_constants_and_empty_columns() -> None:
 
 
 def test_a_row_that_shares_no_column_gets_means() -> None:
-    found = FilledTable().fit(GAPS).transform([[None] * 4])
+    table = FilledTable().fit(GAPS)
+    with pytest.warns(UserWarning, match="without a known cell"):
+        found = table.transform([[None] * 4])
     np.testing.assert_array_equal(found, np.zeros((1, 4)))
 
 
@@ -70,7 +72,8 @@ def test_a_whole_view_may_be_missing() -> None:
         (truth[new] - np.nanmean(rows[train], 0))[unknown] ** 2
     ).mean()
     assert error < 0.2
-    assert rkhs.KernelAutoencoder(2, columns="filled").fit(rows[train]).transform([[None] * 6]).shape == (1, 2)
+    with pytest.warns(UserWarning, match="without a known cell"):
+        assert rkhs.KernelAutoencoder(2, columns="filled").fit(rows[train]).transform([[None] * 6]).shape == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,27 @@ def test_new_rows_must_be_like_those_of_the_fit() -> None:
         table.transform([{"colr": 1, **{name: row[name] for name in "bcd"}}])
     with pytest.raises(InputError, match=r"row 1 and row 0 differ in \['a'\]"):
         table.transform([row, {name: row[name] for name in "bcd"}])
-    with pytest.raises(InputError, match="column 'b' holds both. Make its texts numbers, or its numbers texts"):
-        table.transform([{**row, "b": 1.0}, {**row, "b": "1.0"}])
+    for cell, kind in (("1.0", "texts"), ("2024-01-01", "texts"), (True, "truth values"), (np.True_, "truth values")):
+        with pytest.raises(InputError, match=f"hold numbers in column 'b', as in fit; got {kind}, such as .* in row 1"):
+            table.transform([{**row, "b": 1.0}, {**row, "b": cell}])
+
+
+def test_truth_values_and_dates_are_read_where_the_fit_had_them() -> None:
+    rows = [(i % 2 == 0, f"2024-01-{i + 1:02}", float(i), "x" if i % 3 else "01/2024") for i in range(9)]
+    table = FilledTable().fit(rows)
+    assert [column.get("dated", False) for column in table.columns_] == [False, True, False, False]
+    found = table.transform([(True, "2024-01-03", 2.0, "01/2024")])  # the text is no date in a column of texts
+    assert found[0, :3] == pytest.approx(table.transform(rows)[2, :3])
+    with pytest.raises(InputError, match="hold numbers in column 1, as in fit; got texts, such as 'soon' in row 0"):
+        table.transform([(True, "soon", 2.0, None)])
+    with pytest.raises(InputError, match="hold numbers in column 1, as in fit; got texts, such as 'soon' in row 1"):
+        table.transform([(True, "2024-01-03", 2.0, None), (True, "soon", 2.0, None)])
+
+
+def test_a_row_without_a_known_cell_is_reported() -> None:
+    table = FilledTable().fit(GAPS)
+    with pytest.warns(UserWarning, match="rows without a known cell, such as row 1, get the mean of each column"):
+        table.transform([list(X[0]), [None] * 4])
 
 
 @pytest.mark.parametrize("kind", [rkhs.KernelAutoencoder, rkhs.KernelPCA, rkhs.KernelContrastive])

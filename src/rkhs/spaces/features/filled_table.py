@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import column_names, in_order_of, is_frame
-from rkhs._core.cells import read_cells, warn_of_far
+from rkhs._core.cells import dated_columns, read_cells, warn_of_far
 from rkhs._core.checks import check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
 from rkhs._core.errors import InputError, quote, warn
@@ -43,7 +43,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     ----------
     columns_ : tuple of dict
         For each column its kind ("number", "text", or "none" for one that does not vary), mean and scale, and the
-        texts with their shares.
+        texts with their shares. Of a column of dates ``"dated"`` is true.
     rows_ : ndarray of shape (r, q)
         Training rows as numbers, NaN at gaps.
     n_features_in_ : int
@@ -54,7 +54,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     Raises
     ------
     InputError
-        For columns that mix numbers and texts, dates, infinities, and rows of another length than in ``fit``.
+        For columns that mix numbers and texts, infinities, rows of another length than in ``fit``, and new cells that
+        are not of the kind of their column in ``fit``: texts and dates among numbers, truth values among numbers other
+        than 0 and 1.
 
     Notes
     -----
@@ -121,6 +123,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         check_count(self.max_rows, "max_rows")
         cells = read_cells(X, "FilledTable")
         self._learn(cells)
+        for column, dated in zip(self.columns_, dated_columns(X), strict=True):
+            column |= {"dated": True} if dated and column["kind"] == "number" else {}
         if (names := column_names(X)) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.rows_ = self._encode([cells[i] for i in self._kept_places(len(cells))])
@@ -150,6 +154,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = self._encode(self._read(X))
+        if (empty := np.flatnonzero(np.isnan(rows).all(1))).size:
+            warn(f"rows without a known cell, such as row {empty[0]}, get the mean of each column")
         warn_of_far("", self._numbers_with_ranges(rows))
         return self._without_gaps(rows)
 
@@ -245,9 +251,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     def _read(self, X: Any) -> list[tuple[Any, ...]]:
         if hasattr(self, "feature_names_in_"):
             X = in_order_of(list(self.feature_names_in_), X)
-        cells, names = read_cells(X, "FilledTable"), column_names(X)
+        names = column_names(X)
         if names is not None and hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
             _refuse_other_columns(list(self.feature_names_in_), names, is_frame(X))
+        cells = read_cells(X, "FilledTable", known=[(self._title(j), _kind(c)) for j, c in enumerate(self.columns_)])
         if len(cells[0]) != len(self.columns_):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         return cells
@@ -311,6 +318,13 @@ def _refuse_other_columns(known: list[str], names: list[str], frame: bool) -> No
     )
 
 
+def _kind(column: dict[str, Any]) -> str:
+    """What new cells of a column are, as `read_cells` names it."""
+    if column["kind"] != "number" or column.get("dated"):
+        return "date" if column.get("dated") else str(column["kind"])
+    return "flag" if abs(column["scale"] ** 2 - column["mean"] * (1.0 - column["mean"])) < 1e-9 else "number"
+
+
 def _width(column: dict[str, Any]) -> int:
     """Number of columns that a column of the table becomes."""
     return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
@@ -318,11 +332,6 @@ def _width(column: dict[str, Any]) -> int:
 
 def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
     """Cells of a column as numbers, NaN at gaps."""
-    texts = any(isinstance(value, str) for value in values)
-    if not gaps.all() and texts != (column["kind"] == "text"):
-        was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
-        example = quote(values[int(np.argmin(gaps))])
-        raise InputError(f"X must hold {was} in {title}, as in fit; got {got}, such as {example}")
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((numbers - column["mean"]) / column["scale"])[:, None]
