@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -202,14 +201,14 @@ def _increase(times: np.ndarray) -> bool:
 
 def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
     """The numbers that names of columns spell, all without a unit or with the same one."""
-    spelled = ([number_in(name, mark) for name in names] for mark in ".,")
-    measured = (found[0] for mark in ".," if (found := with_unit(names, mark)) is not None)
-    times = next((found for found in chain(spelled, measured) if None not in found), None)
+    spelled: list[Any] = [[number_in(name, mark) for name in names] for mark in ".,"]
+    spelled += [found[0] for mark in ".," if (found := with_unit(names, mark)) is not None]
+    times = next((found for found in spelled if None not in found), None)
     if times is None:
         bad = next((name for name in names if not name[:1].isdecimal()), names[0])
         raise InputError(
-            f"{file}: the columns of curves are named by their times, which are numbers, perhaps with one unit; got "
-            f"the name {quote(bad)}; name the other columns with columns=[...], or read vectors"
+            f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
+            "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors"
         )
     return np.array(times, dtype=np.float64)
 

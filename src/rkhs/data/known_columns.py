@@ -118,8 +118,8 @@ def warn_of_categories(found: Columns, X: np.ndarray, positions: Sequence[int], 
     for j, cells in texts.items():
         _warn_of_units(found, j, cells)
     places, spelled = defaultdict(set), defaultdict(set)
-    for j, cells in columns.items():
-        for word in sorted(cell for cell in cells if cell.lower() in UNKNOWN):
+    for j, different in columns.items():
+        for word in sorted(cell for cell in different if cell.lower() in UNKNOWN):
             places[word.lower()].add(j)
             spelled[word.lower()].add(word)
     several = {word: len(where) for word, where in places.items() if len(where) > 1 and any(texts[j] for j in where)}

@@ -182,12 +182,15 @@ class Uncommented:
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
     try:
-        return _found_layout(path, options)
+        layout = _found_layout(path, options)
     except Mendable:
         raise
     except InputError:
         _refuse_rows_above(Layout(path, _encoding(path, options.encoding), options.delimiter or ",", None, frozenset()))
         raise
+    if layout.width == 1 and not options.delimiter:
+        _refuse_rows_above(layout)
+    return layout
 
 
 def _refuse_rows_above(layout: Layout) -> None:
@@ -201,7 +204,8 @@ def _refuse_rows_above(layout: Layout) -> None:
         start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
         below = rows[start:] or [[]]
         names = set(_kinds(below[0])) <= {_TEXT, _BLANK} and len(below[0]) > 1
-        if start and len(below) > 2 and names and len(_widths(below)) == 1 and len(below[0]) != layout.width:
+        names = names and any(_NUMBER in _kinds(row) for row in below[1:])
+        if start and names and len(_widths(below)) == 1 and len(below[0]) != layout.width:
             raise Mendable(
                 f"{layout.path}: rows above the table, whose names are {listed([*map(quote, below[0])])}, have other "
                 f"numbers of cells; pass skip_rows={start}",

@@ -87,6 +87,10 @@ def read_mixed(
     _drop_units(found, positions, known)
     how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
     X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
+    numeric = [
+        j for j, cells in zip(positions, X.T.tolist(), strict=True) if not any(isinstance(c, str) for c in cells)
+    ]
+    found.warn_of_strays([j for j in numeric if found.cells[j].dtype == object and found.mostly_numbers(j)])
     if kinds is None:
         warn_of_gap_words(found, X, positions, file, given)
         warn_of_categories(found, X, positions, given.missing or ())

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from rkhs._core.dates import Day, are_dates, day_numbers
 from rkhs._core.errors import InputError, optional, quote, warn
+from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, Uncommented, find_layout
 from rkhs.data.text import (
@@ -46,6 +47,7 @@ _OF_TEXTS = (
     "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
     "decimal=',' for decimal commas"
 )
+_FEW_COLUMNS = 2  # of which a warning each is no flood
 _MOST_LISTED = 6  # odd texts that a message names, ready to copy
 _RELATION = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator)$")
 _BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
@@ -213,7 +215,7 @@ class Columns:
 
     def names_first(self) -> bool:
         """Whether the first column is one of row names; a warning where it would be if none of its texts repeated."""
-        texts = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
+        texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
         titled = self.names is not None and is_id_name(self.names[0])
         if None in texts or len(set(texts)) == len(texts) or not _names_rows(texts, titled):
             return self.holds_names(required=False)
@@ -321,10 +323,13 @@ class Columns:
             )
             warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {positions}")
 
+    def _strays(self, position: int) -> list[int]:
+        """Rows of a column of numbers whose cells are no numbers, and no marks for gaps."""
+        return [i for i in self.odd_cells(position) if self.cells[position][i].lower() not in WEAK]
+
     def without_strays(self, position: int) -> Column:
-        """Numbers of a column, None for its gaps and for its few other cells, of which a warning is given."""
-        odd, decimal = self.odd_cells(position), self._spelling[0]
-        strays = [i for i in odd if self.cells[position][i].lower() not in WEAK]
+        """Numbers of a column, None for its gaps and for its few other cells."""
+        strays, decimal = self._strays(position), self._spelling[0]
         label = column_label(self.names, position)
         grouped = [i for i in strays if "pass" in grouped_advice(self.cells[position][i])]
         if grouped:
@@ -333,8 +338,6 @@ class Columns:
             raise InputError(
                 f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}"
             )
-        if strays:
-            self._warn_of_strays(strays, position)
         cells = self.cells[position].tolist()
         return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
 
@@ -343,8 +346,25 @@ class Columns:
         texts = [j for j in positions if self.cells[j].dtype == object and not self.mostly_numbers(j)]
         return [] if len(texts) == len(positions) else texts
 
+    def warn_of_strays(self, positions: Sequence[int]) -> None:
+        """Warn of cells among numbers that become gaps, of many columns by one sentence."""
+        found = {j: strays for j in positions if (strays := self._strays(j))}
+        plain = {j: self.cells[j][strays].tolist() for j, strays in found.items() if not self._unit_of(strays, j)}
+        together = len(plain) > _FEW_COLUMNS
+        for j, strays in found.items():
+            if not (together and j in plain):
+                self._warn_of_strays(strays, j)
+        if together:
+            counts = Counter(chain.from_iterable(plain.values())).most_common()
+            columns = Counter(chain.from_iterable(map(set, plain.values())))
+            words = [
+                f"{quote(word)} ({many(count, 'cell', 'cells')} in {many(columns[word], 'column', 'columns')})"
+                for word, count in counts
+            ]
+            warn(f"{self.source}: cells that are no numbers are read as gaps: {listed(words, 3)}")
+
     def _warn_of_strays(self, strays: Sequence[int], position: int) -> None:
-        """Warn of cells that become gaps, and of their unit."""
+        """Warn of cells of a column that become gaps, and of their unit."""
         cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
         unit, label = self._unit_of(strays, position), column_label(self.names, position)
         what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
