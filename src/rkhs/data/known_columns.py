@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -321,17 +322,22 @@ def column_values(
         known = cells.astype(object)
         known[np.isnan(cells)] = None
         return known
+    if kind in ("text", "date"):
+        cells = np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
+        found = replace(found, cells=[*found.cells[:position], cells, *found.cells[position + 1 :]])
     if kind == "text":
-        return np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
+        return cells
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):
         return found.without_strays(position)
-    odd = found.odd_cells(position)
+    odd = [i for i, cell in enumerate(cells) if cell is not None] if kind == "date" else found.odd_cells(position)
+    if not odd and kind == "date":
+        return cells
     texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
-    if kind == "number":
+    if kind is not None:
         raise InputError(
-            f"{where} held numbers in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
+            f"{where} held {kind}s in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
             f"them, or take cells such as {quote(texts[0])} as gaps with missing=[{texts[0]!r}]"
         )
     if found.mostly_numbers(position):

@@ -17,6 +17,7 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
+from rkhs._core.dates import are_months, is_month_number
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
@@ -244,7 +245,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         names=names,
         width=width,
         blank=blank,
-        words=_columns_with(_TEXT, kinds, width),
+        words=_columns_with(_TEXT, kinds, width) | _months(body, width),
         guessed=tuple(guessed),
     )
 
@@ -590,6 +591,12 @@ def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]
     return frozenset(j for j in range(width) if any(row[j : j + 1] == kind for row in kinds))
 
 
+def _months(body: Sequence[Row], width: int) -> frozenset[int]:
+    """Columns whose first numbers are months such as 03.2019."""
+    cells = [[row[j].strip() for row in body if j < len(row)] for j in range(width)]
+    return frozenset(j for j in range(width) if are_months([cell for cell in cells[j] if _kind(cell) == _NUMBER]))
+
+
 def _decimal(start: Layout, body: Sequence[Row]) -> str:
     """A comma where cells of a table without comma delimiters are numbers with one that cannot separate thousands."""
     if start.delimiter == "," or start.thousands is not None:
@@ -602,7 +609,8 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
 
 def _has_decimal_points(cells: Sequence[str]) -> bool:
     """Whether a point of some number cannot separate thousands."""
-    numbers = (c for c in cells if "." in c and number_in(c) is not None and not is_gap(c))
+    pointed = (c for c in cells if "." in c and not is_month_number(c))
+    numbers = (c for c in pointed if number_in(c) is not None and not is_gap(c))
     return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
 
 

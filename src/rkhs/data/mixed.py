@@ -37,8 +37,8 @@ def read_mixed(
     ----------
     path : str or path
         A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.txt.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
-    kinds : sequence of {"number", "text"}, default=None
-        What each column holds; None: numbers if every known cell is one.
+    kinds : sequence of {"number", "text", "date"}, default=None
+        What each column holds; None: numbers if every known cell is one, else dates if every one is.
     stray : {"raise", "gap"}, default="raise"
         What becomes of other texts in a column of mostly numbers: an error, or gaps and a warning that names them.
     **options
@@ -81,8 +81,8 @@ def read_mixed(
     positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
     positions = _without_empty(found, positions, asked=kinds or given.columns)
     known = _known_kinds(kinds, len(positions), file)
-    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
-    if raw:  # a column of texts may hold numbers alone in a new file
+    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind in ("text", "date")]
+    if raw:  # a column of texts or months may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
     how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
@@ -156,8 +156,8 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     """What each column holds, None where the file is to say it."""
     if kinds is None:
         return [None] * width
-    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
-        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {quote(kinds)}")
+    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text", "date"}:
+        raise InputError(f"kinds must hold 'number', 'text' or 'date' for each column; got {quote(kinds)}")
     if len(kinds) != width:
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
     return list(kinds)

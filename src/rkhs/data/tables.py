@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.dates import Day, are_dates, day_numbers
+from rkhs._core.dates import Day, are_dates, are_months, day_numbers
 from rkhs._core.errors import InputError, optional, quote, warn
 from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
@@ -290,9 +290,10 @@ class Columns:
         )
 
     def odd_cells(self, position: int) -> list[int]:
-        """Rows of a column of texts whose cells are neither numbers nor gaps."""
+        """Rows of a column of texts whose cells are neither numbers nor gaps; all months, such as 03.2019, are none."""
         decimal, cells = self._spelling[0], self.cells[position].tolist()
-        return [i for i, cell in enumerate(cells) if cell is not None and number_in(cell, decimal) is None]
+        months = are_months([cell for cell in cells if cell is not None])
+        return [i for i, cell in enumerate(cells) if cell is not None and (months or number_in(cell, decimal) is None)]
 
     def mostly_numbers(self, position: int) -> bool:
         """Whether most cells of a column of texts are numbers, or some are and all others bounds of numbers."""
@@ -624,10 +625,10 @@ def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
 
 
 def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
-    """Texts as numbers where all of them are numbers or gaps."""
+    """Texts as numbers where all of them are numbers or gaps, and not months such as 03.2019."""
     different: set[Any] = set(texts)
     gaps = {*filter(is_gap, different), *different.intersection(missing)}
     numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}
-    if None in numbers.values():
+    if None in numbers.values() or are_months([*numbers]):
         return np.array([None if cell in gaps else cell for cell in texts], dtype=object)
     return np.array([numbers.get(cell or "", np.nan) for cell in texts], dtype=np.float64)
