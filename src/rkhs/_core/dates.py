@@ -67,8 +67,10 @@ def is_month_number(text: str) -> bool:
 
 def are_months(texts: Sequence[str]) -> bool:
     """Whether numbers with a point are months: zeros lead some, or some have one digit before it and some two."""
-    found = [match and match[1] for match in map(_MONTH_NUMBER.fullmatch, texts)]
-    return all(found) and (any(month[0] == "0" for month in found) or len(set(map(len, found))) > 1)
+    if not all(map(is_month_number, texts)):
+        return False
+    months = {text.partition(".")[0] for text in texts}
+    return any(month[0] == "0" for month in months) or len(set(map(len, months))) > 1
 
 
 def are_dates(texts: Sequence[str]) -> bool:

@@ -15,17 +15,18 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from rkhs import estimators
-from rkhs._core.errors import InputError, RkhsError, quote
+from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import Corrected, quiet as quiet, read_texts, read_whole, with_advice, without
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed, column, named_columns as named_columns
 from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
+from rkhs.data.columns import identifier
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
 from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import FewWords, is_grouped_number
+from rkhs.data.text import Doubtful, FewWords, is_grouped_number
 
 T = TypeVar("T")
 
@@ -86,6 +87,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
     data = _read_all(args, path, getattr(args, "gram", False))
+    _warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
@@ -93,6 +95,15 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         data = windows(data, args.window, step, args.words, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
+
+
+def _warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
+    """Warn of a column of a whole table that looks like identifiers, which no flag names."""
+    free = args.columns is None and data.row_names is None and args.window is None and not args.transpose
+    names = data.column_names if data.kind in ("table", "vectors") else None
+    if free and names is not None and (name := identifier(data.X, names)):
+        what = f"{data.source}: column {quote(name)} looks like identifiers, and is read as any number"
+        warn(Doubtful(what, "names the rows by it", index_column=name))
 
 
 def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:
