@@ -186,7 +186,7 @@ def test_dates_are_said_as_texts_and_as_days() -> None:
         ("01/2024", True),
         ("Jan 2024", True),
         ("13/2024", False),
-        ("2024-01", False),
+        ("2024-01", True),
         ("2024-01/31", False),
         ("2024-01-31-7", False),
         ("1.2.3", False),

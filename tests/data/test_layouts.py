@@ -81,6 +81,9 @@ LAYOUTS: dict[str, tuple[str | bytes, str]] = {
     "title": (f"Results of 2024\n\na,b\n{ROWS}", "rows above the table left out: 1"),
     "padded title": ("Results of 2024,,\nid,a,b\nu,1.5,2\nv,3,4.25\nw,5,6\n", "rows above the table left out: 1"),
     "comments": (f"# made by hand\n# in 2024\na,b\n{ROWS}", "lines that begin with # left out: 2"),
+    "comments between rows": (f"# one\na,b\n{ROWS}# two, three, four\n", "lines that begin with # left out: 1"),
+    "percents": (f"% one\n% two\na,b\n%,kg\n{ROWS}", "lines that begin with % left out: 2"),
+    "slashes": ("// one\n\na,b\n1.5,2\n// two\n3,4.25\n5,6\n", "lines that begin with // left out: 1"),
     "sep": (("sep=;\na,b\n" + ROWS).replace(",", ";"), ""),
     "sep, tabulator": (("sep=\t\na,b\n" + ROWS).replace(",", "\t"), ""),
     "units": (f"a,b\nmm,kg\n{ROWS}", "taken for units"),
@@ -163,14 +166,31 @@ def test_rows_of_weak_gaps_are_left_out_and_counted(tmp_path: Path) -> None:
 
 
 def test_options_lead_through_other_layouts(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "Made by, X\nin, 2024\na,b\n# first\n1.5,2\n3,4.25 # second\n5,6\n")
+    path = file_of(tmp_path, "Made by, X\nin, 2024\na,b\n# first\n1.5,2\n3,4.25\n// second\n5,6\n")
     with pytest.raises(InputError, match=r"pass comment='#'"):
         read_table(path, skip_rows=2)
+    with pytest.raises(InputError, match=r"pass comment='//'"):
+        read_table(path, skip_rows=2, comment="#")
+    path.write_text(path.read_text().replace("//", "#"))
     np.testing.assert_array_equal(read_table(path, skip_rows=2, comment="#").X, X)
     thousands = file_of(tmp_path, "a;b\n1,500;2\n3,000;4\n", "b.csv")
     with pytest.raises(InputError, match="decimal=','"):
         read_table(thousands)
     np.testing.assert_array_equal(read_table(thousands, decimal=",").X, [[1.5, 2.0], [3.0, 4.0]])
+
+
+def test_comments_are_lines_alone_and_no_rows_to_skip(tmp_path: Path) -> None:
+    text = "% made by\n% hand\nid\trF\tb\n\t%\t\u00b0C\nu\t1,5\t2\n% later\nv\t3\t4,25\nw\t5\t6\n"
+    path = file_of(tmp_path, text, "a.txt")
+    for options in ({}, {"comment": "%"}, {"skip_rows": 2}, {"comment": "%", "skip_rows": 2, "delimiter": "\t"}):
+        found = read_table(path, **options)
+        np.testing.assert_array_equal(found.X, X)
+        assert (found.row_names, found.column_names) == (("u", "v", "w"), ("rF", "b"))
+    hashes = file_of(tmp_path, "# by hand\nwho,note,x\n#1,a # b,1\n#N/A,b,2\n#2,c,x\n", "b.csv")
+    rows = read_mixed(hashes, missing=["x"]).X.tolist()
+    assert rows == [["#1", "a # b", 1.0], [None, "b", 2.0], ["#2", "c", None]]
+    errors = file_of(tmp_path, "who,x\na,1\n# b\n#N/A,2\n", "c.csv")
+    assert read_mixed(errors, comment="#").X.tolist() == [["a", 1.0], [None, 2.0]]
 
 
 def test_blank_lines_below_the_rows_to_skip_are_left_out(tmp_path: Path) -> None:
@@ -265,7 +285,7 @@ def test_tables_of_numpy_come_back(
 
 def test_a_title_with_a_comma_is_not_taken_for_names(tmp_path: Path) -> None:
     text = "Heights, and weights\nid,a,b\n" + "".join(f"s{i},{i}.5,{i * i}\n" for i in range(6))
-    with pytest.raises(InputError, match="pass skip_rows= if this is a title"):
+    with pytest.raises(InputError, match="pass skip_rows=1$"):
         read_table(file_of(tmp_path, text))
     assert read_table(tmp_path / "a.csv", skip_rows=1).column_names == ("a", "b")
 

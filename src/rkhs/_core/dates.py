@@ -13,9 +13,11 @@ from rkhs._core.errors import InputError, quote
 _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
     *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y", "%m/%Y", "%b %Y"),
+    *("%m.%Y", "%Y-%m", "%Y/%m"),
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
 _TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*))?")
+_MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
 _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
 
@@ -58,8 +60,21 @@ def _readings(texts: Sequence[str]) -> list[set[float]]:
     return each
 
 
+def is_month_number(text: str) -> bool:
+    """Whether a text may be a month, such as 03.2019."""
+    return _MONTH_NUMBER.fullmatch(text) is not None
+
+
+def are_months(texts: Sequence[str]) -> bool:
+    """Whether numbers with a point are months: zeros lead some, or some have one digit before it and some two."""
+    if not all(map(is_month_number, texts)):
+        return False
+    months = {text.partition(".")[0] for text in texts}
+    return any(month[0] == "0" for month in months) or len(set(map(len, months))) > 1
+
+
 def are_dates(texts: Sequence[str]) -> bool:
-    """Whether all texts are days, with or without a time, or months: 2024-01-31, 31.01.2024, 1/31/2024, 01/2024."""
+    """Whether all texts are days, with or without a time, or months: 2024-01-31, 31.01.2024, 1/31/2024, 01.2024."""
     return bool(_readings(texts))
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rkhs._core.errors import InputError, quote
-from rkhs.cli.options import as_command, changed, named_columns, with_flag, with_values
+from rkhs.cli.options import advised, as_command, changed, named_columns, with_flag
 from rkhs.data import Dataset, read_items
 from rkhs.data.known_columns import reading_advice
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
-from rkhs.data.text import FewWords, ListedNumbers, Measurements, MixedCells, are_smiles, number_in
+from rkhs.data.text import FewWords, ListedNumbers, Measurements, MixedCells, are_smiles, is_id_name, number_in
 
 _FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
 
@@ -48,7 +49,8 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
 
 def _may_be_mixed(args: argparse.Namespace, options: dict[str, Any]) -> bool:
     """Whether a command and its options of reading take tables of texts and gaps."""
-    return hasattr(args, "mixed") and args.kind is None and not set(options) - OF_MIXED
+    kind = None if getattr(args, "transpose", False) and args.kind == "vectors" else args.kind
+    return hasattr(args, "mixed") and kind is None and not set(options) - OF_MIXED
 
 
 def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -> tuple[Dataset | None, str]:
@@ -88,17 +90,14 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         return Corrected(
             f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}", [*args.words, *more]
         )
-    more = ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
+    named = [name for name, cells in dropped.items() if _names_rows(data, name, cells)][:1]
+    for name in named:
+        del dropped[name]
+        what = f"{what}; --index-column {shlex.quote(name)} names the rows by it, and takes names that repeat"
+    more = [word for name in named for word in ("--index-column", name)]
+    more += ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
     mixed = ["--mixed"] * ("--mixed" not in args.words and not getattr(args, "transpose", False))
-    return Corrected(what, [*_advised(args, advice), *mixed, *more])
-
-
-def _advised(args: argparse.Namespace, advice: dict[str, Any]) -> list[str]:
-    """The words of a command with other options of reading a text."""
-    words = args.words
-    for name, value in advice.items():
-        words = with_values(words, f"--{name}", value)
-    return words
+    return Corrected(what, [*advised(args.words, advice), *mixed, *more])
 
 
 def with_advice(
@@ -106,7 +105,7 @@ def with_advice(
 ) -> argparse.Namespace:
     """The arguments, and their words, that read all numbers with a unit, these found ones too."""
     advice = reading_advice(path, options, found)
-    return changed(args, words=_advised(args, advice), **advice)
+    return changed(args, words=advised(args.words, advice), **advice)
 
 
 @contextmanager
@@ -121,6 +120,12 @@ def _only_smiles(columns: dict[str, Any]) -> str:
     """The name of the only column of SMILES, by its title or its texts."""
     found = [name for name, cells in columns.items() if "smiles" in name.lower() or are_smiles([*filter(None, cells)])]
     return found[0] if len(found) == 1 else ""
+
+
+def _names_rows(data: Dataset, name: str, cells: Any) -> bool:
+    """Whether a column that no word of the command names has names of rows, some of which may repeat."""
+    first = data.column_names is not None and name == data.column_names[0]
+    return data.row_names is None and (first or is_id_name(name)) and None not in cells.tolist()
 
 
 def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:

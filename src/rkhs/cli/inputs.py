@@ -15,17 +15,18 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from rkhs import estimators
-from rkhs._core.errors import InputError, RkhsError, quote
+from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import Corrected, quiet as quiet, read_texts, read_whole, with_advice, without
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed, column, named_columns as named_columns
 from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
+from rkhs.data.columns import identifier
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
 from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import FewWords, is_grouped_number
+from rkhs.data.text import Doubtful, FewWords, is_grouped_number
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ class LackingColumns(InputError):
         self.names = names
 
 
+_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
 _RANGES = 50  # columns of a table whose ranges a model file keeps
@@ -85,6 +87,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
     data = _read_all(args, path, getattr(args, "gram", False))
+    _warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
@@ -92,6 +95,15 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         data = windows(data, args.window, step, args.words, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
+
+
+def _warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
+    """Warn of a column of a whole table that looks like identifiers, which no flag names."""
+    free = args.columns is None and data.row_names is None and args.window is None and not args.transpose
+    names = data.column_names if data.kind in ("table", "vectors") else None
+    if free and names is not None and (name := identifier(data.X, names)):
+        what = f"{data.source}: column {quote(name)} looks like identifiers, and is read as any number"
+        warn(Doubtful(what, "names the rows by it", index_column=name))
 
 
 def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:
@@ -211,10 +223,8 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "drop_columns": [*map(str, named_columns(getattr(args, "drop_columns", None)))]
         if args.transpose or args.window
         else None,
-        "encoding": args.encoding,
         **{name: getattr(args, name) for name in _SHAPES},
-        "decimal": args.decimal,
-        "thousands": args.thousands,
+        **{name: getattr(args, name) for name in _OF_TEXTS},
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
@@ -393,8 +403,8 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
+    args = changed(args, **_remembered(args, path, known))
     _refuse_other_table(args, path, kind, given)
-    given |= _remembered(args, path, known)
     given["index_column"] = _index_column(changed(args, **given), path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"
@@ -402,7 +412,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
         given["kind"] = kind
-    if given["window"] or (given["transpose"] and kind == "vectors"):  # of a table that may hold dates or gaps
+    if args.window or (args.transpose and kind == "vectors"):  # of a table that may hold dates or gaps
         given |= {"kind": None, "mixed": False}
     return changed(args, **given)
 
@@ -422,7 +432,7 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
         if given[name] is None:
             raise InputError(f"{path} is a table: name the column of {kind}, which the model reads, with {flag} COLUMN")
         titles = titles_of(args, path)
-        for wanted in named_columns(given[name]):
+        for wanted in named_columns(given[name]) if titles else ():  # reading says why there are none
             try:
                 locate(wanted, titles, len(titles), name)
             except InputError as error:
@@ -435,12 +445,12 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
 
 def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
     """Options as they are given, else as they were for the training file, that this file takes."""
-    names = [*_SHAPES, *["missing"] * has_columns(path), *["decimal", "thousands"] * is_text_table(path)]
+    texts = is_text_table(path) * len(_OF_TEXTS)
+    marks = _OF_TEXTS[3:texts] if path.lower().endswith(".xlsx") else _OF_TEXTS[:texts]
+    names = [*_SHAPES, *["missing"] * has_columns(path), *marks]
     given = {name: getattr(args, name) or known.get(name) for name in names}
-    if args.encoding is None and is_text_table(path) and not path.lower().endswith(".xlsx"):
-        given["encoding"] = known.get("encoding")
     if known.get("drop_columns") and is_table(path):  # those that this file has
-        found = {*titles_of(args, path), *filter(str.isdecimal, known["drop_columns"])}
+        found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
     return given
 

@@ -105,8 +105,11 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """What a model file must say of a kind, so that other files are read in the same way."""
     notes: dict[str, Any] = {}
     if data.kind == "table":
-        texts = [any(isinstance(cell, str) for cell in column) for column in data.X.T]
-        notes["column_kinds"] = ["text" if text else "number" for text in texts]
+        names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+        notes["column_kinds"] = [
+            "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
+            for name, cells in zip(names, data.X.T, strict=True)
+        ]
     if data.kind == "molecules":
         notes = _notes_of_molecules(data, args)
     if data.kind in ("sequences", "texts"):

@@ -11,12 +11,12 @@ import importlib
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.options import TRACEBACK, as_command, declare, flags_in
+from rkhs.cli.options import TRACEBACK, declare, flags_in, with_command
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import message_lines
@@ -79,11 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = next((word for word in words if not word.startswith("-")), None)
     with forgiving_streams() as out, ended_by_signals(), warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning
-        args = argparse.Namespace()
+        args = argparse.Namespace(words=words, started=started)
+        warnings.showwarning = _once(args)
         try:
-            args = _parser(*filter(None, [chosen])).parse_args(words)
-            args.words, args.started = words, started
+            _parser(*filter(None, [chosen])).parse_args(words, args)
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             return _status(out)
         except KeyboardInterrupt as interrupt:
@@ -113,9 +112,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
         traceback.print_exc()
     if isinstance(error, (OSError, RkhsError)):
-        flags = getattr(error.__cause__ or error, "flags", None)  # that read numbers in doubt
-        command = f"; this command reads thousands:{as_command([*args.words, *flags])}" if flags else ""
-        _print_line(f"error: {error}{command}")
+        _print_line(f"error: {with_command(error, args)}")
         return _USER_ERROR
     if isinstance(error, MemoryError):
         _print_line(
@@ -130,5 +127,13 @@ def _print_line(text: str) -> None:
     sys.stderr.write(f"rkhs: {message_lines(text)}\n")
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _print_line(f"warning: {message}")
+def _once(args: argparse.Namespace) -> Callable[..., None]:
+    """A function that prints a warning of this command, and the same one no second time."""
+    printed = set()
+
+    def show(message: Warning, *_: Any, **__: Any) -> None:
+        if str(message) not in printed:
+            printed.add(str(message))
+            _print_line(f"warning: {with_command(message, args)}")
+
+    return show

@@ -57,7 +57,7 @@ reading the input:
 --encoding NAME  encoding of a text file, such as cp1252 (default utf-8)
 --decimal CHAR  decimal mark of a text file (default: look)
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
---comment CHAR  character that begins comments in a text file
+--comment CHAR  what begins lines of comments in a text file (default: #, %% and // above the table)
 --skip-rows N  rows above the table in a text file (default: look)
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
@@ -136,6 +136,25 @@ def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> li
     return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
+def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
+    """Words of a command with other options of reading a file."""
+    for name, value in options.items():
+        several = value if isinstance(value, list) else [value]
+        words = with_values(words, f"--{name.replace('_', '-')}", several)
+    return [*words]
+
+
+def with_command(message: Exception | str, args: argparse.Namespace) -> str:
+    """A message, and where it or its cause names options of reading that this command takes, the command with them."""
+    found = next((one for one in (message, getattr(message, "__cause__", None)) if hasattr(one, "options")), None)
+    options = {name: value for name, value in getattr(found, "options", {}).items() if hasattr(args, name)}
+    if (dropped := options.get("drop_columns")) is not None:
+        options["drop_columns"] = [*named_columns(args.drop_columns), *dropped]
+    if not options or (dropped is not None and args.columns is not None):
+        return str(message)
+    return f"{message}; this command {getattr(found, 'does', '')}:{as_command(advised(args.words, options))}"
+
+
 def quoted_cells(cells: Iterable[object]) -> str:
     """Cells with commas between them, those that hold one in quotation marks."""
     return ",".join(f'"{cell}"' if "," in str(cell) else str(cell) for cell in cells)
@@ -163,4 +182,11 @@ def real(text: str) -> float:
     return value
 
 
-_TYPES: dict[str, Any] = {**dict.fromkeys("KLNR", int), "A": float, "COLUMN": column, "T": real, "VALUE": real}
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys("KLNR", int),
+    "A": float,
+    "CHAR": lambda text: text.replace("\\t", "\t"),  # as messages write it
+    "COLUMN": column,
+    "T": real,
+    "VALUE": real,
+}

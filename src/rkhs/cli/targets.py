@@ -79,12 +79,18 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
         raise InputError(_of_columns(args, error)) from error
 
 
-def _of_columns(args: argparse.Namespace, error: InputError) -> str:
+def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--predict") -> str:
     """The error of reading columns to predict, in flags."""
-    if args.targets and isinstance(error, MixedCells) and not error.texts and "got text" in error.what:
+    if not isinstance(error, MixedCells) or "got text" not in error.what:
+        return (
+            str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
+        )
+    if error.texts:
+        texts = [*reading_options(args).get("missing", ()), *error.texts]
+        return f"{error.what}; correct them, or take them as gaps by:{with_flag(args.words, '--missing', texts)}"
+    if args.targets:
         return f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
-    message = str(error).replace("`columns`", "--predict").replace(f", {MIXED}", "")
-    return message.replace(f", fill the cells, or {MIXED}", " or fill the cells") + _as_gaps(args, error)
+    return f"{error.what}; {flag} takes columns of numbers, or one column of classes"
 
 
 def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
@@ -170,16 +176,7 @@ def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.n
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
-        message = str(error).replace("`target`", flag).replace(f", {MIXED}", "")
-        raise InputError(message + _as_gaps(args, error)) from error
-
-
-def _as_gaps(args: argparse.Namespace, error: InputError) -> str:
-    """The command that takes the few texts among the numbers of a column as gaps."""
-    texts = [*reading_options(args).get("missing", ()), *getattr(error, "texts", ())]
-    if not getattr(error, "texts", ()):
-        return ""
-    return f"; this command takes them as gaps:{with_flag(args.words, '--missing', texts)}"
+        raise InputError(_of_columns(args, error, flag).replace("`target`", flag)) from error
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -189,9 +186,9 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     if not data.namings:
         raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
     try:
-        values = labels_of(args.labels, name, data.namings, reading_options(args).get("missing"))
+        values = labels_of(args.labels, name, data.namings, **reading_options(args))
     except InputError as error:
-        message = str(error).replace("`labels`", flag)
+        message = _of_labels(args, data, error).replace("`labels`", flag)
         with suppress(InputError):
             labels_of(args.labels, name, [data.column_names or ("",)])
             message = f"{args.labels} names the columns of {args.input}, not its rows: add --transpose"
@@ -200,6 +197,17 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     aligned = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
     aligned[places] = values
     return aligned
+
+
+def _of_labels(args: argparse.Namespace, data: Dataset, error: InputError) -> str:
+    """The error of reading labels; options that it names are for the items too, and must not change these."""
+    options, message = getattr(error, "options", {}), str(error)
+    with quiet(), suppress(ValueError):
+        other = read_input(changed(args, leave_out=None, **options), args.input)
+        if not options or (other.namings == data.namings and np.array_equal(other.X, data.X)):
+            return message
+    setattr(error, "options", {})  # noqa: B010
+    return f"{message.partition('; pass ')[0]}; options that read it do not read {args.input}: write both files alike"
 
 
 def item_classes(args: argparse.Namespace) -> np.ndarray | None:

@@ -95,7 +95,8 @@ def _option(name: str, value: str) -> str:
     if name in FLAGS:
         flag, placeholder = FLAGS[name]
         quoted = "','" if value == "," else shlex.quote(value)
-        return f"{flag} {quoted if value.strip('.') or value == '.' else placeholder}".strip()
+        given = quoted if value.strip(".") or value == "." else placeholder
+        return f"{flag}{'=' if value.startswith('-') else ' '}{given}".strip()
     return f"--set {name}={value}" if value and "(" not in value else f"--set '{name}={value or '...'}'"
 
 

@@ -22,6 +22,7 @@ TENFOLD = 10.0
 _NAMED = 3  # columns with a value far from all others
 _FEW = 10  # rows; with fewer, nothing is said of what all values have in common
 _CLASSES = 20
+_UNIQUE = 0.9  # share of different values among identifiers, some of which may be entered twice
 _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _APART, _APART_OF_USUAL = 50.0, 3.0  # times as far from the median as any other value; where no other is a spike
@@ -34,7 +35,8 @@ _SATURATED = 0.05  # share of columns with the largest value of all, as pixels h
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
-    r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$"
+    r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|code)$|[a-z](?:ID|Id)$"
+    r"|(?i:(?:^|[\s_.-])no\.?$|(?:nr|nummer)\.?$)"
     r"|(?i:^(?:account|client|customer|invoice|order|patient|sample|serial|subject|ticket)s?$)"
 )
 _CLASS_NAME = re.compile(
@@ -149,7 +151,7 @@ class Column:
         return "name" if len(self.known) == self.different else "free"
 
     def _number_kind(self) -> str:
-        if _is_counter(self.known) or (_ID_NAME.search(self.title) is not None and _all_differ(self.known)):
+        if _is_counter(self.known) or (_ID_NAME.search(self.title) and _hardly_repeat(self.known)):
             return "identifier"
         return "date" if _is_date(self.known) else ""
 
@@ -169,7 +171,7 @@ _SAID_OF_KINDS = {
     ("identifier", "name"): (
         "looks like identifiers",
         "look like identifiers",
-        ": all values differ{counted}. They do not describe items; leave them out.",
+        ": {counted}. They do not describe items; leave them out.",
     ),
     ("date",): (
         "looks like a date",
@@ -210,7 +212,9 @@ def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
     of_one, of_several, text = _SAID_OF_KINDS[kinds]
     titles = tuple(column.title for column in found)
     counted = all(column.kind == "identifier" and _is_counter(column.known) for column in found)
-    text = text.format(counted=" and count the rows" if counted else "")
+    alike = any(column.different < len(column.known) for column in found)
+    differ = "hardly a value repeats" if alike else f"all values differ{' and count the rows' * counted}"
+    text = text.format(counted=differ)
     harmful = () if kinds == ("days",) else titles
     yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", harmful)
 
@@ -219,7 +223,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns beside the values of curves, spectra or images are none of them."""
     columns = [Column(values, str(name)) for values, name in zip(X.T, names, strict=True)]
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
-    remarks = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
+    remarks = [Remark(f"{names[j]} looks like an identifier: hardly a value repeats.", (names[j],)) for j in known]
     remarks += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
     remarks += _counts(X, names)
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
@@ -349,6 +353,19 @@ def _is_counter(values: np.ndarray) -> bool:
     steps = np.diff(values)
     ordered = bool((steps > 0).all() or (steps < 0).all())
     return ordered or float(values.max() - values.min()) < 1.5 * len(values)
+
+
+def identifier(X: np.ndarray, names: Sequence[str]) -> str:
+    """The first column, by name, of whole numbers that is named as one of identifiers and hardly repeats one; or ''."""
+    columns = zip(names, X.T, strict=True)
+    named = (Column(cells, name) for name, cells in columns if _ID_NAME.search(name))
+    return next((column.title for column in named if column.kind == "identifier"), "")
+
+
+def _hardly_repeat(values: np.ndarray) -> bool:
+    """Whether many values are whole numbers, of which few stand there more than once."""
+    whole = len(values) >= _FEW and bool((values == np.round(values)).all())
+    return whole and len(np.unique(values)) >= _UNIQUE * len(values)
 
 
 def _all_differ(values: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ from rkhs.data.known_columns import read_numbers
 from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
 from rkhs.data.table_reader import column_titles, read_table
-from rkhs.data.text import MIXED, MixedCells, number_in
+from rkhs.data.text import MIXED, MixedCells, number_in, with_unit
 
 _POINTS = 100  # of a grid that nobody gave
 _TIMES = ("times", "t")
@@ -200,15 +200,17 @@ def _increase(times: np.ndarray) -> bool:
 
 
 def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
-    """The numbers that names of columns spell."""
-    found = {name: number_in(name) for name in names}
-    bad = next((name for name, time in found.items() if time is None), None)
-    if bad is not None:
+    """The numbers that names of columns spell, all without a unit or with the same one."""
+    spelled: list[Any] = [[number_in(name, mark) for name in names] for mark in ".,"]
+    spelled += [found[0] for mark in ".," if (found := with_unit(names, mark)) is not None]
+    times = next((found for found in spelled if None not in found), None)
+    if times is None:
+        bad = next((name for name in names if not name[:1].isdecimal()), names[0])
         raise InputError(
             f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
-            "name the other columns with columns=[...], or read vectors"
+            "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors"
         )
-    return np.array(list(found.values()), dtype=np.float64)
+    return np.array(times, dtype=np.float64)
 
 
 def _named_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.formats import check_form, open_bytes
-from rkhs.data.text import number_in
+from rkhs.data.text import number_in, other_encoding
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 NOTHING_KNOWN = "no known cell"
@@ -230,12 +230,15 @@ def existing_path(path: object) -> Path:
     return file
 
 
-def read_text(file: Path, encoding: str = "utf-8") -> str:
-    """A whole text file; what is wrong with it becomes an error that says so."""
+def read_text(file: Path, asked: str | None = None) -> str:
+    """A whole text file, in UTF-8 or as asked; what is wrong with it becomes an error that says so."""
+    encoding = asked or "utf-8"
     try:
         with open_bytes(file) as handle, TextIOWrapper(handle, encoding=text_encoding(encoding)) as lines:
             text = lines.read()
     except (OSError, UnicodeError) as error:
+        if asked and isinstance(error, UnicodeError):
+            raise other_encoding(file, encoding, error) from error
         raise InputError(
             f"{file}: expected text in {encoding}; it cannot be read ({error}); check that this is a text file of that "
             "encoding"

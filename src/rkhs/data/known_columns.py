@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,18 @@ from rkhs.data.table_reader import (
 )
 from rkhs.data.tables import Columns
 from rkhs.data.text import (
+    UNKNOWN,
     WEAK,
+    Doubtful,
     ListedNumbers,
     Measurements,
+    Mendable,
     grouped_advice,
     holds_numbers,
     is_gap,
     is_grouped_number,
     is_measurement,
+    units_of,
 )
 
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
@@ -107,23 +112,78 @@ def warn_of_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], f
         warn(f"{found.source}: read as gaps: {listed(named)}; {what}")
 
 
+def warn_of_categories(found: Columns, X: np.ndarray, positions: Sequence[int], missing: Sequence[str]) -> None:
+    """Warn of words for gaps that are categories in several columns or among numbers, and of numbers with units."""
+    columns = {j: {*found.cells[j].tolist()} - {None} for j in positions if found.cells[j].dtype == object}
+    texts = {j: [c for c in cells if isinstance(c, str)] for j, cells in zip(positions, X.T.tolist(), strict=True)}
+    for j, cells in texts.items():
+        _warn_of_units(found, j, cells)
+    places, spelled = defaultdict(set), defaultdict(set)
+    for j, different in columns.items():
+        for word in sorted(cell for cell in different if cell.lower() in UNKNOWN):
+            places[word.lower()].add(j)
+            spelled[word.lower()].add(word)
+    several = {word: len(where) for word, where in places.items() if len(where) > 1 and any(texts[j] for j in where)}
+    words = [one for word in several for one in sorted(spelled[word])]
+    if words:
+        counts = ", ".join(f"{min(spelled[word])!r} in {count} columns" for word, count in several.items())
+        what = f"{found.source}: words for gaps are read as categories: {counts}; missing={words} takes them as gaps"
+        warn(Doubtful(what, "does so", missing=[*missing, *words]))
+
+
+def _warn_of_units(found: Columns, position: int, texts: list[str]) -> None:
+    """Warn of a column of categories nearly all of which are numbers, with several units."""
+    if units := units_of(texts):
+        name = column_label(found.names, position)
+        counts = ", ".join(f"{quote(unit)} in {count}" for unit, count in units.most_common())
+        warn(
+            Doubtful(
+                f"{found.source}: {name}: {units.total()} of {len(texts)} cells are numbers with units, {counts}, and "
+                f"are read as {len(set(texts))} categories; write the numbers of each unit alone in a column, or leave "
+                "this one out",
+                "leaves it out",
+                drop_columns=[found.names[position] if found.names else position],
+            )
+        )
+
+
 def labels_of(
     path: str | os.PathLike[str],
     column: str | int,
     namings: Sequence[Sequence[str]],
     missing: Sequence[str] | None = None,
+    **options: Any,
 ) -> np.ndarray:
-    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps."""
+    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps.
+
+    Options of the layout are those of the items: they read this table too where it cannot be read without them.
+    """
     file, _ = check_path(path)
-    titles = column_titles(file)
-    position = locate(column, titles, len(titles), "labels")
-    others = [j for j in range(len(titles)) if j != position]
     settings = Options(missing=missing)
-    found = next(open_columns(file, settings, *((j, "labels") for j in others)))
+    try:
+        found, position = _labels(file, column, settings)
+    except Mendable as error:
+        if "skip_rows" in error.options:
+            raise InputError(
+                f"{file}: expected names of columns in the first row of labels; delete those above"
+            ) from error
+        if not error.options.keys() & options.keys():
+            raise
+        settings = Options(missing=missing, **options)
+        found, position = _labels(file, column, settings)
     found.drop_units([position])
     names, values = _by_name(found, position, namings, _values(found, position, file, settings))
     labels = np.array([values.get(name) for name in names], dtype=object)
     return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
+
+
+def _labels(file: Path, column: str | int, settings: Options) -> tuple[Columns, int]:
+    """A table of labels, all other columns as texts, and the position of the column."""
+    titles = column_titles(file, encoding=settings.encoding) or next(open_columns(file, settings)).names or ()
+    position = locate(column, titles, len(titles), "labels")
+    found = next(open_columns(file, settings, *((j, "labels") for j in range(len(titles)) if j != position)))
+    found.chosen([position], None, None)
+    return found, position
 
 
 def _by_name(
@@ -262,17 +322,22 @@ def column_values(
         known = cells.astype(object)
         known[np.isnan(cells)] = None
         return known
+    if kind in ("text", "date"):
+        cells = np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
+        found = replace(found, cells=[*found.cells[:position], cells, *found.cells[position + 1 :]])
     if kind == "text":
-        return np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
+        return cells
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):
         return found.without_strays(position)
-    odd = found.odd_cells(position)
+    odd = [i for i, cell in enumerate(cells) if cell is not None] if kind == "date" else found.odd_cells(position)
+    if not odd and kind == "date":
+        return cells
     texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
-    if kind == "number":
+    if kind is not None:
         raise InputError(
-            f"{where} held numbers in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
+            f"{where} held {kind}s in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
             f"them, or take cells such as {quote(texts[0])} as gaps with missing=[{texts[0]!r}]"
         )
     if found.mostly_numbers(position):

@@ -7,36 +7,50 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile, zip_longest
+from functools import cached_property
+from itertools import chain, filterfalse, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO, TextIO
 
 import numpy as np
 
+from rkhs._core.dates import are_months, is_month_number
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
-from rkhs.data.text import WEAK, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
+from rkhs.data.text import (
+    WEAK,
+    Mendable,
+    is_gap,
+    is_grouped_number,
+    is_id_name,
+    number_in,
+    other_encoding,
+    unescape_formula,
+)
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
 _CHUNK_BYTES = 2**20  # bytes
+_MARKS = (",", ";", "\t", "|")  # that may stand between cells
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 _NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
+_POINT = re.compile(r"(?<![\d.])(?:\d*\.\d+|\d{1,3}(?:\.\d{3})+)(?![\d.])")  # a number with points, no date
 _POINTED = re.compile(r"[-+]?\d*\.\d")  # the start of a number with a point
 # A number whose points can all separate thousands, and perhaps a unit.
 _POINTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[^\d\s.,].*)?")
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
 """Options of `read_table` for the format of a text table; None: detected from the file."""
+_COMMENTS = ("#", "%", "//")  # marks that lines of comments begin with
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
 
@@ -59,7 +73,7 @@ class Layout:
     words: frozenset[int] = frozenset()  # columns with texts among their first cells
     guessed: tuple[str, ...] = ()  # what was detected, in sentences
     sheet: str | None = None  # of a workbook; None: the first
-    doubtful: tuple[tuple[int, str], ...] = ()  # columns whose points may separate thousands, and a cell of each
+    points: bool = False  # those of numbers may separate thousands
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -68,26 +82,33 @@ class Layout:
             with formats.open_lines(self.path, self.encoding, self.sheet) as handle:
                 yield handle
         except UnicodeError as error:
-            raise InputError(
-                f"{self.path}: expected text in {self.encoding.removesuffix('-sig')}; got bytes that are not "
-                f"({error}); pass encoding=, for example 'cp1252' of Excel, or check that this is a text file"
-            ) from error
+            raise other_encoding(self.path, self.encoding, error) from error
 
     def split(self, handle: Iterable[str]) -> Iterator[tuple[int, Row]]:
         """Last line and cells of each row, none of a blank line."""
-        mark = self.comment
-        uncommented = handle if mark is None else (_without_comment(line, mark) for line in handle)
-        space = self.delimiter == " "
-        source = (line.strip().replace("\t", " ") + "\n" for line in uncommented) if space else uncommented
-        reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        number = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal number
+            for line in handle:
+                number += 1
+                if self.comment is None or not self.is_comment(line):
+                    yield line.strip().replace("\t", " ") + "\n" if self.delimiter == " " else line
+
+        reader = csv.reader(lines(), delimiter=self.delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
-                yield reader.line_num, cells
+                yield number, cells
         except csv.Error as error:
             raise InputError(
                 f"{self.path}: expected a table with {self.delimiter!r} between cells; got one that cannot be split "
-                f"({error}, line {reader.line_num}); check its quotation marks"
+                f"({error}, line {number}); check its quotation marks"
             ) from error
+
+    def is_comment(self, line: str) -> bool:
+        """Whether a line begins with the mark of comments, and not with an error of Excel."""
+        start = line.lstrip(' "')
+        return start.startswith(str(self.comment)) and not is_gap(start.partition(self.delimiter)[0])
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Line and cells of each row below the names, blank lines too."""
@@ -105,18 +126,36 @@ class Layout:
         """Line and cells of a row that is counted from 1, without rows that hold nothing."""
         return next(islice((row for row in self.rows() if not self.is_blank(row[1])), number - 1, None))
 
+    @cached_property
+    def doubtful(self) -> dict[int, str]:
+        """Columns, each with a cell, whose points may separate thousands: no number of the file has decimal ones."""
+        first: dict[int, str] = {}
+        decimal: set[int] = set()
+        with self.lines() as handle:
+            pointed = (one for one in handle if "." in one and _POINT.search(one) and one.count('"') % 2 == 0)
+            for _, cells in self.split(pointed) if self.points else ():
+                found = {j: cell.strip() for j, cell in enumerate(cells) if _POINTED.match(cell.strip())}
+                if _has_decimal_points([*found.values()]):
+                    return {}
+                decimal |= {j for j, cell in found.items() if not _POINTED_THOUSANDS.fullmatch(cell)}
+                first = found | first
+        return {j: cell for j, cell in sorted(first.items()) if j not in decimal}
+
     def check_rows(self) -> tuple[str, ...]:
         """Refuse rows of another width; a sentence about rows that hold nothing, if there are any."""
         empty = pending = number = 0
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
-                advice = f"or pass delimiter= if {self.delimiter!r} does not separate the cells"
-                if cells[0].startswith("#"):
-                    advice = "or pass comment='#' if such lines are comments"
-                raise InputError(
+                _refuse_rows_above(self)
+                got = (
                     f"{self.path}: expected {self.width} cells in every row, as in the first one; got {len(cells)} in "
-                    f"row {number + 1} (line {line}); correct that row, {advice}, or skip_rows= if rows stand above "
-                    "the table"
+                    f"row {number + 1} (line {line}); correct that row, or pass"
+                )
+                if mark := _mark(cells):
+                    raise Mendable(f"{got} comment={mark!r} if such lines are comments", comment=mark)
+                raise InputError(
+                    f"{got} delimiter= if {self.delimiter!r} does not separate the cells, or skip_rows= if rows stand "
+                    "above the table"
                 )
             if not self.is_blank(cells):
                 number, empty, pending = number + 1, empty + pending, 0
@@ -127,19 +166,64 @@ class Layout:
         return (f"rows without a known cell are left out: {empty}",) if empty else ()
 
 
-def _without_comment(line: str, mark: str) -> str:
-    head = line.partition(mark)[0]
-    return line if head == line else head.rstrip() + "\n"
+class Uncommented:
+    """A file without its lines of comments, as pandas reads it."""
+
+    def __init__(self, layout: Layout, handle: Iterable[str]) -> None:
+        self._lines = filterfalse(layout.is_comment, handle)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def read(self, _: int) -> str:
+        """Read some lines; nothing at the end."""
+        return "".join(islice(self._lines, _SAMPLE_ROWS))
 
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
+    try:
+        layout = _found_layout(path, options)
+    except Mendable:
+        raise
+    except InputError:
+        _refuse_rows_above(Layout(path, _encoding(path, options.encoding), options.delimiter or ",", None, frozenset()))
+        raise
+    if layout.width == 1 and not options.delimiter:
+        _refuse_rows_above(layout)
+    return layout
+
+
+def _refuse_rows_above(layout: Layout) -> None:
+    """Refuse rows of other widths above names of columns, and rows that have as many cells."""
+    with layout.lines() as handle:
+        head = list(_first_lines(handle))
+    for mark in dict.fromkeys((layout.delimiter, *_MARKS)):
+        rows: list[Row] = []
+        with suppress(InputError):
+            rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
+        start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
+        below = rows[start:] or [[]]
+        names = set(_kinds(below[0])) <= {_TEXT, _BLANK} and len(below[0]) > 1
+        names = names and any(_NUMBER in _kinds(row) for row in below[1:])
+        if start and names and len(_widths(below)) == 1 and len(below[0]) != layout.width:
+            raise Mendable(
+                f"{layout.path}: rows above the table, whose names are {listed([*map(quote, below[0])])}, have other "
+                f"numbers of cells; pass skip_rows={start}",
+                skip_rows=start,
+            )
+
+
+def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
+    """The format of a file by its first rows."""
     guessed: list[str] = []
-    layout, rows = _first_rows(path, options, guessed)
-    above = _rows_above(rows, options.skip_rows, guessed)
+    layout, rows, above = _first_rows(path, options, guessed)
+    above = _rows_above(rows, above, guessed)
+    over = rows[above - 1] if above else []  # may name the columns, behind a mark of comments
+    layout, rows, above = _without_comments(layout, rows, above)
     if not any(rows[above:]):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    names, body = _split_header(layout, rows[above:], rows[above - 1] if above else [], options.header, guessed)
+    names, body = _split_header(layout, rows[above:], over, options.header, guessed)
     if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
@@ -161,7 +245,7 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
         names=names,
         width=width,
         blank=blank,
-        words=_columns_with(_TEXT, kinds, width),
+        words=_columns_with(_TEXT, kinds, width) | _months(body, width),
         guessed=tuple(guessed),
     )
 
@@ -181,22 +265,36 @@ def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int
     return notes
 
 
-def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row]]:
-    """How a file is split, and its first rows with points in their numbers."""
+def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row], int | None]:
+    """How a file is split, its first rows with points in their numbers, and how many of these to skip."""
     encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     formats.refuse_sparse_lines(path, head)
-    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
+    skip = options.skip_rows
+    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not skip else None
     given = options.delimiter or (declared[1] if declared else None)
-    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
+    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[skip or 0 :], guessed))
+    if skip and layout.comment is not None:
+        skip -= sum(map(layout.is_comment, head[:skip]))
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
         rows[0] = []
-    return _with_decimal_points(layout, rows, options.decimal, guessed)
+    return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
+
+
+def _without_comments(layout: Layout, rows: list[Row], above: int) -> tuple[Layout, list[Row], int]:
+    """The rows without those that begin as a comment above the table does, where no row of the table can."""
+    mark = next(filter(None, map(_mark, rows[:above])), None) if layout.comment is None else None
+    begun = [i for i, row in enumerate(rows) if mark and _mark(row) == mark]
+    widths = _widths([row for row in rows[above:] if _mark(row) != mark])
+    if not begun or any(len(rows[i]) in widths for i in begun if i >= above):
+        return layout, rows, above
+    kept = [row for i, row in enumerate(rows) if i not in begun]
+    return replace(layout, comment=mark), kept, above - sum(i < above for i in begun)
 
 
 def _with_decimal_points(
@@ -204,7 +302,8 @@ def _with_decimal_points(
 ) -> tuple[Layout, list[Row]]:
     """The layout with its decimal mark, and the rows with decimal points in place of it."""
     mark = decimal or _decimal(layout, rows)
-    layout = layout if decimal == "." else replace(layout, doubtful=_doubtful(layout, rows))
+    points = decimal != "." and layout.thousands is None and _may_have_commas(layout, [c for row in rows for c in row])
+    layout = replace(layout, points=points)
     if mark == ".":
         return layout, rows
     if decimal is None:
@@ -304,9 +403,10 @@ def _encoding(path: Path, asked: str) -> str:
         handle.seek(0)
         place = _nul_offset(handle)
     if place is not None:
-        raise InputError(
+        raise Mendable(
             f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
-            "file is UTF-16, or check that this is a text file"
+            "file is UTF-16, or check that this is a text file",
+            encoding="utf-16-le",
         )
     return encoding
 
@@ -336,7 +436,7 @@ def _kind(cell: str) -> str:
 
 
 def _lines_of_cells(head: list[str]) -> list[str]:
-    return [line for line in head if line.strip() and not line.startswith("#")]
+    return [line for line in head if line.strip() and not line.startswith(_COMMENTS)]
 
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
@@ -353,7 +453,7 @@ def _delimiter(layout: Layout, head: list[str]) -> str:
 
 def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
     """Scores of the characters that split all rows alike, the usual one alone among these; of all where none does."""
-    marks = dict.fromkeys((layout.delimiter, ",", ";", "\t", "|"))
+    marks = dict.fromkeys((layout.delimiter, *_MARKS))
     shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
     alike = {mark: share for mark, share in shares.items() if share[1]}
     decimal = layout.delimiter == "," and not any(map(_NO_DECIMAL.search, lines[1:]))
@@ -421,27 +521,34 @@ def _rows_above(rows: Sequence[Row], skip_rows: int | None, guessed: list[str]) 
 
 def _preamble_kind(row: Row, later: Sequence[Row]) -> str:
     """What a row above a table is, for a sentence; nothing for a row of the table."""
-    if _is_comment(row, later[0]):
-        return "lines that begin with #"
+    if _is_comment(row, later):
+        return f"lines that begin with {_mark(row)}"
     return "rows above the table" if _is_title(row, later) else ""
 
 
-def _is_comment(row: Row, below: Row) -> bool:
-    """Whether a row begins with # and is no row of names or numbers with the width of the next."""
-    if not _starts_with_hash(row):
-        return False
-    numbers = set(_kinds(below)) != {_TEXT}
-    return len(row) != len(below) or _starts_with_hash(below) or (numbers and number_in(row[0].lstrip("# ")) is None)
+def _is_comment(row: Row, later: Sequence[Row]) -> bool:
+    """Whether a row begins with a mark of comments and is no row of names or numbers with the width of the next."""
+    mark, below = _mark(row), later[0]
+    if not mark or len(row) != len(below):
+        return bool(mark)
+    numbers = mark == "#" and set(_kinds(below)) != {_TEXT}
+    again = _mark(below) == mark and (mark == "#" or (len(later) > 1 and _is_comment(below, later[1:])))
+    return again or (numbers and number_in(row[0].lstrip("# ")) is None)
 
 
-def _starts_with_hash(row: Row) -> bool:
-    """Whether a row begins with #, and not with an error of Excel."""
-    return row[0].lstrip().startswith("#") and not is_gap(row[0])
+def _mark(row: Row) -> str:
+    """The mark of comments that a row begins with, unless it begins with an error of Excel; nothing without one."""
+    start = row[0].lstrip() if row and not is_gap(row[0]) else ""
+    return next((mark for mark in _COMMENTS if start.startswith(mark)), "")
 
 
 def _is_title(row: Row, later: Sequence[Row]) -> bool:
     """Whether a row holds one text alone, above two or more names and their rows."""
-    if not re.fullmatch(f"{_TEXT}({_BLANK}{_BLANK}+)?", _kinds(row)) or len(later) < 2 or len(later[0]) < 2:
+    if (
+        not re.fullmatch(f"{_TEXT}({_BLANK}{_BLANK}+)?", _kinds(row))
+        or len(later) < 2
+        or len(later[0]) == len(later[-1]) == 1
+    ):
         return False
     below = _kinds(later[0]).replace(_BLANK, "")
     return _is_title(later[0], later[1:]) or (len(below) > 1 and set(below) == {_TEXT})
@@ -484,6 +591,12 @@ def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]
     return frozenset(j for j in range(width) if any(row[j : j + 1] == kind for row in kinds))
 
 
+def _months(body: Sequence[Row], width: int) -> frozenset[int]:
+    """Columns whose first numbers are months such as 03.2019."""
+    cells = [[row[j].strip() for row in body if j < len(row)] for j in range(width)]
+    return frozenset(j for j in range(width) if are_months([cell for cell in cells[j] if _kind(cell) == _NUMBER]))
+
+
 def _decimal(start: Layout, body: Sequence[Row]) -> str:
     """A comma where cells of a table without comma delimiters are numbers with one that cannot separate thousands."""
     if start.delimiter == "," or start.thousands is not None:
@@ -496,23 +609,15 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
 
 def _has_decimal_points(cells: Sequence[str]) -> bool:
     """Whether a point of some number cannot separate thousands."""
-    numbers = (c for c in cells if "." in c and number_in(c) is not None and not is_gap(c))
+    pointed = (c for c in cells if "." in c and not is_month_number(c))
+    numbers = (c for c in pointed if number_in(c) is not None and not is_gap(c))
     return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
 
 
 def _may_have_commas(start: Layout, cells: Sequence[str]) -> bool:
     """Whether numbers of a table may have decimal commas: some has one, or semicolons stand between cells."""
-    return start.delimiter == ";" or (start.delimiter != "," and any(re.match(r"[-+]?\d+,\d", c) for c in cells))
-
-
-def _doubtful(start: Layout, rows: Sequence[Row]) -> tuple[tuple[int, str], ...]:
-    """Columns, each with a cell, whose points may separate thousands: no number shows decimal points, as commas may."""
-    columns = [[cell.strip() for cell in column] for column in zip_longest(*rows, fillvalue="")]
-    cells = [cell for column in columns for cell in column]
-    if start.thousands is not None or not _may_have_commas(start, cells) or _has_decimal_points(cells):
-        return ()
-    pointed = [list(filter(_POINTED.match, column)) for column in columns]
-    return tuple((j, c[0]) for j, c in enumerate(pointed) if c and all(map(_POINTED_THOUSANDS.fullmatch, c)))
+    commas = (re.match(r"\s*[-+]?\d+,\d", cell) for cell in cells)
+    return start.delimiter == ";" or (start.delimiter != "," and any(commas))
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

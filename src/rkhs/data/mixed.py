@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.known_columns import column_values, warn_of_gap_words
+from rkhs.data.known_columns import column_values, warn_of_categories, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import checked_options, open_columns
 from rkhs.data.tables import Columns
@@ -37,8 +37,8 @@ def read_mixed(
     ----------
     path : str or path
         A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.txt.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
-    kinds : sequence of {"number", "text"}, default=None
-        What each column holds; None: numbers if every known cell is one.
+    kinds : sequence of {"number", "text", "date"}, default=None
+        What each column holds; None: numbers if every known cell is one, else dates if every one is.
     stray : {"raise", "gap"}, default="raise"
         What becomes of other texts in a column of mostly numbers: an error, or gaps and a warning that names them.
     **options
@@ -77,18 +77,23 @@ def read_mixed(
     file, _, given = checked_options(path, options)
     found = next(open_columns(file, given))
     free = kinds is None and found.may_name_rows(given.columns, given.drop_columns, given.index_column)
-    named = free and found.holds_names(required=False)
+    named = free and found.names_first()
     positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
     positions = _without_empty(found, positions, asked=kinds or given.columns)
     known = _known_kinds(kinds, len(positions), file)
-    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
-    if raw:  # a column of texts may hold numbers alone in a new file
+    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind in ("text", "date")]
+    if raw:  # a column of texts or months may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
     how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
     X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
+    numeric = [
+        j for j, cells in zip(positions, X.T.tolist(), strict=True) if not any(isinstance(c, str) for c in cells)
+    ]
+    found.warn_of_strays([j for j in numeric if found.cells[j].dtype == object and found.mostly_numbers(j)])
     if kinds is None:
         warn_of_gap_words(found, X, positions, file, given)
+        warn_of_categories(found, X, positions, given.missing or ())
     titles, (names, title) = found.titles(positions), found.row_names(index)
     data = Dataset(
         X,
@@ -151,8 +156,8 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     """What each column holds, None where the file is to say it."""
     if kinds is None:
         return [None] * width
-    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
-        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {quote(kinds)}")
+    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text", "date"}:
+        raise InputError(f"kinds must hold 'number', 'text' or 'date' for each column; got {quote(kinds)}")
     if len(kinds) != width:
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
     return list(kinds)

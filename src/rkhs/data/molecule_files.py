@@ -18,6 +18,7 @@ from rkhs.data.columns import listed as shortened, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed
 from rkhs.data.formats import open_bytes
 from rkhs.data.tables import Columns, typed
+from rkhs.data.text import other_encoding
 
 RADIUS = 2
 N_BITS = 2048
@@ -49,10 +50,7 @@ def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
                     smiles, *name = line.split(maxsplit=1)
                     yield smiles, name[0].strip() if name else ""
     except UnicodeError as error:
-        raise InputError(
-            f"{path}: expected text in {encoding}; got bytes that are not ({error}); pass encoding=, for example "
-            "'latin-1'"
-        ) from error
+        raise other_encoding(path, encoding, error) from error
 
 
 def read_sdf(path: Path, missing: Collection[str] = ()) -> Columns:

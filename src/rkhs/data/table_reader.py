@@ -136,7 +136,8 @@ def read_table(
     thousands : str, default=None
         Character between the thousands of numbers such as 1,234; None refuses these.
     comment : str, default=None
-        One character: a line ends before it. None leaves out lines above the table that begin with ``#``.
+        One character or ``//``: lines that begin with it are left out. None leaves out those above the table that
+        begin with ``#``, ``%`` or ``//``, and such lines between its rows where no row of the table is like them.
     skip_rows : int, default=None
         Number of rows to skip above the table. None: skips titles, that is rows with a single text.
 
@@ -255,7 +256,7 @@ def check_layout(options: Options) -> None:
     """Check the layout options of a text table."""
     for name, example in (("delimiter", ";"), ("decimal", ","), ("thousands", ","), ("comment", "#")):
         mark = getattr(options, name)
-        if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
+        if mark not in (None, "//") and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
             raise InputError(f"`{name}` must be one character; got {quote(mark)}; for example {example!r}")
     if options.skip_rows is not None:
         check_count(options.skip_rows, "skip_rows", at_least=0)
@@ -309,7 +310,7 @@ def text_column(
     """The strings of a column, and the row names with the title of their column."""
     position = locate(column, found.names, found.width, argument)
     free = found.may_name_rows([position], None, index_column)
-    named = free and (found.holds_names(required=False) if known is None else known)
+    named = free and (found.names_first() if known is None else known)
     _, index = found.chosen([position], None, index_column, named=named)
     return found.texts(position), found.row_names(index)
 

@@ -5,27 +5,29 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from rkhs._core.dates import Day, are_dates, day_numbers
+from rkhs._core.dates import Day, are_dates, are_months, day_numbers
 from rkhs._core.errors import InputError, optional, quote, warn
+from rkhs.data.columns import many
 from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
-from rkhs.data.layout import Layout, find_layout
+from rkhs.data.layout import Layout, Uncommented, find_layout
 from rkhs.data.text import (
     GAPS,
     MIXED,
     WEAK,
+    Doubtful,
     FewWords,
     Measurements,
+    Mendable,
     MixedCells,
-    PointsInDoubt,
     are_smiles,
     grouped_advice,
     is_bound,
@@ -45,6 +47,7 @@ _OF_TEXTS = (
     "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
     "decimal=',' for decimal commas"
 )
+_FEW_COLUMNS = 2  # of which a warning each is no flood
 _MOST_LISTED = 6  # odd texts that a message names, ready to copy
 _RELATION = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator)$")
 _BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
@@ -98,9 +101,14 @@ class Columns:
 
     def _refuse_doubtful(self, positions: Sequence[int]) -> None:
         """Refuse columns of numbers whose points may separate thousands."""
-        for j, cell in () if self.layout is None else self.layout.doubtful:
+        for j, cell in () if self.layout is None else self.layout.doubtful.items():
             if j in positions:
-                raise PointsInDoubt(f"{self.source}: {column_label(self.names, j)}", cell)
+                raise Mendable(
+                    f"{self.source}: {column_label(self.names, j)}: numbers such as {quote(cell)} are ambiguous; pass "
+                    "thousands='.' if points separate thousands, or decimal='.' if they are decimal points",
+                    "reads thousands",
+                    thousands=".",
+                )
 
     def _index(self, asked: str | int | None, positions: list[int], *, named: bool) -> int | None:
         """Position of the column with the names of the rows: the one asked for, or a first one that nothing else is."""
@@ -203,7 +211,24 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and _identifies_rows(texts, titled) if known is None else known
+        return could and len(set(texts)) == len(texts) and _names_rows(texts, titled) if known is None else known
+
+    def names_first(self) -> bool:
+        """Whether the first column is one of row names; a warning where it would be if none of its texts repeated."""
+        texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
+        titled = self.names is not None and is_id_name(self.names[0])
+        if None in texts or len(set(texts)) == len(texts) or not _names_rows(texts, titled):
+            return self.holds_names(required=False)
+        name, repeated = self.names[0] if self.names else 0, Counter(texts).most_common(1)[0][0]
+        warn(
+            Doubtful(
+                f"{self.source}: {column_label(self.names, 0)} does not name the rows, since {quote(repeated)} stands "
+                f"there more than once; index_column={name!r} takes names that repeat",
+                "does so",
+                index_column=name,
+            )
+        )
+        return False
 
     def _refuse_measurements(self, texts: list[Any], titled: bool, known: bool | None) -> None:
         """Refuse a first column of texts that is no column of names."""
@@ -265,9 +290,10 @@ class Columns:
         )
 
     def odd_cells(self, position: int) -> list[int]:
-        """Rows of a column of texts whose cells are neither numbers nor gaps."""
+        """Rows of a column of texts whose cells are neither numbers nor gaps; all months, such as 03.2019, are none."""
         decimal, cells = self._spelling[0], self.cells[position].tolist()
-        return [i for i, cell in enumerate(cells) if cell is not None and number_in(cell, decimal) is None]
+        months = are_months([cell for cell in cells if cell is not None])
+        return [i for i, cell in enumerate(cells) if cell is not None and (months or number_in(cell, decimal) is None)]
 
     def mostly_numbers(self, position: int) -> bool:
         """Whether most cells of a column of texts are numbers, or some are and all others bounds of numbers."""
@@ -298,10 +324,13 @@ class Columns:
             )
             warn(f"{self.source}: {column_label(self.names, position)}: dates in several spellings: {positions}")
 
+    def _strays(self, position: int) -> list[int]:
+        """Rows of a column of numbers whose cells are no numbers, and no marks for gaps."""
+        return [i for i in self.odd_cells(position) if self.cells[position][i].lower() not in WEAK]
+
     def without_strays(self, position: int) -> Column:
-        """Numbers of a column, None for its gaps and for its few other cells, of which a warning is given."""
-        odd, decimal = self.odd_cells(position), self._spelling[0]
-        strays = [i for i in odd if self.cells[position][i].lower() not in WEAK]
+        """Numbers of a column, None for its gaps and for its few other cells."""
+        strays, decimal = self._strays(position), self._spelling[0]
         label = column_label(self.names, position)
         grouped = [i for i in strays if "pass" in grouped_advice(self.cells[position][i])]
         if grouped:
@@ -310,8 +339,6 @@ class Columns:
             raise InputError(
                 f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}"
             )
-        if strays:
-            self._warn_of_strays(strays, position)
         cells = self.cells[position].tolist()
         return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
 
@@ -320,8 +347,25 @@ class Columns:
         texts = [j for j in positions if self.cells[j].dtype == object and not self.mostly_numbers(j)]
         return [] if len(texts) == len(positions) else texts
 
+    def warn_of_strays(self, positions: Sequence[int]) -> None:
+        """Warn of cells among numbers that become gaps, of many columns by one sentence."""
+        found = {j: strays for j in positions if (strays := self._strays(j))}
+        plain = {j: self.cells[j][strays].tolist() for j, strays in found.items() if not self._unit_of(strays, j)}
+        together = len(plain) > _FEW_COLUMNS
+        for j, strays in found.items():
+            if not (together and j in plain):
+                self._warn_of_strays(strays, j)
+        if together:
+            counts = Counter(chain.from_iterable(plain.values())).most_common()
+            columns = Counter(chain.from_iterable(map(set, plain.values())))
+            words = [
+                f"{quote(word)} ({many(count, 'cell', 'cells')} in {many(columns[word], 'column', 'columns')})"
+                for word, count in counts
+            ]
+            warn(f"{self.source}: cells that are no numbers are read as gaps: {listed(words, 3)}")
+
     def _warn_of_strays(self, strays: Sequence[int], position: int) -> None:
-        """Warn of cells that become gaps, and of their unit."""
+        """Warn of cells of a column that become gaps, and of their unit."""
         cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
         unit, label = self._unit_of(strays, position), column_label(self.names, position)
         what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
@@ -417,10 +461,10 @@ def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
     return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
 
 
-def _identifies_rows(texts: list[str], titled: bool) -> bool:
-    """Whether texts all differ and are no SMILES, and no measurements unless their title is one of names."""
+def _names_rows(texts: list[str], titled: bool) -> bool:
+    """Whether texts hardly repeat and are no SMILES, and no measurements unless their title is one of names."""
     measured = not titled and any(map(is_measurement, texts))
-    return len(set(texts)) == len(texts) and not measured and not are_smiles(texts)
+    return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
 
 
 def open_parquet(
@@ -540,7 +584,6 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         "keep_default_na": False,
         "sep": r"\s+" if layout.delimiter == " " else layout.delimiter,
         "decimal": layout.decimal,
-        "comment": layout.comment,
         "skip_blank_lines": False,
         "skipinitialspace": True,
         "low_memory": False,
@@ -549,11 +592,12 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
+        source = handle if layout.comment is None else Uncommented(layout, handle)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found = pandas.read_csv(handle, chunksize=rows, **options, **exact)
-                yield from ([found] if rows is None else found)
+            found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
+            parts = iter([found] if rows is None else found)
+            while (frame := _strictly(lambda: next(parts, None))) is not None:
+                yield frame
         except UnicodeError:
             raise
         except Exception as error:  # rows of another width come first
@@ -562,6 +606,13 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
                 f"{layout.path}: expected a table with {layout.delimiter!r} between cells; got one that cannot be "
                 f"split ({str(error).strip()}); check its quotation marks"
             ) from error
+
+
+def _strictly(read: Callable[[], Any]) -> Any:
+    """What a function returns; its warnings are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return read()
 
 
 def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
@@ -574,10 +625,10 @@ def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
 
 
 def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
-    """Texts as numbers where all of them are numbers or gaps."""
+    """Texts as numbers where all of them are numbers or gaps, and not months such as 03.2019."""
     different: set[Any] = set(texts)
     gaps = {*filter(is_gap, different), *different.intersection(missing)}
     numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}
-    if None in numbers.values():
+    if None in numbers.values() or are_months([*numbers]):
         return np.array([None if cell in gaps else cell for cell in texts], dtype=object)
     return np.array([numbers.get(cell or "", np.nan) for cell in texts], dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,12 @@ MISSING = frozenset(
 """Small letters of cells that stand for nothing in every column."""
 GAPS = frozenset(spelled for word in MISSING for spelled in (word, word.upper(), word.title(), "NaN", "-NaN", "N/a"))
 """The usual spellings of these."""
+UNKNOWN = frozenset(
+    {"k.a.", "k. a.", "ka", "n.v.", "keine angabe", "ohne angabe", "unbekannt", "nicht bekannt", "unknown", "not known"}
+    | {"not available", "not specified", "n/d", "s/d", "inconnu", "non renseign\u00e9", "desconocido", "sconosciuto"}
+    | {"onbekend", "missing", ".", "-", "--", "\u2013", "\u2014", "n.d.", "n.d", "nd"}
+)
+"""Small letters of words for gaps that may be categories; where several columns hold one, they hardly are."""
 WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2014"})
 """Cells that stand for nothing among numbers, and may be categories among texts."""
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
@@ -32,11 +39,13 @@ _VALUE = re.compile(
 _WITH_UNIT = re.compile(
     r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*((?:[^\W\d_]|[%‰°µ$€£¥])\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
+_NUMBER_FIRST = re.compile(r"[-+]?\d+(?:[.,]\d+)*\s*(\D.*)")
 _CURRENCY_FIRST = re.compile(r"([-+]?)([$€£¥]|EUR|USD|GBP|CHF|JPY)\s*([-+]?[\d.,].*)")
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
 )
+_UNITS = 4  # of the numbers of a column
 _CLASSES, _MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
 
@@ -65,14 +74,30 @@ class FewWords(InputError):
         self.found = found
 
 
-class PointsInDoubt(InputError):
-    """Points of numbers may separate thousands or be decimal ones."""
+class WithOptions(Exception):
+    """A message about a file, and options of reading it that do what it advises."""
 
-    flags = ("--thousands", ".")  # that read the first
+    def __init__(self, message: str, does: str = "reads it", **options: object) -> None:
+        super().__init__(message)
+        self.does, self.options = does, options
 
-    def __init__(self, where: str, cell: str) -> None:
-        either = "pass thousands='.' if points separate thousands, or decimal='.' if they are decimal points"
-        super().__init__(f"{where}: numbers such as {quote(cell)} are ambiguous; {either}")
+
+class Mendable(WithOptions, InputError):
+    """A table is not read as it is asked for; other options do."""
+
+
+def other_encoding(path: object, encoding: str, error: UnicodeError) -> Mendable:
+    """The error of bytes that are no text in this encoding, with one to try."""
+    other = "latin-1" if encoding == "cp1252" else "cp1252"
+    return Mendable(
+        f"{path}: expected text in {encoding.removesuffix('-sig')}; got bytes that are not ({error}); pass encoding=, "
+        f"for example {other!r}{' of Excel' * (other == 'cp1252')}, or check that this is a text file",
+        encoding=other,
+    )
+
+
+class Doubtful(WithOptions, UserWarning):
+    """A table is read, and perhaps in another way than it is meant."""
 
 
 class Measurements(NamedTuple):
@@ -146,6 +171,19 @@ def measurements(texts: Sequence[str], decimal: str, thousands: str | None) -> M
     found = (_measurements(texts, decimal, mark) for mark in marks)
     best = min(filter(None, found), key=lambda one: len(one.others), default=None)
     return best if best is None or thousands is None else best._replace(mark=None)
+
+
+def units_of(texts: Sequence[str]) -> Counter[str]:
+    """How many texts, nearly all of which are numbers, have each unit, of several or one with further numbers in it."""
+    known = [text for text in texts if text.lower() not in UNKNOWN]
+    parts = Counter(found[1] for text in known if (found := _NUMBER_FIRST.fullmatch(text)) is not None)
+    units: Counter[str] = Counter()
+    for rest, count in parts.items():
+        units[re.sub(r"(?<![/\w.,])\d+(?:[.,]\d+)*", "\u2026", rest.strip())] += count
+    few = len(units) <= _UNITS and all(re.search(r"[^\W\d_]", unit) for unit in units)
+    most = units.total() >= _MOST * len(known) and len(set(texts)) > min(_CLASSES, len(texts) / 2)
+    spaced = any(re.search(r"[\s.,]", text) for text in known)
+    return units if few and most and spaced and (len(units) > 1 or "\u2026" in "".join(units)) else Counter()
 
 
 def _measurements(texts: Sequence[str], decimal: str, mark: str | None) -> Measurements | None:

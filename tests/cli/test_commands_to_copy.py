@@ -1,0 +1,262 @@
+"""Commands that errors and warnings about a file print: copied literally, they do what the message says."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.cli.main import main
+from rkhs.data import read_items
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run a command in a folder for this test alone; its status, and what it prints on standard error and output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = main([*words])
+        out = capsys.readouterr()
+        return status, out.err, out.out
+
+    return run
+
+
+def printed(text: str) -> list[str]:
+    """Words of the last command that a message prints."""
+    return shlex.split(text.rpartition("\n\n  rkhs ")[2].partition("\n")[0])
+
+
+def table(name: str, rows: list[str], encoding: str = "utf-8") -> None:
+    Path(name).write_bytes("".join(f"{row}\n" for row in rows).encode(encoding))
+
+
+@pytest.mark.parametrize(("encoding", "other"), [("cp1252", "cp1252"), ("utf-16-le", "utf-16-le")])
+def test_another_encoding(run, encoding: str, other: str) -> None:
+    table("a.csv", ["Stadt;x", *(f"Köln{i};{i * i % 7}" for i in range(12))], encoding)
+    status, said, _ = run("novelty", "a.csv", "-o", "b.csv")
+    assert status == 2
+    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--encoding", other]
+    assert run(*printed(said))[0] == 0
+    assert "Köln3" in Path("b.csv").read_text(encoding="utf-8")
+
+
+def test_bytes_that_windows_does_not_write(run) -> None:
+    Path("a.txt").write_bytes(b"".join(b"caf\xe9 \x81 %d\n" % i for i in range(12)))
+    status, said, _ = run("novelty", "a.txt", "--encoding", "cp1252")
+    assert status == 2
+    assert printed(said) == ["novelty", "a.txt", "--encoding", "latin-1"]
+    assert run(*printed(said))[0] == 0
+
+
+def customers(n: int = 24) -> list[str]:
+    """A table whose first column names its rows, one of them twice."""
+    return ["Nr.;kind;x", *(f"K{max(i, 1)};{'abc'[i % 3]};{i * i % 11}" for i in range(n))]
+
+
+@pytest.mark.parametrize("mixed", [[], ["--mixed"]])
+def test_names_that_repeat_name_the_rows(run, mixed: list[str]) -> None:
+    table("a.csv", customers())
+    status, said, out = run("novelty", "a.csv", *mixed, "-o", "b.csv")
+    assert status == (0 if mixed else 2)
+    assert "'K1'" in said
+    assert "takes names that repeat" in said
+    assert "--drop-columns Nr." not in said + out
+    assert {*printed(said)} == {"novelty", "a.csv", "--mixed", "-o", "b.csv", "--index-column", "Nr."}
+    assert run(*printed(said))[0] == 0
+    assert "K17" in Path("b.csv").read_text(encoding="utf-8")
+
+
+def test_molecules_whose_names_repeat_are_named(run) -> None:
+    table("a.csv", ["Compound ID;SMILES", *(f"VX-{max(i, 1)};{'C' * (i + 1)}O" for i in range(12))])
+    status, said, _ = run("nearest", "a.csv", "--smiles", "SMILES", "-o", "b.csv")
+    assert status == 0
+    assert said.count("'VX-1' stands there more than once") == 1
+    assert run(*printed(said))[:2] == (0, "")
+    assert "VX-7" in Path("b.csv").read_text(encoding="utf-8")
+
+
+def answers(words: str = "k.A.") -> list[str]:
+    """A table with words for gaps among categories, and among numbers."""
+    rows = [f"{i * i % 13};{'abc'[i % 3]};{'de'[i % 2]};{i % 5}" for i in range(40)]
+    cells = [row.split(";") for row in rows]
+    for i in range(6):
+        cells[5 * i][1 + i % 2] = words.split(",")[i % len(words.split(","))]
+    return ["x;kind;part;y", *(";".join(row) for row in cells)]
+
+
+def test_words_for_gaps_among_categories_are_named(run) -> None:
+    table("a.csv", answers("k.A.,K.A.,unbekannt"))
+    status, said, _ = run("nearest", "a.csv", "--missing", "zz", "-o", "b.csv")
+    assert status == 0
+    assert "'K.A.' in 2 columns" in said
+    assert printed(said)[-2:] == ["--missing", "zz,K.A.,k.A.,unbekannt"]
+    assert run(*printed(said))[:2] == (0, "")
+    table("a.csv", answers())
+    status, said, _ = run("novelty", "a.csv")
+    assert (status, said.count("k.A.")) == (0, 3)  # the word, the flag and the command
+    assert run(*printed(said))[:2] == (0, "")
+
+
+def test_a_word_for_gaps_among_numbers_too(run) -> None:
+    table(
+        "a.csv",
+        [
+            "x;kind;y",
+            *(f"{i if i % 9 else '-n/d-'[1:4]};{'n/d' if i % 7 == 5 else 'abc'[i % 3]};{i % 4}" for i in range(36)),
+        ],
+    )
+    said = run("novelty", "a.csv", "--mixed")[1]
+    assert "'n/d' in 2 columns" in said
+    assert run(*printed(said))[:2] == (0, "")
+
+
+def test_a_word_in_one_column_is_a_category(run) -> None:
+    table("a.csv", ["x;kind", *(f"{i % 5};{'a' if i % 3 else 'unbekannt'}" for i in range(36))])
+    assert run("novelty", "a.csv")[:2] == (0, "")
+
+
+@pytest.mark.parametrize("units", [("l/100 km", "kWh/100 km"), ("kW (90 PS)", "kW (88 PS)")])
+def test_numbers_with_several_units_are_named(run, units: tuple[str, str]) -> None:
+    rows = [f"{i % 5};{'abc'[i % 3]};{i % 26},5 {units[i % 26 % 4 == 0]}" for i in range(104)]
+    table("a.csv", ["x;kind;use", *rows, "1;a;-"])
+    status, said, _ = run("nearest", "a.csv", "--drop-columns", "x")
+    assert status == 0
+    counts = "'l/100 km' in 76, 'kWh/100 km' in 28" if "l/" in units[0] else "'kW (… PS)' in 104"
+    assert f"column 'use': 104 of 105 cells are numbers with units, {counts}, and are read as 27 categories" in said
+    assert printed(said) == ["nearest", "a.csv", "--drop-columns", "x,use"]
+    again = run(*printed(said))
+    assert again[0] == 0
+    assert "warning" not in again[1]
+
+
+TITLES = ["Assay: CYP", "Export: M, 12.03.2025", ""]
+
+
+@pytest.mark.parametrize(
+    ("above", "mark", "rows"),
+    [(TITLES, ",", 3), (["Export: M; 12.03.2025"], ";", 1), (["Export, M, 12.03.2025"], ",", 1)],
+)
+def test_rows_above_a_table_are_counted(run, above: list[str], mark: str, rows: int) -> None:
+    table("a.csv", [*above, *(mark.join(cells) for cells in named_numbers())])
+    status, said, _ = run("nearest", "a.csv", "-o", "b.csv")
+    assert status == 2
+    assert "whose names are 'ID', 'a', 'b', 'c'" in said
+    assert printed(said) == ["nearest", "a.csv", "-o", "b.csv", "--skip-rows", str(rows)]
+    assert run(*printed(said))[0] == 0
+    assert "x7" in Path("b.csv").read_text(encoding="utf-8")
+
+
+def named_numbers() -> list[list[str]]:
+    """A table with the names of its columns and rows."""
+    return [["ID", "a", "b", "c"], *([f"x{i}", f"{i * i % 17}", f"{i % 7}", f"{i * i % 5}"] for i in range(24))]
+
+
+@pytest.mark.parametrize("above", [TITLES, ["Heights", "of plants"]])
+def test_several_titles_are_skipped(run, above: list[str]) -> None:
+    table("a.csv", [*above, *(";".join(f'"{cell}"' for cell in cells) for cells in named_numbers())])
+    status, _, said = run("novelty", "a.csv")
+    assert status == 0
+    assert f"rows above the table left out: {sum(map(bool, above))}" in said
+
+
+def test_a_row_that_lacks_a_cell_is_no_title(run) -> None:
+    rows = [",".join(cells) for cells in named_numbers()]
+    table("a.csv", [*rows[:5], "x4,1,2", *rows[5:]])
+    status, said, _ = run("novelty", "a.csv")
+    assert status == 2
+    assert "got 3 in row 5 (line 6)" in said
+    assert "this command" not in said
+
+
+@pytest.mark.parametrize(("late", "status"), [("4.020", 2), ("4.02", 0), ("12.03.2025", 0)])
+def test_points_below_the_first_rows(run, late: str, status: int) -> None:
+    """Cells with points in row 300 are thousands or decimals, as those of the first rows are."""
+    table("a.csv", ["name;day;price", *(f"M{i};{i % 7};{i % 9}" for i in range(300)), f"M300;{late};{late}"])
+    found, said, _ = run("nearest", "a.csv", *["--mixed"] * (late.count(".") > 1), "--columns", "day")
+    assert found == status
+    if status:
+        assert "column 'day': numbers such as '4.020' are ambiguous" in said
+        assert printed(said)[-2:] == ["--thousands", "."]
+        assert run(*printed(said))[0] == 0
+
+
+def test_thousands_in_labels(run) -> None:
+    """The same marks may be those of the items; where they are not, no command is printed."""
+    for name, cell in (("a.csv", "{}"), ("b.csv", "{},5")):
+        table(name, ["name;x;z", *(f"M{i};{i * i % 17};{cell.format(i % 3)}" for i in range(24))])
+    table("c.csv", ["name,x,z", *(f"M{i},{i * i % 17},{i % 3}.5" for i in range(24))])
+    table("labels.csv", ["name;price", *(f"M{i};{1 + i % 5}.{100 + i}" for i in range(24))])
+    for name in ("a.csv", "b.csv"):
+        status, said, _ = run("map", name, "--labels", "labels.csv", "--color", "price", "-o", "m.png")
+        assert status == 2
+        assert "labels.csv: column 'price': numbers such as '1.100' are ambiguous" in said
+        assert printed(said)[-2:] == ["--thousands", "."]
+        assert run(*printed(said))[0] == 0
+    status, said, _ = run("map", "c.csv", "--labels", "labels.csv", "--color", "price", "-o", "m.png")
+    assert status == 2
+    assert said.endswith("options that read it do not read c.csv: write both files alike\n")
+
+
+def test_labels_in_another_encoding(run) -> None:
+    table("a.csv", ["name,x,z", *(f"M{i},{i * i % 17},{i % 3}.5" for i in range(24))])
+    table("labels.csv", ["name,Größe", *(f"M{i},{i % 5}" for i in range(24))], "cp1252")
+    status, said, _ = run("map", "a.csv", "--labels", "labels.csv", "--color", "Größe", "-o", "m.png")
+    assert status == 2
+    assert printed(said)[-2:] == ["--encoding", "cp1252"]
+    assert run(*printed(said))[0] == 0
+
+
+def test_cells_that_are_no_numbers_in_many_columns_are_one_line(run) -> None:
+    words = {(3, 1): "OVR", (4, 2): "OVR", (5, 3): "OVR", (6, 3): "OVR", (7, 1): "---x"}
+    rows = [[f"M{i}", *(words.get((i, j), f"{i * j % 7}.5") for j in range(4))] for i in range(24)]
+    table("a.csv", ["name,a,b,c,d", *map(",".join, rows)])
+    table("labels.csv", ["name,y", *(f"M{i},{i % 5}" for i in range(24))])
+    words = ["--labels", "labels.csv", "--color", "y", "-o", "m.png"]
+    status, said, _ = run("map", "a.csv", "--mixed", *words)
+    assert (status, said.count("no numbers")) == (0, 1)
+    assert "are read as gaps: 'OVR' (4 cells in 3 columns), '---x' (1 cell in 1 column)" in said
+
+
+@pytest.mark.parametrize("name", ["{},5 ms", "{}.5s", "{},5", "{} nm"])
+def test_times_of_curves_with_a_unit(run, name: str) -> None:
+    cells = [[f"{(i + 3 * k) % 11}{',5' if ',' in name else '.5'}" for k in range(8)] for i in range(24)]
+    mark = ";" if "," in name else "\t"
+    table("a.tsv", [mark.join(["probe", *map(name.format, range(8))]), *(mark.join(["p", *row]) for row in cells)])
+    found = read_items("a.tsv", kind="curves")
+    assert found.times.tolist() == [k + (".5" in name.replace(",", ".")) / 2 for k in range(8)]
+
+
+@pytest.mark.parametrize("names", [["0 s", "1 s", "2 ms"], ["0 s", "2 s", "1 s"]])
+def test_times_of_several_units_are_refused(run, names: list[str]) -> None:
+    table("a.csv", [",".join(names), *(f"{i},{i % 3},{i % 4}" for i in range(24))])
+    with pytest.raises(InputError, match="times"):
+        read_items("a.csv", kind="curves")
+
+
+def test_a_transposed_table_of_vectors_may_have_gaps(run) -> None:
+    rows = [[f"g{i}", *(f"{(i * i + 3 * j) % 11}" for j in range(12))] for i in range(24)]
+    rows[4][2] = ""
+    table("a.csv", [",".join(["gene", *(f"s{j}" for j in range(12))]), *map(",".join, rows)])
+    status, said, _ = run("nearest", "a.csv", "--transpose", "--kind", "vectors")
+    assert status == 0
+    assert "1 of 24 rows of the file have cells without a number and are left out: g4" in said
+
+
+def test_columns_that_cannot_be_predicted(run) -> None:
+    """What fits is named, not to leave columns out; ``--color`` is named by its flag."""
+    rows = [f"{i * i % 17},{i % 5}.5,{'abc'[i % 3]},{i if i % 3 else 'bad'}" for i in range(24)]
+    table("a.csv", ["x,y,kind,mix", *rows])
+    for words, expected in (
+        (["fit", "a.csv", "--predict", "kind,y"], "--predict takes columns of numbers, or one column of classes\n"),
+        (["fit", "a.csv", "--predict", "mix"], "correct them, or take them as gaps by:"),
+        (["map", "a.csv", "--color", "mix"], "correct them, or take them as gaps by:"),
+    ):
+        status, said, _ = run(*words, "-o", "m.rkhs" if words[0] == "fit" else "m.png")
+        assert status == 2
+        assert expected in said
+        assert "leave columns out" not in said
+    assert "--missing bad" in said

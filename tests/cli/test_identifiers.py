@@ -1,0 +1,39 @@
+"""A column of identifiers, a few of which are entered twice, is named with the command that names the rows by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands_to_copy import printed, run as run, table
+
+NUMBERS = [100_000 + (i * 7919) % 9973 for i in range(38)]
+NUMBERS += NUMBERS[:2]
+
+
+def customers(title: str) -> list[str]:
+    return [f"{title},x,kind", *(f"{number},{(i * i) % 23}.5,{'ab'[i % 2]}" for i, number in enumerate(NUMBERS))]
+
+
+@pytest.mark.parametrize("title", ["Kundennr", "Bestell-Nr.", "order no", "customer_id", "Artikelnummer"])
+def test_nearest_and_map_and_fit_say_what_names_the_rows(run, title: str) -> None:
+    table("a.csv", customers(title))
+    commands = [("nearest", "a.csv", "-o", "b.csv")]
+    if title == "Kundennr":
+        commands += [("map", "a.csv", "-o", "b.png"), ("fit", "a.csv", "-o", "b.rkhs"), ("novelty", "a.csv")]
+        commands += [("report", "a.csv", "-o", "b.html")]
+    for words in commands:
+        status, said, _ = run(*words)
+        assert status == 0, said
+        assert f"column '{title}' looks like identifiers" in said
+        assert printed(said) == [*words, "--index-column", title]
+        status, said, _ = run(*printed(said))
+        assert (status, "identifiers" in said) == (0, False)
+    assert Path("b.csv").read_text().startswith(f"{title},rank")
+
+
+@pytest.mark.parametrize("title", ["price", "mono", "snow"])
+def test_other_numbers_that_hardly_repeat_are_data(run, title: str) -> None:
+    table("a.csv", customers(title))
+    assert "identifiers" not in run("nearest", "a.csv", "-o", "b.csv")[1]

@@ -1,0 +1,51 @@
+"""Second files: tables of labels and new rows, read as the first file was, and errors that say what is wrong there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands_to_copy import printed, run as run, table
+
+SMILES = ["C" * (1 + i % 9) + "O" * (i % 2) for i in range(20)]
+
+
+def write_alcohols(name: str, *, comment: str, delimiter: str) -> None:
+    rows = [delimiter.join([f"Säure{i}", SMILES[i], str(len(SMILES[i]))]) for i in range(20)]
+    title = delimiter.join(["Nr.", "Größe SMILES", "y"])
+    table(name, [f"{comment} {comment}", title, *rows[:9], f"{comment} später", *rows[9:]], "cp1252")
+
+
+@pytest.mark.parametrize(("comment", "delimiter"), [("!", ";"), ("#", "\t")])
+def test_new_molecules_are_read_as_those_of_the_fit(run, comment: str, delimiter: str) -> None:
+    write_alcohols("a.csv", comment=comment, delimiter=delimiter)
+    flags = ["--encoding", "cp1252", "--comment", comment, "--delimiter", delimiter.replace("\t", r"\t")]
+    status, said, _ = run("fit", "a.csv", "--smiles", "Größe SMILES", *flags, "--predict", "y", "-o", "a.rkhs")
+    assert status == 0, said
+    status, said, _ = run("predict", "a.rkhs", "a.csv", "-o", "b.csv")
+    assert status == 0, said
+    write_alcohols("new.csv", comment="%", delimiter=delimiter)
+    status, said, _ = run("predict", "a.rkhs", "new.csv", "--comment", "%", "-o", "b.csv")
+    assert status == 0, said
+
+
+def test_what_is_wrong_with_new_molecules_is_their_encoding(run) -> None:
+    write_alcohols("a.csv", comment="#", delimiter=";")
+    Path("u.csv").write_text(Path("a.csv").read_text("cp1252"), "utf-8")
+    assert run("fit", "u.csv", "--smiles", "Größe SMILES", "--predict", "y", "-o", "a.rkhs")[0] == 0
+    status, said, _ = run("predict", "a.rkhs", "a.csv", "-o", "b.csv")
+    assert (status, "expected text in utf-8" in said) == (2, True)
+    assert run(*printed(said))[0] == 0
+
+
+def test_labels_in_a_text_file_are_read_with_the_flags_of_the_items(run) -> None:
+    rows = [f"Säure{i}\t{i % 5},5\t{(i * i) % 7}" for i in range(24)]
+    table("a.txt", ["% made", "id\tx\ty", *rows[:9], "% later", *rows[9:]], "cp1252")
+    table("b.txt", ["id\tGeruch", *(f"Säure{i}\t{'Käse' if i % 5 < 2 else 'Tee'}" for i in range(24))], "cp1252")
+    words = ["fit", "a.txt", "--labels", "b.txt", "--predict", "Geruch", "--encoding", "cp1252", "-o", "a.rkhs"]
+    status, said, out = run(*words)
+    assert status == 0, said
+    assert "Tee (14), Käse (10)" in out
+    status, said, _ = run(*[word if word != "Geruch" else "Duft" for word in words])
+    assert (status, "the columns are 'id', 'Geruch'" in said) == (2, True), said

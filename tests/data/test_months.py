@@ -1,0 +1,48 @@
+"""Months such as 03.2019 are dates, however numbers are spelled in their file, and decimal numbers stay such."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs.data import read_mixed, read_table
+
+MONTHS = ["03.2019", "11.2018", "1.2020", "12.2018"]
+DAYS = [
+    np.datetime64(month).astype("datetime64[D]").astype(int) for month in ("2019-03", "2018-11", "2020-01", "2018-12")
+]
+
+
+def file_of(folder: Path, cells: list[str], *, separator: str, number: str) -> Path:
+    path = folder / "a.csv"
+    rows = [separator.join([cell, number, "xy"[i % 2]]) for i, cell in enumerate(cells)]
+    path.write_text("\n".join([separator.join(["since", "price", "kind"]), *rows, ""]))
+    return path
+
+
+@pytest.mark.parametrize(("separator", "number"), [(",", "1.5"), (";", "1,5"), (";", "15"), ("\t", "1,5")])
+@pytest.mark.parametrize("form", ["{0}.{1}", "{1}-{0}", "{1}/{0}", "{0}/{1}"])
+def test_months_are_dates(tmp_path: Path, separator: str, number: str, form: str) -> None:
+    cells = [form.format(*month.split(".")) for month in MONTHS]
+    data = read_mixed(file_of(tmp_path, cells, separator=separator, number=number))
+    assert data.dates == ("since",)
+    assert data.X[:, 0].tolist() == DAYS
+    assert data.X[:, 1].tolist() == [float(number.replace(",", "."))] * 4
+
+
+def test_months_with_gaps_are_dates_and_numbers_are_none(tmp_path: Path) -> None:
+    gap = read_mixed(file_of(tmp_path, ["03.2019", "", "k.A.", "12.2018"], separator=",", number="1"), missing=["k.A."])
+    assert gap.X[:, 0].tolist() == [DAYS[0], None, None, DAYS[3]]
+    for cells in (["10.2019", "11.2018", "12.2018"], ["1.2020", "3.2018", "13.2018"], ["3.1234", "03.2019", "1.2"]):
+        path = file_of(tmp_path, cells, separator=",", number="1")
+        np.testing.assert_array_equal(read_table(path, columns=["since"]).X[:, 0], list(map(float, cells)))
+
+
+@pytest.mark.parametrize("cell", ["11.2018", ""])
+def test_a_new_row_alone_holds_a_month_as_the_fit_did(tmp_path: Path, cell: str) -> None:
+    new = file_of(tmp_path, [cell], separator=",", number="1")
+    assert read_mixed(new, kinds=["date", "number", "text"]).X[0, 0] == (DAYS[1] if cell else None)
+    with pytest.raises(ValueError, match=r"held dates in the training file; got texts.*'7'"):
+        read_mixed(file_of(tmp_path, ["7"], separator=",", number="1"), kinds=["date", "number", "text"])
