@@ -190,7 +190,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 
 def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
-    """The flag for a first column of texts among those to leave out, which is taken from these: it may name the rows."""
+    """The flag for a first column of texts that may name the rows, which leaves those to be left out."""
     first = _names(data)[0]
     if data.row_names is not None or first not in names or not _is_text(data.X[0, 0]):
         return []
