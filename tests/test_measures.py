@@ -8,11 +8,11 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_947,
-    "statements of the tools": 8_739,
+    "statements of the tools": 8_921,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_715,
+    "docstring lines behind no door": 2_742,
     "functions of complexity above 15": 0,
-    "functions of complexity above 10": 61,
+    "functions of complexity above 10": 60,
     "import circles": 0,
     "modules behind kernel_autoencoder": 120,
     "files that name an option": 12,

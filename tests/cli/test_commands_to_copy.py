@@ -45,7 +45,7 @@ def test_another_encoding(run, encoding: str, other: str) -> None:
 
 
 def test_bytes_that_windows_does_not_write(run) -> None:
-    Path("a.txt").write_bytes(b"".join(b"caf\xe9 \x81 %d\n" % i for i in range(12)))
+    Path("a.txt").write_bytes(b"".join(b"na\xefve \x81 %d\n" % i for i in range(12)))
     status, said, _ = run("novelty", "a.txt", "--encoding", "cp1252")
     assert status == 2
     assert printed(said) == ["novelty", "a.txt", "--encoding", "latin-1"]
@@ -92,7 +92,7 @@ def test_words_for_gaps_among_categories_are_named(run) -> None:
     table("a.csv", answers("k.A.,K.A.,unbekannt"))
     status, said, _ = run("nearest", "a.csv", "--missing", "zz", "-o", "b.csv")
     assert status == 0
-    assert "'K.A.' in 2 columns" in said
+    assert "'k.A.' in 2 columns" in said
     assert printed(said)[-2:] == ["--missing", "zz,K.A.,k.A.,unbekannt"]
     assert run(*printed(said))[:2] == (0, "")
     table("a.csv", answers())

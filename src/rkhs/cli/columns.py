@@ -185,14 +185,20 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
     notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
-    first = _names(data)[0]
-    if first in names and data.row_names is None and _is_text(data.X[0, 0]):
-        del names[first]
-        notes.append(f"note: --index-column {shlex.quote(first)} names the rows by it")
+    notes += _index_note(data, names)
     if names:
         written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
         notes.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return notes
+
+
+def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
+    """The flag for a first column of texts that may name the rows, which leaves those to be left out."""
+    first = _names(data)[0]
+    if data.row_names is not None or first not in names or not _is_text(data.X[0, 0]):
+        return []
+    del names[first]
+    return [f"note: --index-column {shlex.quote(first)} names the rows by it"]
 
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:

@@ -30,9 +30,7 @@ from rkhs.data.table_reader import (
 )
 from rkhs.data.tables import Columns
 from rkhs.data.text import (
-    UNKNOWN,
     WEAK,
-    Doubtful,
     ListedNumbers,
     Measurements,
     Mendable,
@@ -41,7 +39,6 @@ from rkhs.data.text import (
     is_gap,
     is_grouped_number,
     is_measurement,
-    units_of,
 )
 
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
@@ -110,41 +107,6 @@ def warn_of_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], f
     if named:
         what = "write another word, such as 'without', where they are a category; a model takes None for a gap"
         warn(f"{found.source}: read as gaps: {listed(named)}; {what}")
-
-
-def warn_of_categories(found: Columns, X: np.ndarray, positions: Sequence[int], missing: Sequence[str]) -> None:
-    """Warn of words for gaps that are categories in several columns or among numbers, and of numbers with units."""
-    columns = {j: {*found.cells[j].tolist()} - {None} for j in positions if found.cells[j].dtype == object}
-    texts = {j: [c for c in cells if isinstance(c, str)] for j, cells in zip(positions, X.T.tolist(), strict=True)}
-    for j, cells in texts.items():
-        _warn_of_units(found, j, cells)
-    places, spelled = defaultdict(set), defaultdict(set)
-    for j, different in columns.items():
-        for word in sorted(cell for cell in different if cell.lower() in UNKNOWN):
-            places[word.lower()].add(j)
-            spelled[word.lower()].add(word)
-    several = {word: len(where) for word, where in places.items() if len(where) > 1 and any(texts[j] for j in where)}
-    words = [one for word in several for one in sorted(spelled[word])]
-    if words:
-        counts = ", ".join(f"{min(spelled[word])!r} in {count} columns" for word, count in several.items())
-        what = f"{found.source}: words for gaps are read as categories: {counts}; missing={words} takes them as gaps"
-        warn(Doubtful(what, "does so", missing=[*missing, *words]))
-
-
-def _warn_of_units(found: Columns, position: int, texts: list[str]) -> None:
-    """Warn of a column of categories nearly all of which are numbers, with several units."""
-    if units := units_of(texts):
-        name = column_label(found.names, position)
-        counts = ", ".join(f"{quote(unit)} in {count}" for unit, count in units.most_common())
-        warn(
-            Doubtful(
-                f"{found.source}: {name}: {units.total()} of {len(texts)} cells are numbers with units, {counts}, and "
-                f"are read as {len(set(texts))} categories; write the numbers of each unit alone in a column, or leave "
-                "this one out",
-                "leaves it out",
-                drop_columns=[found.names[position] if found.names else position],
-            )
-        )
 
 
 def labels_of(

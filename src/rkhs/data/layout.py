@@ -17,12 +17,13 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from rkhs._core.dates import are_months, is_month_number
+from rkhs._core.dates import are_months
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
+from rkhs.data.points import decimal_mark, may_have_commas, pointed_lines, points_in_doubt
 from rkhs.data.text import (
     WEAK,
     Mendable,
@@ -42,11 +43,6 @@ _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
-_NO_THOUSAND = re.compile(r"(?![-+]?[1-9]\d{0,2},\d{3}$)[^,]*,.*")  # a comma that can only be a decimal one
-_POINT = re.compile(r"(?<![\d.])(?:\d*\.\d+|\d{1,3}(?:\.\d{3})+)(?![\d.])")  # a number with points, no date
-_POINTED = re.compile(r"[-+]?\d*\.\d")  # the start of a number with a point
-# A number whose points can all separate thousands, and perhaps a unit.
-_POINTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[^\d\s.,].*)?")
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
 """Options of `read_table` for the format of a text table; None: detected from the file."""
@@ -129,17 +125,8 @@ class Layout:
     @cached_property
     def doubtful(self) -> dict[int, str]:
         """Columns, each with a cell, whose points may separate thousands: no number of the file has decimal ones."""
-        first: dict[int, str] = {}
-        decimal: set[int] = set()
         with self.lines() as handle:
-            pointed = (one for one in handle if "." in one and _POINT.search(one) and one.count('"') % 2 == 0)
-            for _, cells in self.split(pointed) if self.points else ():
-                found = {j: cell.strip() for j, cell in enumerate(cells) if _POINTED.match(cell.strip())}
-                if _has_decimal_points([*found.values()]):
-                    return {}
-                decimal |= {j for j, cell in found.items() if not _POINTED_THOUSANDS.fullmatch(cell)}
-                first = found | first
-        return {j: cell for j, cell in sorted(first.items()) if j not in decimal}
+            return points_in_doubt(self.split(pointed_lines(handle))) if self.points else {}
 
     def check_rows(self) -> tuple[str, ...]:
         """Refuse rows of another width; a sentence about rows that hold nothing, if there are any."""
@@ -202,16 +189,21 @@ def _refuse_rows_above(layout: Layout) -> None:
         rows: list[Row] = []
         with suppress(InputError):
             rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
-        start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
-        below = rows[start:] or [[]]
-        names = set(_kinds(below[0])) <= {_TEXT, _BLANK} and len(below[0]) > 1
-        names = names and any(_NUMBER in _kinds(row) for row in below[1:])
-        if start and names and len(_widths(below)) == 1 and len(below[0]) != layout.width:
+        if (start := _start_of_table(rows)) and len(rows[start]) != layout.width:
+            names = listed([*map(quote, rows[start])])
             raise Mendable(
-                f"{layout.path}: rows above the table, whose names are {listed([*map(quote, below[0])])}, have other "
-                f"numbers of cells; pass skip_rows={start}",
+                f"{layout.path}: rows above the table, whose names are {names}, have other numbers of cells; pass "
+                f"skip_rows={start}",
                 skip_rows=start,
             )
+
+
+def _start_of_table(rows: list[Row]) -> int:
+    """Where names of columns stand over rows as wide, the first of this width; 0 for no such place."""
+    start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
+    names, *below = map(_kinds, rows[start:] or [[]])
+    named = len(names) > 1 and set(names) <= {_TEXT, _BLANK} and _NUMBER in "".join(below)
+    return start if named and len(_widths(rows[start:])) == 1 else 0
 
 
 def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
@@ -301,15 +293,20 @@ def _with_decimal_points(
     layout: Layout, rows: list[Row], decimal: str | None, guessed: list[str]
 ) -> tuple[Layout, list[Row]]:
     """The layout with its decimal mark, and the rows with decimal points in place of it."""
-    mark = decimal or _decimal(layout, rows)
-    points = decimal != "." and layout.thousands is None and _may_have_commas(layout, [c for row in rows for c in row])
+    cells = [cell.strip() for row in rows for cell in row]
+    mark = decimal or decimal_mark(cells, layout.delimiter, layout.thousands)
+    points = decimal != "." and layout.thousands is None and may_have_commas(cells, layout.delimiter)
     layout = replace(layout, points=points)
     if mark == ".":
         return layout, rows
     if decimal is None:
         guessed.append("numbers are read with decimal commas")
-    pointed = [[c.replace(mark, ".") if number_in(c, mark) is not None else c for c in row] for row in rows]
-    return replace(layout, decimal=mark), pointed
+    return replace(layout, decimal=mark), [[_pointed(cell, mark) for cell in row] for row in rows]
+
+
+def _pointed(cell: str, mark: str) -> str:
+    """A number with a point for its decimal mark; another cell as it is."""
+    return cell if number_in(cell, mark) is None else cell.replace(mark, ".")
 
 
 def _delimiter_of(layout: Layout, given: str | None, head: list[str], guessed: list[str]) -> str:
@@ -595,29 +592,6 @@ def _months(body: Sequence[Row], width: int) -> frozenset[int]:
     """Columns whose first numbers are months such as 03.2019."""
     cells = [[row[j].strip() for row in body if j < len(row)] for j in range(width)]
     return frozenset(j for j in range(width) if are_months([cell for cell in cells[j] if _kind(cell) == _NUMBER]))
-
-
-def _decimal(start: Layout, body: Sequence[Row]) -> str:
-    """A comma where cells of a table without comma delimiters are numbers with one that cannot separate thousands."""
-    if start.delimiter == "," or start.thousands is not None:
-        return "," if start.thousands == "." else "."
-    cells = [cell.strip() for row in body for cell in row]
-    if _has_decimal_points(cells):
-        return "."
-    return "," if any(_NO_THOUSAND.fullmatch(cell) and number_in(cell, ",") is not None for cell in cells) else "."
-
-
-def _has_decimal_points(cells: Sequence[str]) -> bool:
-    """Whether a point of some number cannot separate thousands."""
-    pointed = (c for c in cells if "." in c and not is_month_number(c))
-    numbers = (c for c in pointed if number_in(c) is not None and not is_gap(c))
-    return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
-
-
-def _may_have_commas(start: Layout, cells: Sequence[str]) -> bool:
-    """Whether numbers of a table may have decimal commas: some has one, or semicolons stand between cells."""
-    commas = (re.match(r"\s*[-+]?\d+,\d", cell) for cell in cells)
-    return start.delimiter == ";" or (start.delimiter != "," and any(commas))
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

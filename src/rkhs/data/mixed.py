@@ -14,10 +14,11 @@ from rkhs._core.checks import check_choice, check_list
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, column_label, keep_rows, listed
+from rkhs.data.doubts import warn_of_units, warn_of_words
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.known_columns import column_values, warn_of_categories, warn_of_gap_words
+from rkhs.data.known_columns import column_values, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
-from rkhs.data.table_reader import checked_options, open_columns
+from rkhs.data.table_reader import Options, checked_options, open_columns
 from rkhs.data.tables import Columns
 
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})
@@ -87,13 +88,7 @@ def read_mixed(
     _drop_units(found, positions, known)
     how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
     X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
-    numeric = [
-        j for j, cells in zip(positions, X.T.tolist(), strict=True) if not any(isinstance(c, str) for c in cells)
-    ]
-    found.warn_of_strays([j for j in numeric if found.cells[j].dtype == object and found.mostly_numbers(j)])
-    if kinds is None:
-        warn_of_gap_words(found, X, positions, file, given)
-        warn_of_categories(found, X, positions, given.missing or ())
+    _warn_of_cells(found, X, positions, kinds is None, file, given)
     titles, (names, title) = found.titles(positions), found.row_names(index)
     data = Dataset(
         X,
@@ -107,6 +102,20 @@ def read_mixed(
         dates=_dated(found, positions, X, titles),
     )
     return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
+
+
+def _warn_of_cells(
+    found: Columns, X: np.ndarray, positions: list[int], first: bool, file: Path, options: Options
+) -> None:
+    """Warn of cells that are read as gaps, and in the table of a fit of those that are categories and may be gaps."""
+    texts = {j: [c for c in cells if isinstance(c, str)] for j, cells in zip(positions, X.T.tolist(), strict=True)}
+    numeric = [j for j in positions if not texts[j] and found.cells[j].dtype == object]
+    found.warn_of_strays([*filter(found.mostly_numbers, numeric)])
+    if first:
+        warn_of_gap_words(found, X, positions, file, options)
+        warn_of_words(found, texts, options.missing or ())
+        for j in positions:
+            warn_of_units(found, j, texts[j])
 
 
 def _check_mixed(path: str | os.PathLike[str], options: dict[str, Any]) -> None:

@@ -31,8 +31,9 @@ from rkhs.data.formats import (
 )
 from rkhs.data.layout import LAYOUT, find_layout
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
+from rkhs.data.parquet_files import open_parquet
 from rkhs.data.spectra_files import read_tags
-from rkhs.data.tables import Columns, open_parquet, text_chunks
+from rkhs.data.tables import Columns, text_chunks
 
 _FINGERPRINT_OPTIONS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _COLUMN_SELECTION = frozenset({"columns", "drop_columns"})

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.dates import Day, are_dates, are_months, day_numbers
-from rkhs._core.errors import InputError, optional, quote, warn
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.columns import many
-from rkhs.data.dataset import Dataset, as_numbers, check_unique_names, column_label, listed, locate, locate_all
+from rkhs.data.dataset import Dataset, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, Uncommented, find_layout
 from rkhs.data.text import (
     GAPS,
@@ -352,9 +352,8 @@ class Columns:
         found = {j: strays for j in positions if (strays := self._strays(j))}
         plain = {j: self.cells[j][strays].tolist() for j, strays in found.items() if not self._unit_of(strays, j)}
         together = len(plain) > _FEW_COLUMNS
-        for j, strays in found.items():
-            if not (together and j in plain):
-                self._warn_of_strays(strays, j)
+        for j in found.keys() - plain.keys() if together else found:
+            self._warn_of_strays(found[j], j)
         if together:
             counts = Counter(chain.from_iterable(plain.values())).most_common()
             columns = Counter(chain.from_iterable(map(set, plain.values())))
@@ -467,67 +466,9 @@ def _names_rows(texts: list[str], titled: bool) -> bool:
     return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
 
 
-def open_parquet(
-    path: Path, missing: Collection[str] = (), rows: int | None = None, raw: Sequence[tuple[Any, str]] = ()
-) -> Iterator[Columns]:
-    """A parquet or feather file as columns, with the names of rows that it stores; parquet some rows at a time."""
-    import pandas
-
-    start = 0
-    for frame in _stored_frames(path, rows):
-        if frame.shape[1] == 0 or not (start or len(frame)):
-            raise InputError(
-                f"{path}: expected at least one row and one column; got shape {frame.shape}; check the file"
-            )
-        names = tuple(str(name) for name in frame.columns)
-        check_unique_names(names, str(path))
-        stored = None if isinstance(frame.index, pandas.RangeIndex) else tuple(str(name) for name in frame.index)
-        title = None if stored is None or frame.index.name is None else str(frame.index.name)
-        texts = _located(raw, names, len(names))
-        cells = [
-            _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing), raw=j in texts)
-            for j in range(len(names))
-        ]
-        yield Columns(str(path), names, cells, stored=stored, stored_title=title, start=start)
-        start += len(frame)
-
-
-def _stored_frames(path: Path, rows: int | None) -> Iterator[Any]:
-    import pandas
-
-    parquet = optional("pyarrow.parquet")
-    form = path.suffix.lower()[1:]
-    try:
-        if form == "feather":
-            yield pandas.read_feather(path)
-        elif rows is None:
-            yield pandas.read_parquet(path, engine="pyarrow")
-        else:
-            with parquet.ParquetFile(path) as file:
-                batches = file.iter_batches(rows) if file.metadata.num_rows else [file.schema_arrow.empty_table()]
-                yield from (batch.to_pandas() for batch in batches)
-    except InputError:
-        raise
-    except Exception as error:  # pandas takes the file's own notes on its types as they are, so anything can be raised
-        raise InputError(
-            f"{path}: expected a complete {form} file; got one that cannot be read ({error}); write it again"
-        ) from error
-
-
-def _located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:
+def located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:
     """Positions of columns that are named by these arguments."""
     return {locate(name, names, width, argument) for name, argument in raw if name is not None}
-
-
-def _parquet_column(series: Any, where: str, missing: frozenset[str], *, raw: bool) -> Column:
-    from pandas.api.types import is_numeric_dtype
-
-    gone = series.isna().to_numpy()
-    if is_numeric_dtype(series.dtype):
-        array = series.to_numpy(dtype=np.float64, na_value=np.nan) if gone.any() else series.to_numpy()
-        return as_numbers(np.asarray(array), where)
-    cells = [None if empty else str(cell) for cell, empty in zip(series.tolist(), gone, strict=True)]
-    return np.array(cells, dtype=object) if raw else typed(cells, ".", missing)
 
 
 def text_chunks(
@@ -535,7 +476,7 @@ def text_chunks(
 ) -> Iterator[Columns]:
     """A text table, some rows at a time or all at once; columns of `raw`, named by these arguments, are texts."""
     layout = find_layout(path, options)
-    texts = _located(raw, layout.names, layout.width)
+    texts = located(raw, layout.names, layout.width)
     whole = Columns(str(path), layout.names, [None] * layout.width, layout)  # type: ignore[list-item]
     texts |= {0} if whole.unnamed_first else set()
     guessed, checked, done = layout.guessed, False, 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -18,12 +17,6 @@ MISSING = frozenset(
 """Small letters of cells that stand for nothing in every column."""
 GAPS = frozenset(spelled for word in MISSING for spelled in (word, word.upper(), word.title(), "NaN", "-NaN", "N/a"))
 """The usual spellings of these."""
-UNKNOWN = frozenset(
-    {"k.a.", "k. a.", "ka", "n.v.", "keine angabe", "ohne angabe", "unbekannt", "nicht bekannt", "unknown", "not known"}
-    | {"not available", "not specified", "n/d", "s/d", "inconnu", "non renseign\u00e9", "desconocido", "sconosciuto"}
-    | {"onbekend", "missing", ".", "-", "--", "\u2013", "\u2014", "n.d.", "n.d", "nd"}
-)
-"""Small letters of words for gaps that may be categories; where several columns hold one, they hardly are."""
 WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2014"})
 """Cells that stand for nothing among numbers, and may be categories among texts."""
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
@@ -39,14 +32,12 @@ _VALUE = re.compile(
 _WITH_UNIT = re.compile(
     r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*((?:[^\W\d_]|[%‰°µ$€£¥])\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
-_NUMBER_FIRST = re.compile(r"[-+]?\d+(?:[.,]\d+)*\s*(\D.*)")
 _CURRENCY_FIRST = re.compile(r"([-+]?)([$€£¥]|EUR|USD|GBP|CHF|JPY)\s*([-+]?[\d.,].*)")
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
 )
-_UNITS = 4  # of the numbers of a column
-_CLASSES, _MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
+CLASSES, MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
 
 
@@ -165,7 +156,7 @@ def with_unit(
 def measurements(texts: Sequence[str], decimal: str, thousands: str | None) -> Measurements | None:
     """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes."""
     texts = [text for text in texts if text.lower() not in WEAK]
-    if len(set(texts)) <= min(_CLASSES, len(texts) / 2):
+    if len(set(texts)) <= min(CLASSES, len(texts) / 2):
         return None
     marks = (None, ",", ".", "'") if thousands is None else (thousands,)
     found = (_measurements(texts, decimal, mark) for mark in marks)
@@ -173,25 +164,12 @@ def measurements(texts: Sequence[str], decimal: str, thousands: str | None) -> M
     return best if best is None or thousands is None else best._replace(mark=None)
 
 
-def units_of(texts: Sequence[str]) -> Counter[str]:
-    """How many texts, nearly all of which are numbers, have each unit, of several or one with further numbers in it."""
-    known = [text for text in texts if text.lower() not in UNKNOWN]
-    parts = Counter(found[1] for text in known if (found := _NUMBER_FIRST.fullmatch(text)) is not None)
-    units: Counter[str] = Counter()
-    for rest, count in parts.items():
-        units[re.sub(r"(?<![/\w.,])\d+(?:[.,]\d+)*", "\u2026", rest.strip())] += count
-    few = len(units) <= _UNITS and all(re.search(r"[^\W\d_]", unit) for unit in units)
-    most = units.total() >= _MOST * len(known) and len(set(texts)) > min(_CLASSES, len(texts) / 2)
-    spaced = any(re.search(r"[\s.,]", text) for text in known)
-    return units if few and most and spaced and (len(units) > 1 or "\u2026" in "".join(units)) else Counter()
-
-
 def _measurements(texts: Sequence[str], decimal: str, mark: str | None) -> Measurements | None:
     """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
     read = {text for text in dict.fromkeys(texts) if with_unit([text], decimal, mark) is not None}
     common = with_unit(read, decimal, mark)
     others = [text for text in texts if text not in read]
-    few = len(others) <= (1.0 - _MOST) * len(texts)
+    few = len(others) <= (1.0 - MOST) * len(texts)
     return None if common is None or not few else Measurements(len(texts), common[1], others, mark)
 
 
