@@ -15,41 +15,35 @@ from rkhs._core.dates import Day, are_dates, day_number, day_numbers
 from rkhs._core.errors import InputError, quote, warn
 
 _SHOWN = 3  # columns that a warning names
+_TRUTH, DATES = (bool, np.bool_), (datetime.date, np.datetime64, Day)
+_FOREIGN: dict[str, tuple[type, ...]] = {  # what new cells of a kind are not
+    **{"number": (str, *_TRUTH, *DATES[:2]), "flag": (str, *DATES[:2]), "date": _TRUTH},
+    **{"text": (int, float, np.number, *_TRUTH, *DATES), "none": ()},
+}
 
 
 def read_cells(
     X: Any, reader: str, categorical: Any = (), known: Sequence[tuple[str, str]] = ()
 ) -> list[tuple[Any, ...]]:
-    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind.
-
-    New rows are of the known kinds of their columns: number, flag (of 0 and 1), date, text, or none.
-    """
+    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of its known kind."""
     rows, width = _rows_of_one_length(X, reader)
     names = _positions(categorical, width, reader)
     cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
     undated = names | {j for j, (_, kind) in enumerate(known) if kind != "date"}
     dated = [column if j in undated else _days(column) for j, column in enumerate(cells)]
-    for j, (title, kind) in enumerate(known[:width]):
-        _refuse_other_kind(dated[j], [row[j] for row in rows], title, kind)
+    _refuse_other_kinds(dated, rows, known)
     titles = list(map(repr, column_names(X) or range(width)))
     return list(zip(*(_of_one_kind(column, titles[j], reader) for j, column in enumerate(dated)), strict=True))
 
 
-def dated_columns(X: Any) -> list[bool]:
-    """Whether each column holds dates or texts, which are dates where it is read as numbers."""
-    kinds = (str, datetime.date, np.datetime64, Day)
-    return [any(isinstance(value, kinds) for value in column) for column in zip(*table_rows(X), strict=True)]
-
-
-def _refuse_other_kind(cells: list[Any], raw: list[Any], title: str, kind: str) -> None:
-    """Refuse new cells that are not what a column of the fit held; truth values are numbers if these are 0 and 1."""
-    for i, (cell, value) in enumerate(zip(cells, raw, strict=True)):
-        truth = isinstance(value, (bool, np.bool_)) and kind in ("number", "date")
-        day = kind == "date" and isinstance(cell, str) and are_dates([cell])  # next to one that is none
-        if truth or (cell is not None and not day and kind != "none" and isinstance(cell, str) != (kind == "text")):
-            got = "texts" if isinstance(cell, str) else "truth values" if truth else "numbers"
-            was = "texts" if kind == "text" else "numbers"
-            raise InputError(f"X must hold {was} in {title}, as in fit; got {got}, such as {quote(value)} in row {i}")
+def _refuse_other_kinds(columns: list[list[Any]], rows: list[Any], known: Sequence[tuple[str, str]]) -> None:
+    """Refuse new cells that are not what the columns of the fit held; truth values are numbers where these are 0, 1."""
+    for j, (column, (title, kind)) in enumerate(zip(columns, known, strict=False)):
+        for i, cell in enumerate(column):
+            stray = kind == "date" and isinstance(cell, str) and not are_dates([cell])
+            if cell is not None and (stray or isinstance(rows[i][j], _FOREIGN[kind])):
+                was = "texts" if kind == "text" else "numbers"
+                raise InputError(f"X must hold {was} in {title}, as in fit; got {quote(rows[i][j])} in row {i}")
 
 
 def _rows_of_one_length(X: Any, reader: str) -> tuple[list[Any], int]:

@@ -25,10 +25,8 @@ def build_estimator(
     """Make the estimator that the arguments describe, with defaults that fit the data."""
     from rkhs.cli.expressions import parse_setting, parse_value
 
-    if cls is None:  # the others say it where they read
-        warn_of_series(args, data)
     args = Namespace(**(_NOT_ASKED | vars(args)))
-    cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
+    cls = _asked(args, data) if cls is None else cls
     known = cls().get_params(deep=False)
     given = {**(defaults or {}), **_kernels(args, data, known, defaults or {}), **_running(args, known)}
     if args.n_components is not None:
@@ -41,6 +39,12 @@ def build_estimator(
     given.update(settings)
     refuse_unknown(cls, given, known)
     return cls(**given)
+
+
+def _asked(args: argparse.Namespace, data: Dataset) -> type:
+    """The class of a command that fits codes; others warn of series where they read them."""
+    warn_of_series(args, data)
+    return find_estimator(args.estimator or "KernelAutoencoder")
 
 
 def _running(args: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:

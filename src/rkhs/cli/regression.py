@@ -22,7 +22,7 @@ from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import few, gap_sentence, print_result
 from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
-from rkhs.reports.held_out import decades, decisive_rows, held_out_errors, logarithm_note, row_norms, target_notes
+from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, row_norms, target_notes
 from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _ends(
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     elif len(names) == 1 and (Y > 0.0).all():
         below = float((Y[:, 0] < np.quantile(found.residuals[found.fitted], 0.9)).mean())
-        if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y) and not decades(Y[:, 0]):
+        if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y) and not logarithm_note(names[0], Y[:, 0]):
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, predict its logarithm, {logarithm(args, names[0])}"

@@ -178,10 +178,7 @@ def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
 
 
 def windows(data: Dataset, length: int, step: int, words: Sequence[str], options: dict[str, Any]) -> Dataset:
-    """Items of rows that follow each other, of one long series: all values of a column, then those of the next.
-
-    Options read the times of rows from the file: windows begin at midnight by its clock, where so many steps are days.
-    """
+    """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(data, words)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from rkhs._core.dates import is_month_number
+from rkhs._core.dates import is_month_number
 from rkhs.data.text import is_gap, number_in
 
 _ENOUGH = 10_000  # lines with points, of which some have a decimal one if any has

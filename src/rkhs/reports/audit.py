@@ -63,8 +63,8 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
         yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
-        for name, column in zip(items.columns, cells.T.tolist() if items.kind == "table" else (), strict=False):
-            yield from (f"{text}." for text in alike_spellings(name, [one for one in column if isinstance(one, str)]))
+        for name, column in zip(items.columns, cells.T, strict=True):
+            yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
             yield from _scales(X, items.columns)
         yield from _samples(items, X)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import column_names, in_order_of, is_frame
-from rkhs._core.cells import dated_columns, read_cells, warn_of_far
+from rkhs._core.arrays import column_names, in_order_of, is_frame, table_rows
+from rkhs._core.cells import DATES, read_cells, warn_of_far
 from rkhs._core.checks import check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
 from rkhs._core.errors import InputError, quote, warn
@@ -123,8 +123,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         check_count(self.max_rows, "max_rows")
         cells = read_cells(X, "FilledTable")
         self._learn(cells)
-        for column, dated in zip(self.columns_, dated_columns(X), strict=True):
-            column |= {"dated": True} if dated and column["kind"] == "number" else {}
+        for column, values in zip(self.columns_, zip(*table_rows(X), strict=True), strict=True):
+            if column["kind"] == "number" and any(isinstance(value, (str, *DATES)) for value in values):
+                column["dated"] = True
         if (names := column_names(X)) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.rows_ = self._encode([cells[i] for i in self._kept_places(len(cells))])
