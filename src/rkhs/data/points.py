@@ -27,8 +27,8 @@ def decimal_mark(cells: Sequence[str], delimiter: str, thousands: str | None) ->
 
 
 def _has_decimal_points(cells: Iterable[str]) -> bool:
-    """Whether a point of some number cannot separate thousands."""
-    pointed = (c for c in cells if "." in c and not is_month_number(c))
+    """Whether a point of some number cannot separate thousands; those of months such as 03.2019 say nothing."""
+    pointed = (c for c in cells if "." in c and not is_month_number(c.strip()))
     numbers = (c for c in pointed if number_in(c) is not None and not is_gap(c))
     return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
 
