@@ -58,7 +58,8 @@ def test_a_new_row_takes_part_in_scales_and_bandwidth_where_these_are_of_few_row
 
 @pytest.mark.filterwarnings("ignore:.*far outside of the range")
 @pytest.mark.parametrize(
-    "settings", [{}, {"columns": "filled"}, pytest.param({"kernel": "mixed_table"}, marks=pytest.mark.slow)]
+    "settings",
+    [{}, *(pytest.param(one, marks=pytest.mark.slow) for one in ({"columns": "filled"}, {"kernel": "mixed_table"}))],
 )
 def test_noise_in_many_columns_is_not_novel(settings: dict[str, Any]) -> None:
     shares, predicted = [], []
