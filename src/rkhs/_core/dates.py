@@ -39,16 +39,18 @@ def _day(text: str, form: str) -> float | None:
     return None
 
 
+def _days(text: str, forms: Sequence[str]) -> dict[str, float]:
+    return {form: day for form in forms if (day := _day(text, form)) is not None}
+
+
 def _readings(texts: Sequence[str]) -> list[set[float]]:
     """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
-    each: list[dict[str, float]] = []
+    common: Sequence[str] = _FORMS
     for text in texts:
-        found = {form: day for form in _FORMS if (day := _day(text, form)) is not None}
-        if not found:
+        if not (found := _days(text, common) or _days(text, _FORMS)):
             return []
-        each.append(found)
-    common = set(_FORMS).intersection(*each)
-    return [{day for form, day in found.items() if not common or form in common} for found in each]
+        common = [form for form in common if form in found]
+    return [set(_days(text, common or _FORMS).values()) for text in texts]
 
 
 def are_dates(texts: Sequence[str]) -> bool:
