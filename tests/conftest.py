@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +69,34 @@ def _torch_globals() -> dict[str, object]:
 def _one_torch_thread() -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_candidates() -> Iterator[dict[str, Any]]:
+    """Fits are short: autoencoders compare two regularisers, and maps one decoder. Yields what is replaced, by name.
+
+    What most tests ask does not depend on the model that is chosen; the others use ``all_candidates``.
+    """
+    from rkhs.estimators.autoencoder import settings
+    from rkhs.estimators.maps import decoder
+
+    read, several = settings._read_regs, decoder._WIDTHS_AND_REGS
+
+    def few(*args: Any, **options: Any) -> dict[str, Any]:
+        found = read(*args, **options)
+        return {**found, "candidates": found["candidates"][-2:], "weaker": ()} if "candidates" in found else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "_read_regs", few)
+        patch.setattr(decoder, "_WIDTHS_AND_REGS", several[1:2])
+        yield {f"{settings.__name__}._read_regs": read, f"{decoder.__name__}._WIDTHS_AND_REGS": several}
+
+
+@pytest.fixture
+def all_candidates(few_candidates: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All regularisers and decoders are compared, for tests of the choice among them."""
+    for name, value in few_candidates.items():
+        monkeypatch.setattr(name, value)
 
 
 @pytest.fixture(autouse=True)

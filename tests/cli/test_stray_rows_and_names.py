@@ -33,7 +33,14 @@ def test_a_last_row_of_sums_is_reported(sales: Path, capsys: pytest.CaptureFixtu
     sales.write_text(f"{whole}{name},{','.join(map(str, cells.sum(0)))}\n")
     assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
     assert capsys.readouterr().err.count(f"the last row, '{name}', holds the sums of the others: delete it") == 1
-    for last in (f"s30,{','.join(map(str, cells.sum(0)))}\n", f"{name},1,2,3\n", ""):
+
+
+def test_a_last_row_without_such_a_name_or_without_sums_is_a_row(
+    sales: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = sales.read_text()
+    cells = np.array([line.split(",")[1:] for line in whole.splitlines()[1:]], dtype=float)
+    for last in (f"s30,{','.join(map(str, cells.sum(0)))}\n", "Total,1,2,3\n", ""):
         sales.write_text(whole + last)
         assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
         assert "the last row" not in capsys.readouterr().err

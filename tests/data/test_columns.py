@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rkhs._core.dates import are_dates
+from rkhs._core.dates import are_dates, day_numbers
+from rkhs._core.errors import InputError
 from rkhs.data.columns import (
     column_remarks,
     curve_remarks,
@@ -199,6 +200,15 @@ def test_what_a_date_is(text: str, expected: bool) -> None:
 
 def test_no_text_is_no_date() -> None:
     assert not are_dates([])
+
+
+def test_dates_of_one_form_say_which_number_is_the_month_and_dates_of_several_do_not() -> None:
+    first = day_numbers(["2024-02-01", "2024-02-13"])
+    for texts in (["01/02/2024", "13/02/2024"], ["02/01/2024", "02/13/2024"], ["2024-02-01", "13.02.2024"]):
+        assert day_numbers(texts) == day_numbers(texts[::-1])[::-1] == first
+    for texts in (["2024-01-31", "01/02/2024"], ["13/02/2024", "01/02/2024", "2024-01-31"]):
+        with pytest.raises(InputError, match="dates must be unambiguous; got '01/02/2024'"):
+            day_numbers(texts)
 
 
 @pytest.mark.parametrize("gap", [None, float("nan")])

@@ -25,6 +25,8 @@ from rkhs.losses import Huber
 from rkhs.selection.path import Path, failures_ignored, tied
 from tests.estimators.unfinished_fits import fit
 
+pytestmark = pytest.mark.usefixtures("all_candidates")
+
 
 def table() -> np.ndarray:
     X = load_wine().data

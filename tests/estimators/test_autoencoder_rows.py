@@ -116,8 +116,9 @@ def test_stages_grow_and_rows_beyond_the_last_are_coded_too(monkeypatch: pytest.
     assert share(part, NEW) < 1.5 * share(whole, NEW)
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_regularisers_are_chosen_on_rows_that_follow() -> None:
-    model = fit_once(KernelAutoencoder(2, storage=Nystroem(40)), X)
+    model = KernelAutoencoder(2, storage=Nystroem(40)).fit(X)
     errors = model.candidate_errors_
     assert model.reg_ == tuple(model.candidates_[np.argmax(errors <= 1.01 * np.nanmin(errors))])
     assert 1 / 3 < model.held_out_error_ / share(model, NEW) < 3.0
@@ -128,6 +129,7 @@ def test_regularisers_are_chosen_on_rows_that_follow() -> None:
     assert few.candidates_ is None
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.slow
 def test_candidates_are_compared_with_fewer_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
     many = KernelAutoencoder(2, storage=Nystroem(40)).fit(X)
@@ -473,6 +475,7 @@ def test_codes_on_a_set_refuse_other_targets() -> None:
         formed("sphere").fit(X, targets=X)
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_the_strongest_candidate_is_given_up_after_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where two iterations stay far from the least error; else ten follow, from where they would have started."""
     rng = np.random.default_rng(0)

@@ -79,6 +79,7 @@ def test_the_default_is_codes_for_features_and_vectors_for_vectors() -> None:
     assert same(gram.decode(codes, rows, diag=1.0), gram.decode(codes, rows, by="features"))
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_new_molecules_are_found_among_training_ones() -> None:
     bits = (RNG.random((120, 64)) < 0.3).astype(float)
     model = KernelAutoencoder(4, kernel=Tanimoto(), output_kernel="same").fit(bits[:80])
@@ -89,6 +90,7 @@ def test_new_molecules_are_found_among_training_ones() -> None:
     assert (model.decode(codes, bits).indices[:, 0] == truth).all()
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_quality_asks_what_a_code_keeps() -> None:
     model = KernelAutoencoder(1, kernel=Tanimoto(), output_kernel="same").fit(BITS[:30])
     assert decoding_quality(model, BITS[30:]).top[1] < 1.0

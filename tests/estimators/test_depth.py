@@ -59,7 +59,11 @@ def test_where_nothing_can_be_compared_all_layers_but_one_are_the_identity(
     np.testing.assert_allclose(again.transform(new), deep.transform(new), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "params"), [(160, {"max_iter": 20}), (400, {"storage": Nystroem(80)})], ids=repr)
+@pytest.mark.parametrize(
+    ("n", "params"),
+    [(160, {"max_iter": 20}), pytest.param(400, {"storage": Nystroem(80)}, marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_layers_that_held_out_rows_ask_for_have_less_error(n: int, params: dict[str, Any]) -> None:
     X, new = waves(n, 2), waves(300, 3)
     one = quietly(KernelAutoencoder(2, storage=params.get("storage", "dense")), X)

@@ -34,6 +34,8 @@ from rkhs.problems.refinement import CodeRefinement, LeaveOneOutRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
 from rkhs.solvers.row_newton import descend
 
+pytestmark = pytest.mark.usefixtures("all_candidates")
+
 
 def rows(n: int = 30, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)

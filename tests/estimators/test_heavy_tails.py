@@ -18,6 +18,9 @@ from rkhs.estimators.choice_report import compare_kinds, heavy_tailed
 from rkhs.estimators.run import Run
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import ArcCosine, Gaussian
+from tests.estimators.unfinished_fits import fit
+
+pytestmark = pytest.mark.usefixtures("all_candidates")
 
 rng = np.random.default_rng(0)
 Z = rng.normal(size=(400, 2))
@@ -37,9 +40,9 @@ def same(model: KernelAutoencoder, other: KernelAutoencoder) -> bool:
 
 
 @cache
-def heavy_model() -> KernelAutoencoder:
-    """The default model of the heavy rows, for tests that leave it as it is."""
-    return KernelAutoencoder(3).fit(HEAVY[:220])
+def heavy_model(**options: Any) -> KernelAutoencoder:
+    """The model of the heavy rows, for tests that leave it as it is."""
+    return fit(KernelAutoencoder(3, **options), HEAVY[:220])
 
 
 def chosen(model: KernelAutoencoder) -> str:
@@ -63,8 +66,8 @@ def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypa
 @pytest.mark.parametrize("storage", ["dense", pytest.param(Nystroem(100), marks=pytest.mark.slow)])
 def test_growing_kernels_are_taken_where_they_rebuild_new_rows_better(storage: Any) -> None:
     assert heavy_tailed(torch.as_tensor(HEAVY[:220]))
-    model = heavy_model() if storage == "dense" else KernelAutoencoder(3, storage=storage).fit(HEAVY[:220])
-    radial = KernelAutoencoder(3, storage=storage, **RADIAL).fit(HEAVY[:220])
+    options: dict[str, Any] = {"max_iter": 15} if storage == "dense" else {"storage": storage}
+    model, radial = heavy_model(**options), fit(KernelAutoencoder(3, **options, **RADIAL), HEAVY[:220])
     assert chosen(model) == "arc-cosine"
     assert model.decoder_kernels_ == (ArcCosine(),)
     assert model.reconstruction_error(HEAVY[220:]).mean() < 0.7 * radial.reconstruction_error(HEAVY[220:]).mean()
@@ -96,7 +99,8 @@ def test_the_held_out_error_is_that_of_the_kernels_that_were_taken() -> None:
     assert 0.2 < new / model.held_out_error_ < 5.0
 
 
-@pytest.mark.parametrize("storage", ["dense", pytest.param(Nystroem(60), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
 def test_radial_kernels_stay_where_growing_ones_are_not_better(storage: Any) -> None:
     assert heavy_tailed(torch.as_tensor(MIXED[:220]))
     model = KernelAutoencoder(2, storage=storage).fit(MIXED[:220])
@@ -147,7 +151,7 @@ def test_origin_and_unit_of_the_rows_do_not_matter() -> None:
 
 
 def test_a_saved_model_keeps_kernels_and_choice(tmp_path: Path) -> None:
-    model = heavy_model()
+    model = heavy_model(max_iter=15)
     rkhs.save(model, tmp_path / "model.rkhs")
     again = rkhs.load(tmp_path / "model.rkhs")
     assert list(again.kernel_choice_.items()) == list(model.kernel_choice_.items())

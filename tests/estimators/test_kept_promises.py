@@ -207,7 +207,7 @@ def test_models_and_rows_may_lie_in_memory_that_cannot_be_written(name: str, tmp
 
 def test_a_row_alone_has_the_result_that_it_has_with_others() -> None:
     rng = np.random.default_rng(0)
-    X, new = rng.normal(size=(80, 4)), rng.normal(size=(30, 4))
+    X, new = rng.normal(size=(60, 4)), rng.normal(size=(10, 4))
     methods = [KernelPCA(2).fit(X).transform, KernelAutoencoder(2).fit(X).transform]
     methods += [OperatorKernelRegressor("gaussian").fit(X, X[:, 0] ** 2).predict]
     for compute, rounding in [*((one, 1e-12) for one in methods), (rkhs.KernelMap().fit(X).transform, 0.0)]:

@@ -230,6 +230,7 @@ def test_few_iterations_are_reported(small: np.ndarray) -> None:
 # ---------------------------------------------------------------- numbers
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize("n_components", [2, (3, 2)])
 def test_float32_agrees_with_float64_to_three_digits(small: np.ndarray, n_components: Any) -> None:
     part: Any = "auto" if n_components == 2 else "kernel"  # depth beside free parts ends where rounding says

@@ -110,7 +110,7 @@ def test_codes_do_not_depend_on_the_rows_beside(fitted: tuple) -> None:
     assert np.allclose(np.concatenate([model.transform(row[None]) for row in new[:10]]), model.transform(new)[:10])
 
 
-@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("few", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_file_gives_the_same_bits(few: bool, tmp_path: Path, fitted: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     model, X = fitted
     if few:
@@ -173,6 +173,7 @@ def test_the_held_out_error_is_that_of_the_leaves() -> None:
     assert 1.0 < model.held_out_error_ / lost(model, X[:1200], X[1200:]) < 2.2
 
 
+@pytest.mark.slow
 def test_the_held_out_error_is_not_optimistic_where_rows_are_noisy() -> None:
     rng = np.random.default_rng(1)
     smooth = np.sin(rng.normal(size=(4200, 6)) @ rng.normal(size=(6, 12)))

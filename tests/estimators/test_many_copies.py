@@ -21,7 +21,7 @@ def test_landmarks_are_among_different_rows() -> None:
     assert len(np.unique(X[rows], axis=0)) == 31
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore")
 def test_an_autoencoder_of_one_row_and_few_others_fits(seed: int) -> None:
     rows = np.random.default_rng(seed).permutation(X)

@@ -47,6 +47,7 @@ def test_molecules_and_columns_of_frames_are_read() -> None:
     np.testing.assert_array_equal(model.transform(pandas.Series(NEW, index=range(7, 13))), model.transform(NEW))
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_candidates_and_files(tmp_path: Path) -> None:
     model = KernelAutoencoder(2, kernel="tanimoto", output_kernel="same", max_iter=200).fit(SMILES)
     codes = model.transform(NEW)

@@ -160,6 +160,7 @@ def test_texts_in_a_pipeline_and_a_search() -> None:
     assert search.fit(TfidfVectorizer().fit_transform(texts)).best_params_ == {"n_components": 3}
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_no_row_is_written_out() -> None:
     n, d = 120, 400_000
     rng = np.random.default_rng(0)

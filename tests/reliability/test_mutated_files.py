@@ -193,6 +193,7 @@ def test_a_width_that_no_row_reaches_costs_nothing(tmp_path: Path) -> None:
     assert time.process_time() - start < mutated_files.SECONDS
 
 
+@pytest.mark.slow
 def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model, items = made(list(CASES).index("kernel_autoencoder_nystroem"), "kernel_autoencoder_nystroem")
     path = tmp_path / "kernel_autoencoder_nystroem.rkhs"

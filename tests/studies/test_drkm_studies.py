@@ -118,6 +118,7 @@ def test_beta_vae_stops_by_its_held_out_bound():
     assert len(late.history_) == 2  # two steps per epoch, and the second is finished
 
 
+@pytest.mark.slow
 def test_beta_vae_sees_all_images_if_asked_for():
     X, _ = blobs(16)
     settings = {"batch_size": 8, "max_steps": 28, "learning_rate": 4e-3}

@@ -47,17 +47,19 @@ def _day(text: str, form: str) -> float | None:
     return None
 
 
+def _days(text: str, forms: Sequence[str]) -> dict[str, float]:
+    """The days that a text may be, by form."""
+    return {form: day for form in forms if (day := _day(text, form)) is not None}
+
+
 def _readings(texts: Sequence[str]) -> list[set[float]]:
     """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
-    forms: tuple[str, ...] = _FORMS
-    for text in texts:  # a long column is soon read by one form
-        forms = tuple(form for form in forms if _day(text, form) is not None)
-    each = []
+    common: Sequence[str] = _FORMS
     for text in texts:
-        each.append({day for form in forms or _FORMS if (day := _day(text, form)) is not None})
-        if not each[-1]:
+        if not (found := _days(text, common) or _days(text, _FORMS)):
             return []
-    return each
+        common = [form for form in common if form in found]
+    return [set(_days(text, common or _FORMS).values()) for text in texts]
 
 
 def is_month_number(text: str) -> bool:

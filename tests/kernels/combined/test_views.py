@@ -124,6 +124,7 @@ def test_views_is_the_weighted_sum_of_its_kernels() -> None:
     np.testing.assert_allclose(Views(tuple(parts.values()), "equal")(tuples), kernel(data), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_an_autoencoder_of_views_is_stored_and_decodes(tmp_path: Path) -> None:
     data = objects()
     kernel = Views({"vector": Gaussian(), "peaks": ProbabilityProduct(0.1)})
@@ -184,6 +185,7 @@ def test_several_gram_matrices_in_one_code_out(kind: Any, tmp_path: Path) -> Non
     np.testing.assert_array_equal(ranking.indices, same.indices)
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_the_rule_is_an_argument_and_autoencoders_take_views_too() -> None:
     views = grams()
     model = KernelAutoencoder(2, kernel=Precomputed(views="equal")).fit(views)

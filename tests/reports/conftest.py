@@ -1,3 +1,0 @@
-"""Reports fit short: what a page has does not depend on the number of models that are compared."""
-
-from tests.few_candidates import few_candidates as few_candidates
