@@ -22,7 +22,7 @@ def test_all_fields_are_aligned_and_filled():
     assert molecules.fingerprints.dtype == np.uint8
     assert set(np.unique(molecules.fingerprints)) == {0, 1}
     assert molecules.fingerprints.any(axis=1).all()
-    for field in ("smiles", "names", "formulas", "licences", "contributors"):
+    for field in ("smiles", "names", "licences", "contributors"):
         values = getattr(molecules, field)
         assert len(values) == 500
         assert all(values)
@@ -52,16 +52,6 @@ def test_rdkit_gives_the_bundled_fingerprints():
     pytest.importorskip("rdkit", reason=RDKIT)
     molecules = load_molecules()
     np.testing.assert_array_equal(molecular_fingerprints(molecules.smiles).bits, molecules.fingerprints)
-
-
-def test_the_formula_is_that_of_the_smiles():
-    pytest.importorskip("rdkit", reason=RDKIT)
-    from rdkit.Chem import MolFromSmiles
-    from rdkit.Chem.rdMolDescriptors import CalcMolFormula
-
-    molecules = load_molecules()
-    computed = [CalcMolFormula(MolFromSmiles(smiles)) for smiles in molecules.smiles]
-    assert computed == list(molecules.formulas)
 
 
 def test_loading_twice_gives_independent_arrays():

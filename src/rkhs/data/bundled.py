@@ -12,7 +12,7 @@ import numpy as np
 from rkhs._core.errors import RkhsError
 
 _N_BITS = 2048
-_FIELDS = ("accession", "formula", "smiles", "licence", "contributor")
+_FIELDS = ("accession", "smiles", "licence", "contributor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,6 @@ class Molecules:
         Morgan fingerprints of radius 2: 0 or 1.
     names : tuple of str
         n MassBank accession numbers, such as "MSBNK-UFZ-WANA005211C9CFPH".
-    formulas : tuple of str
-        n molecular formulas.
     licences : tuple of str
         Licence of each of the n records: "CC0" or "CC BY".
     contributors : tuple of str
@@ -40,14 +38,13 @@ class Molecules:
     --------
     >>> from rkhs.data import load_molecules
     >>> molecules = load_molecules()
-    >>> molecules.formulas[0], molecules.smiles[0][:20], molecules.fingerprints.shape
-    ('C21H33NO8', 'C/C=C(/C)C(=O)O[C@H]', (500, 2048))
+    >>> molecules.smiles[0][:20], molecules.fingerprints.shape
+    ('C/C=C(/C)C(=O)O[C@H]', (500, 2048))
     """
 
     smiles: tuple[str, ...]
     fingerprints: np.ndarray
     names: tuple[str, ...]
-    formulas: tuple[str, ...]
     licences: tuple[str, ...]
     contributors: tuple[str, ...]
     source: str
@@ -99,7 +96,6 @@ def load_molecules() -> Molecules:
         smiles=columns["smiles"],
         fingerprints=np.ascontiguousarray(bits.T),
         names=columns["accession"],
-        formulas=columns["formula"],
         licences=columns["licence"],
         contributors=columns["contributor"],
         source="MassBank, https://github.com/MassBank/MassBank-data",
