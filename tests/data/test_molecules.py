@@ -100,8 +100,8 @@ def test_fingerprint_arguments_are_checked():
 def test_the_table_is_plain_csv():
     with (FOLDER / "molecules.csv").open(encoding="utf-8", newline="") as handle:
         rows = list(csv.reader(handle))
-    assert rows[0] == ["accession", "formula", "smiles", "licence", "contributor"]
-    assert {len(row) for row in rows} == {5}
+    assert rows[0] == ["accession", "smiles", "licence", "contributor"]
+    assert {len(row) for row in rows} == {4}
 
 
 @pytest.mark.parametrize("fingerprint", ["morgan", "path", "maccs"])
