@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import re
 import shlex
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,6 @@ import pytest
 
 import rkhs
 from rkhs.cli.main import main
-from rkhs.cli.targets import logarithm
 from rkhs.data import read_table
 
 SMILES = [
@@ -103,21 +100,16 @@ def test_bounds_of_an_sdf_file_are_named_at_once_and_warned_of(molecules: Path, 
     assert "taken as gaps" not in capsys.readouterr().err  # there is none
 
 
-def test_the_logarithm_of_a_tag_is_predicted_as_printed(molecules: Path, monkeypatch, capsys) -> None:
+def test_the_logarithm_of_a_tag_is_predicted(molecules: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(molecules)
     Path("n.sdf").write_text(Path("m.sdf").read_text().replace("\n37.5\n", "\n>30\n"))
-    words = ["fit", "n.sdf", "--predict", "weight", "--missing", ">30", "-o", "n.rkhs"]
-    args = argparse.Namespace(
-        input="n.sdf", labels=None, targets=None, words=words, predict="weight", missing=[">30"], header=None
-    )
-    for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key"):
-        setattr(args, name, None)
-    _, python, fit = filter(None, logarithm(args, "weight").split("\n"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        exec(shlex.split(python)[2])
-    assert main(shlex.split(fit)[1:]) == 0
-    assert "predicts log10" in capsys.readouterr().out
+    words = ["fit", "n.sdf", "--predict", "weight", "--missing", ">30", "--log10", "-o", "n.rkhs"]
+    assert main(words) == 0
+    assert "predicts log10(weight)" in capsys.readouterr().out
+    assert main(["predict", "n.rkhs", "m.sdf", "-o", "p.csv"]) == 0
+    header, *rows = Path("p.csv").read_text().splitlines()
+    assert header.startswith("id,log10(weight)") or "log10(weight)" in header
+    assert all(1.0 < float(row.split(",")[1]) < 3.0 for row in rows)
 
 
 def test_rdkit_writes_nothing_of_an_sdf_file(molecules: Path, monkeypatch, capfd) -> None:

@@ -552,16 +552,25 @@ def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(
     said = capsys.readouterr().out
     assert re.search(r"\nIC50 \[µM\] is positive and spans [45]\.\d decades, so that its largest values decide", said)
     assert "--leave-out" not in said
-    python, fit = (line for line in said.splitlines() if line.startswith(("  python", "  rkhs")))
-    exec(shlex.split(python)[2])
+    (fit,) = (line for line in said.splitlines() if line.startswith("  rkhs"))
     assert main(shlex.split(fit)[1:]) == 0
     said = capsys.readouterr().out
-    assert "predicts log10" in said
+    assert "predicts log10(IC50 [µM])" in said
+    model = rkhs.load("m.rkhs")
+    found = model.predict([[1.0, "Petrol"], [-1.0, "Diesel"]])
+    assert np.allclose(found.ravel(), [1.2, -1.2], atol=0.5)
     assert "1 row without a value: left out" in said
     assert "decades" not in said
     assert main(["report", "dose.csv", "--predict", "IC50 [µM]", *reading, "-o", "m.html"]) == 0
     page = html.unescape(Path("m.html").read_text())
-    assert "decades, so that its largest values decide the fit: predict its logarithm" in page
+    assert "decades, so that its largest values decide the fit: predict its logarithm (--log10)." in page
+    words = ["report", "dose.csv", "--predict", "IC50 [µM]", *reading, "--log10", "-o", "m.html"]
+    assert main(words) == 0
+    page = html.unescape(Path("m.html").read_text())
+    assert "log10(IC50 [µM]) can be predicted" in page
+    assert "--log10 -o model.rkhs" in page
+    assert main(["fit", "dose.csv", "--predict", "Größe", "--log10", *reading, "-o", "m.rkhs"]) == 2
+    assert "--log10 takes columns of positive numbers; got -" in capsys.readouterr().err
     assert "Fuel: 'Diesel' and 'DIESEL' differ in case or spaces alone, and are different categories" in page
 
 

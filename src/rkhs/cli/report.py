@@ -17,11 +17,11 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, ROBUST, changed, flags_in, refuse_flags
+from rkhs.cli.options import DROP, INPUT, JSON, LABELS, LOG10, MIXED, MODEL, ROBUST, changed, flags_in, refuse_flags
 from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
-from rkhs.cli.targets import read_with_values, values_of_column, without_columns
+from rkhs.cli.targets import read_with_values, target_name, values_of_column, without_columns
 from rkhs.data import Dataset
 
 EXAMPLES = """\
@@ -41,7 +41,7 @@ OPTIONS = f"""
 FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too
 [DATA]  items for the model of FILE
 -o, --output PAGE [report.html]  page to write (default %(default)s)
---predict COLUMN  column that is predicted from the others and colours the map; the model does not see it
+--predict COLUMN  column that is predicted from the others and colours the map; the model does not see it{LOG10}
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
 _OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
             model,
             data,
             target=target,
-            target_name=str(args.predict),
+            target_name=target_name(args, args.predict),
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
@@ -141,7 +141,7 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     if name is None:
         return commands
     target = shlex.quote(str(name))
-    fit = f"rkhs fit {file}{reading} --predict {target} -o model.rkhs"
+    fit = f"rkhs fit {file}{reading} --predict {target}{' --log10' * args.log10} -o model.rkhs"
     predict = f"Predict {name} of new items"
     compare = (
         f"Whether short codes predict {name} as well as all of an item",

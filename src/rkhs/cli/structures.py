@@ -40,7 +40,7 @@ def names_structures(args: argparse.Namespace) -> bool:
 
 def fit_structures(args: argparse.Namespace) -> None:
     """Fit a model of structure features to the items with a known structure, and write it."""
-    flags = ("estimator", "n_components", "drop_rare", "robust", "trim")
+    flags = ("estimator", "n_components", "drop_rare", "log10", "robust", "trim")
     outputs = plan_predictor(args, flags, ", which fits an InputOutputKernelRegressor")
     name = str(named_columns(args.predict)[0])
     data, smiles = read_with_values(args, name, "--predict")

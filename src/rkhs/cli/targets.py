@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-import shlex
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,11 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import changed, refuse_flags, with_flag, with_values
+from rkhs.cli.options import changed, refuse_flags, with_flag
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, keep_rows
-from rkhs.data.formats import SDF, has_columns, is_table
+from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
 from rkhs.data.text import MIXED, FewWords, MixedCells
@@ -34,10 +33,10 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     Y = np.asarray(known.X, dtype=float)
     wanted = named_columns(args.predict) or list(range(Y.shape[1]))
     _refuse_empty_columns(wanted, np.isnan(Y).all(axis=0), known.guessed)
-    names = list(known.column_names or map("column{}".format, wanted))
+    names = [target_name(args, name) for name in known.column_names or map("column{}".format, wanted)]
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
     if args.targets is None and args.columns is not None:
-        _refuse_in_both(args, {*names, *wanted}, data)
+        _refuse_in_both(args, {*(known.column_names or ()), *wanted}, data)
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row for each row of the input, {data.n_samples}; got {len(Y)}")
@@ -72,7 +71,8 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     _refuse_without_columns(args, source)
     options = {} if args.targets and wanted else reading_options(args) | {"index_column": args.index_column}
     try:
-        return read_numbers(source, columns=wanted, names_first=wanted is None, **options)
+        known = read_numbers(source, columns=wanted, names_first=wanted is None, **options)
+        return replace(known, X=_logarithms(args, known.X))
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error
     except InputError as error:
@@ -158,8 +158,28 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
     return data, np.delete(values, [bad.row - 1 for bad in data.skipped])
 
 
+def target_name(args: argparse.Namespace, name: object) -> str:
+    """What is predicted of a column."""
+    return f"log10({name})" if getattr(args, "log10", False) else str(name)
+
+
+def _logarithms(args: argparse.Namespace, values: np.ndarray) -> np.ndarray:
+    """Numbers to predict, or with ``--log10`` their logarithms to base ten."""
+    if not getattr(args, "log10", False):
+        return values
+    if values.dtype == object or (values <= 0.0).any():
+        got = "texts" if values.dtype == object else f"{np.nanmin(values):g}"
+        raise InputError(f"--log10 takes columns of positive numbers; got {got}; leave it out, or correct these cells")
+    return np.log10(values)
+
+
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input or of ``--labels``: numbers, NaN if missing, or texts, None if missing."""
+    values = _column_of(args, name, flag)
+    return _logarithms(args, values) if flag == "--predict" else values
+
+
+def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     if getattr(args, "labels", None) is not None:
         return _read_labels(args, name, flag)
     if (classes := item_classes(args)) is not None:
@@ -279,24 +299,3 @@ def _read_lines(path: str, n: int) -> np.ndarray:
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
     return typed([cell.strip() for cell in cells])
-
-
-def logarithm(args: argparse.Namespace, name: str) -> str:
-    """Where the logarithm of a column is to be written: the commands that write it and predict it, for a table."""
-    if args.labels or args.targets or not (has_columns(args.input) or args.input.lower().endswith(SDF)):
-        return "written to a new column"
-    column, rest = named_columns(args.predict or name)[0], without_columns(args, *named_columns(args.predict or name))
-    options = {"argument": "column", **reading_options(args)}
-    given = ", ".join(
-        f"{key}={value if isinstance(value, int) else json.dumps(value)}" for key, value in options.items()
-    )
-    code = (
-        "import numpy; from rkhs.data.known_columns import read_column; "
-        f"y = read_column({json.dumps(args.input)}, {json.dumps(column)}, {given}); "
-        'numpy.savetxt("log.csv", numpy.c_[range(len(y)), numpy.log10(y)], header="row,log10", comments="", '
-        'delimiter=",")'
-    )
-    dropped = named_columns(getattr(rest, "drop_columns", None))
-    words = with_values(args.words, "--drop-columns", dropped) if dropped else args.words
-    fit = with_flag([*words, "--targets", "log.csv"], "--predict", ["log10"])
-    return f"written to a table:\n\n  python -c {shlex.quote(code)}{fit[1:]}\n"

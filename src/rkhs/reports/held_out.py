@@ -39,14 +39,14 @@ def held_out_errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str
     return found | {"R^2": 1.0 - (root / of_mean) ** 2} if varies else found
 
 
-def logarithm_note(name: str, values: np.ndarray, where: str = "written to a new column") -> list[str]:
+def logarithm_note(name: str, values: np.ndarray) -> list[str]:
     """The advice to predict the logarithm of positive, skewed numbers of which nine tenths span decades."""
     known = values[np.isfinite(values)]
     if len(known) < _ROWS_EACH or not (known > 0.0).all() or known.mean() < _SKEWED * np.median(known):
         return []
     span = float(np.ptp(np.log10(np.quantile(known, (0.05, 0.95)))))
     what = f"{name} is positive and spans {span:.1f} decades, so that its largest values decide the fit"
-    return [f"{what}: predict its logarithm, {where}"] if span >= _DECADES else []
+    return [f"{what}: predict its logarithm"] if span >= _DECADES else []
 
 
 def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
