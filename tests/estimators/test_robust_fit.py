@@ -87,6 +87,7 @@ def test_clean_rows_stay_and_new_ones_are_scored() -> None:
     assert found.score_items(100.0 + X[:3]).min() > 1.0
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.slow
 def test_a_few_that_do_no_harm_stay_and_are_still_told() -> None:
     X, odd = curve(80, 0), [5, 40]

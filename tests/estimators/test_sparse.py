@@ -94,6 +94,7 @@ def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
     assert np.array_equal(act(rkhs.load(tmp_path / "model.rkhs"), NEW), found)
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize(
     "make",
     [
