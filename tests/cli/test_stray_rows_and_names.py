@@ -32,7 +32,7 @@ def test_a_last_row_of_sums_is_reported(sales: Path, capsys: pytest.CaptureFixtu
     cells = np.array([line.split(",")[1:] for line in whole.splitlines()[1:]], dtype=float)
     sales.write_text(f"{whole}{name},{','.join(map(str, cells.sum(0)))}\n")
     assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
-    assert capsys.readouterr().err.count(f"the last row, '{name}', holds the sums of the others: delete it") == 1
+    assert capsys.readouterr().err.count(f"the row '{name}' holds the sums of those above it: delete it") == 1
     for last in (f"s30,{','.join(map(str, cells.sum(0)))}\n", f"{name},1,2,3\n", ""):
         sales.write_text(whole + last)
         assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0

@@ -9,13 +9,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.options import advised, as_command, changed, named_columns, with_flag
 from rkhs.data import Dataset, read_items
+from rkhs.data.columns import identifier
 from rkhs.data.known_columns import reading_advice
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
-from rkhs.data.text import FewWords, ListedNumbers, Measurements, MixedCells, are_smiles, is_id_name, number_in
+from rkhs.data.text import (
+    Doubtful,
+    FewWords,
+    ListedNumbers,
+    Measurements,
+    MixedCells,
+    are_smiles,
+    is_id_name,
+    number_in,
+)
 
 _FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
 
@@ -106,6 +116,15 @@ def with_advice(
     """The arguments, and their words, that read all numbers with a unit, these found ones too."""
     advice = reading_advice(path, options, found)
     return changed(args, words=advised(args.words, advice), **advice)
+
+
+def warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
+    """Warn of a column of a whole table that looks like identifiers, which no flag names."""
+    free = args.columns is None and data.row_names is None and args.window is None and not args.transpose
+    names = data.column_names if data.kind in ("table", "vectors") else None
+    if free and names is not None and (name := identifier(data.X, names)):
+        what = f"{data.source}: column {quote(name)} looks like identifiers, and is read as any number"
+        warn(Doubtful(what, "names the rows by it", index_column=name))
 
 
 @contextmanager
