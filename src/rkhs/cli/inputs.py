@@ -18,6 +18,7 @@ from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.corrections import (
     Corrected,
+    in_one_command,
     quiet as quiet,
     read_texts,
     read_whole,
@@ -119,8 +120,16 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
 
 
 def read_known(args: argparse.Namespace) -> Dataset:
-    """The first of two files."""
-    return read_input(_of_two(args, args.input), args.input)
+    """The first of two files; an error prints the command that reads all of it, without what the second lacks."""
+
+    def read(args: argparse.Namespace) -> Dataset:
+        return read_input(_of_two(args, args.input), args.input)
+
+    try:
+        return read(args)
+    except InputError as error:
+        mended = in_one_command(args, error, read, lambda args: titles_of(args, args.new) if args.new else [])
+        raise mended from error.__cause__ if mended is error else None
 
 
 def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.KernelEstimator) -> Iterator[Dataset]:
