@@ -13,7 +13,6 @@ import numpy as np
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
 from rkhs.cli.options import with_flag
-from rkhs.cli.rows import row_labels
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
@@ -179,7 +178,8 @@ def _notes_of_columns(data: Dataset) -> list[str]:
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
         return _remarks(data, curve_remarks(data.X, _names(data)))
-    return _remarks(data, column_remarks(data.X, _names(data), data.dates, row_labels(data)))
+    rows = data.row_names or [f"row {number}" for number in data.row_numbers]
+    return _remarks(data, column_remarks(data.X, _names(data), data.dates, rows))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:

@@ -150,13 +150,16 @@ def in_one_command(
             if not (found := _words_of(more, args)):
                 break
         else:
-            second = titles(args)
-            lacking = [name for name in known.column_names or () if second and name not in second]
-            if lacking:
+            if lacking := _lacking(known, titles(args)):
                 words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *lacking])
                 what = f"{what}; {args.new} lacks {listed([*map(quote, lacking)])}"
             break
     return Corrected(what, words) if words else error
+
+
+def _lacking(known: Dataset, titles: Sequence[str]) -> list[str]:
+    """Columns of a file that another one with titles has not."""
+    return [name for name in known.column_names or () if titles and name not in titles]
 
 
 def _words_of(error: InputError, args: argparse.Namespace) -> list[str]:

@@ -215,12 +215,17 @@ def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
         return
     of_one, of_several, text = _SAID_OF_KINDS[kinds]
     titles = tuple(column.title for column in found)
-    counted = all(column.kind == "identifier" and _is_counter(column.known) for column in found)
-    alike = any(column.different < len(column.known) for column in found)
-    differ = "hardly a value repeats" if alike else f"all values differ{' and count the rows' * counted}"
-    text = text.format(counted=differ)
+    text = text.format(counted=_how_different(found))
     harmful = () if kinds == ("days",) else titles
     yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", harmful)
+
+
+def _how_different(columns: list[Column]) -> str:
+    """Whether no value of columns of identifiers stands there twice, and whether they count the rows."""
+    if any(column.different < len(column.known) for column in columns):
+        return "hardly a value repeats"
+    counted = all(column.kind == "identifier" and _is_counter(column.known) for column in columns)
+    return "all values differ and count the rows" if counted else "all values differ"
 
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:

@@ -20,7 +20,7 @@ import numpy as np
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
-from rkhs.data.comments import MARKS, mark_of, without_comments
+from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
@@ -199,9 +199,8 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     above = _rows_above(rows, above, guessed)
     table, over = rows[above:], rows[:above]
     last = over[-1] if over else []  # may name the columns, behind a mark of comments
-    if layout.comment is None:
-        mark, over, table = without_comments(over, table)
-        layout = replace(layout, comment=mark)
+    mark, over, table = without_comments(layout.comment, over, table)
+    layout = replace(layout, comment=mark)
     if not any(table):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
     names, body = _split_header(layout, table, last, options.header, guessed)
@@ -257,7 +256,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
     given = options.delimiter or (declared[1] if declared else None)
     layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
-    skip = None if options.skip_rows is None else sum(not layout.is_comment(line) for line in head[: options.skip_rows])
+    skip = rows_among(head, options.skip_rows, layout.is_comment)
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
@@ -410,7 +409,7 @@ def _kind(cell: str) -> str:
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
     """The usual character where it splits all first rows alike, or else the one that does into the most numbers."""
-    lines = [line for line in head if line.strip() and not line.startswith(MARKS)]
+    lines = table_lines(head)
     shares = _shares(layout, lines)
     most = max(shares.values())
     if most[0] <= 0.0 and not most[1] and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:

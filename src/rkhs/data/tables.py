@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, filterfalse, product
+from itertools import chain, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from rkhs._core.dates import Day, are_dates, are_months, day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.columns import many
-from rkhs.data.comments import Uncommented
+from rkhs.data.comments import uncommented
 from rkhs.data.dataset import Dataset, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
@@ -536,7 +536,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
-        source = handle if layout.comment is None else Uncommented(filterfalse(layout.is_comment, handle))
+        source = uncommented(handle, layout.comment, layout.is_comment)
         try:
             found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)
