@@ -49,3 +49,21 @@ def test_labels_in_a_text_file_are_read_with_the_flags_of_the_items(run) -> None
     assert "Tee (14), Käse (10)" in out
     status, said, _ = run(*[word if word != "Geruch" else "Duft" for word in words])
     assert (status, "the columns are 'id', 'Geruch'" in said) == (2, True), said
+
+
+@pytest.mark.parametrize("command", ["nearest", "novelty"])
+def test_one_command_mends_all_that_two_files_need(run, command: str) -> None:
+    rows = [f"K{i};{1 + i % 9}.{500 + 20 * (i % 7)} km;{3 + i},{i % 9} l/100km;{'ab'[i % 2]}" for i in range(30)]
+    rows[4] = "K4;2.500 km;k.A.;b"
+    table(
+        "a.csv", ["Nr;km;Verbrauch;Art;Preis", *(f"{row};{100 + i * i % 50}" for i, row in enumerate(rows))], "cp1252"
+    )
+    table("b.csv", ["Nr;km;Verbrauch;Art", *rows[7:12]])
+    words = [command, "a.csv", "b.csv", "-o", "c.csv"]
+    status, said, _ = run(*words)
+    assert status == 2
+    assert "b.csv lacks 'Preis'" in said
+    assert printed(said)[:5] == words
+    assert {"--thousands", "--missing", "--drop-columns"} <= {*printed(said)}
+    status, said, _ = run(*printed(said))
+    assert status == 0, said

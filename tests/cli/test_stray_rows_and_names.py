@@ -32,7 +32,7 @@ def test_a_last_row_of_sums_is_reported(sales: Path, capsys: pytest.CaptureFixtu
     cells = np.array([line.split(",")[1:] for line in whole.splitlines()[1:]], dtype=float)
     sales.write_text(f"{whole}{name},{','.join(map(str, cells.sum(0)))}\n")
     assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
-    assert capsys.readouterr().err.count(f"the last row, '{name}', holds the sums of the others: delete it") == 1
+    assert capsys.readouterr().err.count(f"the row '{name}' holds the sums of those above it: delete it") == 1
 
 
 def test_a_last_row_without_such_a_name_or_without_sums_is_a_row(
@@ -43,7 +43,7 @@ def test_a_last_row_without_such_a_name_or_without_sums_is_a_row(
     for last in (f"s30,{','.join(map(str, cells.sum(0)))}\n", "Total,1,2,3\n", ""):
         sales.write_text(whole + last)
         assert main(["fit", "sales.csv", "-o", "s.rkhs"]) == 0
-        assert "the last row" not in capsys.readouterr().err
+        assert "holds the sums" not in capsys.readouterr().err
 
 
 def test_categories_that_differ_in_case_alone_are_named(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:

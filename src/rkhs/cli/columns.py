@@ -178,7 +178,8 @@ def _notes_of_columns(data: Dataset) -> list[str]:
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
         return _remarks(data, curve_remarks(data.X, _names(data)))
-    return _remarks(data, column_remarks(data.X, _names(data), data.dates))
+    rows = data.row_names or [f"row {number}" for number in data.row_numbers]
+    return _remarks(data, column_remarks(data.X, _names(data), data.dates, rows))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:

@@ -5,18 +5,42 @@ from __future__ import annotations
 import argparse
 import shlex
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rkhs._core.errors import InputError, quote
-from rkhs.cli.options import advised, as_command, changed, named_columns, with_flag
+from rkhs._core.errors import InputError, quote, warn
+from rkhs.cli.options import (
+    DROP,
+    INPUT,
+    MIXED,
+    advised,
+    as_command,
+    changed,
+    declare,
+    named_columns,
+    with_flag,
+    with_values,
+)
 from rkhs.data import Dataset, read_items
+from rkhs.data.columns import identifier
+from rkhs.data.dataset import listed
 from rkhs.data.known_columns import reading_advice
 from rkhs.data.mixed import OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
-from rkhs.data.text import FewWords, ListedNumbers, Measurements, MixedCells, are_smiles, is_id_name, number_in
+from rkhs.data.text import (
+    Doubtful,
+    FewWords,
+    ListedNumbers,
+    Measurements,
+    Mendable,
+    MixedCells,
+    are_smiles,
+    is_id_name,
+    number_in,
+)
 
+_ROUNDS = 4  # messages about a file, one after the other
 _FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
 
 
@@ -106,6 +130,59 @@ def with_advice(
     """The arguments, and their words, that read all numbers with a unit, these found ones too."""
     advice = reading_advice(path, options, found)
     return changed(args, words=advised(args.words, advice), **advice)
+
+
+def in_one_command(
+    args: argparse.Namespace,
+    error: InputError,
+    read: Callable[[argparse.Namespace], Dataset],
+    titles: Callable[[argparse.Namespace], Sequence[str]],
+) -> InputError:
+    """The error of a file with the command that mends all that is wrong in it, without columns that a second lacks."""
+    words = found = _words_of(error, args)
+    what = str(error).partition("; this command ")[0]
+    for _ in range(_ROUNDS if found else 0):
+        words, args = found, _with_words(args, found)
+        try:
+            with quiet():
+                known = read(args)
+        except InputError as more:
+            if not (found := _words_of(more, args)):
+                break
+        else:
+            if lacking := _lacking(known, titles(args)):
+                words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *lacking])
+                what = f"{what}; {args.new} lacks {listed([*map(quote, lacking)])}"
+            break
+    return Corrected(what, words) if words else error
+
+
+def _lacking(known: Dataset, titles: Sequence[str]) -> list[str]:
+    """Columns of a file that another one with titles has not."""
+    return [name for name in known.column_names or () if titles and name not in titles]
+
+
+def _words_of(error: InputError, args: argparse.Namespace) -> list[str]:
+    """The words of the command that an error about reading a file prints; none without one."""
+    if isinstance(error, Corrected):
+        return list(error.words)
+    return advised(args.words, error.options) if isinstance(error, Mendable) else []
+
+
+def _with_words(args: argparse.Namespace, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments with the options of reading that the words of a command have."""
+    parser = argparse.ArgumentParser(add_help=False)
+    declare(parser, MIXED + DROP + INPUT)
+    return parser.parse_known_args(words, changed(args, words=words, missing=None))[0]
+
+
+def warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
+    """Warn of a column of a whole table that looks like identifiers, which no flag names."""
+    free = args.columns is None and data.row_names is None and args.window is None and not args.transpose
+    names = data.column_names if data.kind in ("table", "vectors") else None
+    if free and names is not None and (name := identifier(data.X, names)):
+        what = f"{data.source}: column {quote(name)} looks like identifiers, and is read as any number"
+        warn(Doubtful(what, "names the rows by it", index_column=name))
 
 
 @contextmanager

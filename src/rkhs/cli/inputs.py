@@ -15,18 +15,26 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from rkhs import estimators
-from rkhs._core.errors import InputError, RkhsError, quote, warn
-from rkhs.cli.corrections import Corrected, quiet as quiet, read_texts, read_whole, with_advice, without
+from rkhs._core.errors import InputError, RkhsError, quote
+from rkhs.cli.corrections import (
+    Corrected,
+    in_one_command,
+    quiet as quiet,
+    read_texts,
+    read_whole,
+    warn_of_identifiers,
+    with_advice,
+    without,
+)
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed, column, named_columns as named_columns
-from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
+from rkhs.cli.rows import APART, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
-from rkhs.data.columns import identifier
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
 from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import Doubtful, FewWords, is_grouped_number
+from rkhs.data.text import FewWords, is_grouped_number
 
 T = TypeVar("T")
 
@@ -87,7 +95,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
     data = _read_all(args, path, getattr(args, "gram", False))
-    _warn_of_identifiers(args, data)
+    warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
@@ -95,15 +103,6 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         data = windows(data, args.window, step, args.words, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
-
-
-def _warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
-    """Warn of a column of a whole table that looks like identifiers, which no flag names."""
-    free = args.columns is None and data.row_names is None and args.window is None and not args.transpose
-    names = data.column_names if data.kind in ("table", "vectors") else None
-    if free and names is not None and (name := identifier(data.X, names)):
-        what = f"{data.source}: column {quote(name)} looks like identifiers, and is read as any number"
-        warn(Doubtful(what, "names the rows by it", index_column=name))
 
 
 def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:
@@ -121,8 +120,16 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
 
 
 def read_known(args: argparse.Namespace) -> Dataset:
-    """The first of two files."""
-    return read_input(_of_two(args, args.input), args.input)
+    """The first of two files; an error prints the command that reads all of it, without what the second lacks."""
+
+    def read(args: argparse.Namespace) -> Dataset:
+        return read_input(_of_two(args, args.input), args.input)
+
+    try:
+        return read(args)
+    except InputError as error:
+        mended = in_one_command(args, error, read, lambda args: titles_of(args, args.new) if args.new else [])
+        raise mended from error.__cause__ if mended is error else None
 
 
 def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.KernelEstimator) -> Iterator[Dataset]:
@@ -156,12 +163,12 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
-        return _report_skipped(read_whole(args, path, options))
+        return _report_skipped(args, read_whole(args, path, options))
     if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
-    return _report_skipped(read_table(path, gram=gram, **options))
+    return _report_skipped(args, read_table(path, gram=gram, **options))
 
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
@@ -187,20 +194,16 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     if names is not None and args.columns is None:
         options["columns"] = names
         _refuse_lacking(path, names, titles_of(args, path))
-    return _report_skipped(read_texts(args, path, kinds, options))
+    return _report_skipped(args, read_texts(args, path, kinds, options))
 
 
-def _report_skipped(data: Dataset) -> Dataset:
+def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
     if data.filled:
         sys.stderr.write(
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
             "their neighbours\n"
         )
-    if name := total_row(data):
-        sys.stderr.write(
-            f"rkhs: warning: {data.source}: the last row, {quote(name)}, holds the sums of the others: "
-            "delete it in the file if it is no item\n"
-        )
+    warn_of_totals(args, data)
     lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
     if lost:
         rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
@@ -357,7 +360,7 @@ def chunks_for_model(
         options |= _columns_of(args, path, names, options)
     for part in read_chunks(path, rows=rows, **options):
         data = _in_training_order(path, part, names) if gram else part
-        yield _prepared(args, path, _report_skipped(data), model, notes)
+        yield _prepared(args, path, _report_skipped(args, data), model, notes)
 
 
 def _columns_of(

@@ -120,9 +120,11 @@ def _fit_robustly(
     if regressor.columns == "integral":
         raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
     found = estimators.fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=trim_of(args))
+    sentence = wrong_rows(found, np.flatnonzero(found.outlier_score > 1.0), row_labels(data), named_rows(data))
+    if found.inliers.all():
+        return found.model, replace(_suspicious(found.model, data, y.reshape(len(y), -1)), robust=sentence)
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
-    sentence = wrong_rows(found, wrong, row_labels(data), named_rows(data))
     return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), sentence)
 
 
@@ -266,7 +268,8 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     rows, limit = facts["suspicious rows"], f"{_FAR:g} times the median"
     if facts["robust"] is not None:
         yield f"robust: {facts['robust']}"
-        return
+        if facts["rows left out"]:
+            return
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return

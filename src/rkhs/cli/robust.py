@@ -115,7 +115,8 @@ def wrong_rows(found: estimators.RobustFit[Any], wrong: np.ndarray, names: list[
     if found.too_many:
         return f"no row was left out: {many} look wrong, too many to be mistakes"
     if found.inliers.all():
-        return f"no row was left out: {many} have a score above 1, and the fit is the same with them"
+        far = _listed(-score, wrong, names)
+        return f"no row was left out: {many} have a score above 1, {far}{counted}, and the fit is the same with them"
     kept = int(found.inliers[wrong].sum())
     if kept:
         out = np.flatnonzero(~found.inliers)

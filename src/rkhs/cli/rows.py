@@ -24,12 +24,14 @@ from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
+from rkhs.data.text import Doubtful
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
 
 _TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
 _GAPS = 0.1  # share of the rows of a table that may have gaps where its columns are the items
+_BELOW = 3  # rows at the end of a table, one of which may hold totals
 _SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
@@ -85,19 +87,37 @@ def peeked(parts: Iterable[T]) -> tuple[T, Iterator[T]]:
     return first, chain([first], rest)
 
 
-def total_row(data: Dataset) -> str:
-    """The name of a last row that holds the sums of the others, as it says itself; empty for any other."""
-    if data.kind not in ("table", "vectors") or data.n_samples < 3 or not (name := _total(data)):
-        return ""
-    X = as_numbers(data.X)
+def warn_of_totals(args: argparse.Namespace, data: Dataset) -> None:
+    """Warn of a row of totals at the end of a table, and those below it, that no flag leaves out."""
+    word, rows = _total_rows(data)
+    out = [*filter(None, (getattr(args, "leave_out", None) or "").split(","))]
+    if set(rows) - set(out):
+        what = f"{data.source}: the row {quote(word)} holds the sums of those above it: delete it in the file, with"
+        warn(Doubtful(f"{what} all below, if it is no item", "leaves it out", leave_out=[*out, *rows]))
+
+
+def _total_rows(data: Dataset) -> tuple[str, list[str]]:
+    """The word for a total of a row at the end that holds the sums of those above it, and that row and those below.
+
+    The rows are names of rows or their numbers from 1; none without such a row.
+    """
+    some = data.kind in ("table", "vectors") and data.n_samples > _BELOW
+    for i in range(data.n_samples - _BELOW, data.n_samples) if some else ():
+        if (word := _total(data, i)) and _holds_sums(as_numbers(data.X[: i + 1])):
+            return word, [*map(str, (data.row_names or data.row_numbers)[i:])]
+    return "", []
+
+
+def _holds_sums(X: np.ndarray) -> bool:
+    """Whether the last row holds the sums of the others in half of the columns."""
     sums = np.nansum(X[:-1], axis=0)
     known = np.isfinite(X[-1]) & (sums != 0.0)
-    return name if known.any() and np.isclose(X[-1], sums, rtol=1e-4)[known].mean() >= _SUMS else ""
+    return bool(known.any() and np.isclose(X[-1], sums, rtol=1e-4)[known].mean() >= _SUMS)
 
 
-def _total(data: Dataset) -> str:
-    """The word for a total in the last row; empty without one."""
-    texts = [*(data.row_names or ())[-1:], *(cell for cell in data.X[-1].tolist() if isinstance(cell, str))]
+def _total(data: Dataset, row: int) -> str:
+    """The word for a total in a row; empty without one."""
+    texts = [*(data.row_names or ())[row : row + 1], *(cell for cell in data.X[row].tolist() if isinstance(cell, str))]
     return next(filter(_TOTAL.fullmatch, texts), "")
 
 

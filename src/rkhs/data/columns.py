@@ -132,14 +132,16 @@ class Column:
     """A column: its known cells, texts or numbers, how many of them differ, and what it looks like."""
 
     def __init__(self, cells: np.ndarray, title: str, *, dated: bool = False) -> None:
-        self.title, self.rows, self.is_text = title, len(cells), False
+        self.title, self.rows, self.is_text, self.places = title, len(cells), False, np.arange(len(cells))
         if cells.dtype == object:
             import pandas
 
-            known = cells[pandas.notna(cells)].tolist()
+            self.places = np.flatnonzero(pandas.notna(cells))
+            known = cells[self.places].tolist()
             self.is_text = any(isinstance(cell, str) for cell in known)
             cells = np.array([_number(cell) for cell in known])
         self.known: Any = known if self.is_text else cells[np.isfinite(cells)]
+        self.places = self.places if self.is_text else self.places[np.isfinite(cells)]
         self.different = len(set(self.known)) if self.is_text else len(np.unique(self.known))
         self.kind = "days" if dated else self._text_kind() if self.is_text else self._number_kind()
 
@@ -191,13 +193,15 @@ _SAID_OF_KINDS = {
 }
 
 
-def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> list[Remark]:
+def column_remarks(
+    X: np.ndarray, names: Sequence[str], dates: Collection[str] = (), rows: Sequence[str] = ()
+) -> list[Remark]:
     """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
     columns = [Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
-    remarks += [*_classes(columns), *_far_out(columns, X, names), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
         remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
@@ -211,12 +215,17 @@ def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
         return
     of_one, of_several, text = _SAID_OF_KINDS[kinds]
     titles = tuple(column.title for column in found)
-    counted = all(column.kind == "identifier" and _is_counter(column.known) for column in found)
-    alike = any(column.different < len(column.known) for column in found)
-    differ = "hardly a value repeats" if alike else f"all values differ{' and count the rows' * counted}"
-    text = text.format(counted=differ)
+    text = text.format(counted=_how_different(found))
     harmful = () if kinds == ("days",) else titles
     yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", harmful)
+
+
+def _how_different(columns: list[Column]) -> str:
+    """Whether no value of columns of identifiers stands there twice, and whether they count the rows."""
+    if any(column.different < len(column.known) for column in columns):
+        return "hardly a value repeats"
+    counted = all(column.kind == "identifier" and _is_counter(column.known) for column in columns)
+    return "all values differ and count the rows" if counted else "all values differ"
 
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
@@ -262,24 +271,28 @@ def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     return [Remark(f'{what} (tutorial "Expression data")')] if counted else []
 
 
-def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str]) -> list[Remark]:
+def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str], rows: Sequence[str]) -> list[Remark]:
     """What is said of counts, or else of numbers far from all others."""
-    return _counts(X, names) or list(_stand_ins(columns))
+    return _counts(X, names) or list(_stand_ins(columns, rows))
 
 
-def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
+def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[tuple[float, str], list[str]] = {}
     alone: list[Remark] = []
     for column in columns:
         if column.is_text or column.kind in ("identifier", "date", "days") or len(column.known) < _FEW:
             continue
-        known, others = column.known, column.known[~np.isin(column.known, _STAND_INS)]
+        known, others, labels = (
+            column.known,
+            column.known[~np.isin(column.known, _STAND_INS)],
+            np.array(rows or [""])[column.places * (len(rows) > 0)],
+        )
         for value in np.intersect1d(known, _STAND_INS).tolist():
             if place := _place_of_stand_in(value, others):
                 stand_ins.setdefault((value, place), []).append(column.title)
-                known = known[known != value]
-        alone += lone_values(column.title, known)
+                known, labels = known[known != value], labels[known != value]
+        alone += lone_values(column.title, known, labels)
     yield from alone[:_NAMED]
     if len(alone) > _NAMED:
         yield Remark(f"{len(alone) - _NAMED} more values stand far from all others of their columns.")
@@ -288,12 +301,14 @@ def _stand_ins(columns: list[Column]) -> Iterator[Remark]:
         yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
 
 
-def lone_values(title: str, known: np.ndarray) -> Iterator[Remark]:
+def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray = ()) -> Iterator[Remark]:
     """A single value far from all others, or far in the logarithm where all are positive."""
     logs = np.log(known) if (known > 0.0).all() else known
     for end in (known.min(), known.max()) if len(known) >= _FEW else ():
         if (known == end).sum() == 1 and any(_is_alone(values, known != end) for values in (known, logs)):
-            yield Remark(f"{title} holds one value far from all others, {end:,.7g}: is it a mistake of typing?")
+            row = rows[int(np.argmax(known == end))] if len(rows) else ""
+            where = f" in {row}" if row else ""
+            yield Remark(f"{title} holds one value far from all others, {end:,.7g}{where}: is it a mistake of typing?")
 
 
 def _is_alone(values: np.ndarray, others: np.ndarray) -> bool:

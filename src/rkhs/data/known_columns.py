@@ -286,22 +286,15 @@ def column_values(
         return known
     if kind in ("text", "date"):
         cells = np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
-        found = replace(found, cells=[*found.cells[:position], cells, *found.cells[position + 1 :]])
-    if kind == "text":
-        return cells
+        return cells if kind == "text" else _known_days(found, position, cells)
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):
         return found.without_strays(position)
-    odd = [i for i, cell in enumerate(cells) if cell is not None] if kind == "date" else found.odd_cells(position)
-    if not odd and kind == "date":
-        return cells
+    odd = found.odd_cells(position)
+    if kind == "number":
+        raise _of_another_kind(found, position, kind, odd)
     texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
-    if kind is not None:
-        raise InputError(
-            f"{where} held {kind}s in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
-            f"them, or take cells such as {quote(texts[0])} as gaps with missing=[{texts[0]!r}]"
-        )
     if found.mostly_numbers(position):
         found.refuse_texts([position])
     _refuse_hidden_numbers(where, texts, found)
@@ -318,6 +311,26 @@ def alike_spellings(where: str, texts: list[str]) -> Iterator[str]:
     if alike := [" and ".join(several) for several in spellings.values() if len(several) > 1]:
         what = "differ in case or spaces alone, and are different categories; write them alike if they are one"
         yield f"{where}: {listed(alike)} {what}"
+
+
+def _known_days(found: Columns, position: int, cells: np.ndarray) -> np.ndarray:
+    """A column of texts and gaps that held dates in the training file, as days; refuses what are none."""
+    known = [i for i, cell in enumerate(cells) if cell is not None]
+    changed = replace(found, cells=[*found.cells[:position], cells, *found.cells[position + 1 :]])
+    days = changed.days(position) if known else cells
+    if days is None:
+        raise _of_another_kind(changed, position, "date", known)
+    return days
+
+
+def _of_another_kind(found: Columns, position: int, kind: str, rows: list[int]) -> InputError:
+    """The error of cells of a column that are not of the kind of the training file."""
+    text = found.cells[position][rows[0]]
+    return InputError(
+        f"{found.source}: {column_label(found.names, position)} held {kind}s in the training file; got texts in rows "
+        f"{listed([i + 1 for i in rows])}; correct them, or take cells such as {quote(text)} as gaps with "
+        f"missing=[{text!r}]"
+    )
 
 
 def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:

@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, filterfalse, islice, takewhile
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from rkhs._core.dates import are_months
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import text_encoding
 from rkhs.data import formats
+from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import check_unique_names, column_label, listed
 from rkhs.data.formats import extension_of
-from rkhs.data.points import decimal_mark, may_have_commas, pointed_lines, points_in_doubt
+from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
 from rkhs.data.text import (
     WEAK,
     Mendable,
@@ -46,7 +46,6 @@ _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 Row = list[str]
 LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
 """Options of `read_table` for the format of a text table; None: detected from the file."""
-_COMMENTS = ("#", "%", "//")  # marks that lines of comments begin with
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
 
@@ -88,7 +87,7 @@ class Layout:
             nonlocal number
             for line in handle:
                 number += 1
-                if self.comment is None or not self.is_comment(line):
+                if not self.is_comment(line):
                     yield line.strip().replace("\t", " ") + "\n" if self.delimiter == " " else line
 
         reader = csv.reader(lines(), delimiter=self.delimiter, skipinitialspace=True, strict=True)
@@ -103,8 +102,9 @@ class Layout:
 
     def is_comment(self, line: str) -> bool:
         """Whether a line begins with the mark of comments, and not with an error of Excel."""
-        start = line.lstrip(' "')
-        return start.startswith(str(self.comment)) and not is_gap(start.partition(self.delimiter)[0])
+        if self.comment is None or not line.lstrip(' "').startswith(self.comment):
+            return False
+        return not is_gap(line.lstrip(' "').partition(self.delimiter)[0])
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Line and cells of each row below the names, blank lines too."""
@@ -138,7 +138,7 @@ class Layout:
                     f"{self.path}: expected {self.width} cells in every row, as in the first one; got {len(cells)} in "
                     f"row {number + 1} (line {line}); correct that row, or pass"
                 )
-                if mark := _mark(cells):
+                if mark := mark_of(cells):
                     raise Mendable(f"{got} comment={mark!r} if such lines are comments", comment=mark)
                 raise InputError(
                     f"{got} delimiter= if {self.delimiter!r} does not separate the cells, or skip_rows= if rows stand "
@@ -151,20 +151,6 @@ class Layout:
             else:
                 pending += 1  # blank lines at the end are harmless
         return (f"rows without a known cell are left out: {empty}",) if empty else ()
-
-
-class Uncommented:
-    """A file without its lines of comments, as pandas reads it."""
-
-    def __init__(self, layout: Layout, handle: Iterable[str]) -> None:
-        self._lines = filterfalse(layout.is_comment, handle)
-
-    def __iter__(self) -> Iterator[str]:
-        return self._lines
-
-    def read(self, _: int) -> str:
-        """Read some lines; nothing at the end."""
-        return "".join(islice(self._lines, _SAMPLE_ROWS))
 
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
@@ -211,11 +197,13 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     guessed: list[str] = []
     layout, rows, above = _first_rows(path, options, guessed)
     above = _rows_above(rows, above, guessed)
-    over = rows[above - 1] if above else []  # may name the columns, behind a mark of comments
-    layout, rows, above = _without_comments(layout, rows, above)
-    if not any(rows[above:]):
+    table, over = rows[above:], rows[:above]
+    last = over[-1] if over else []  # may name the columns, behind a mark of comments
+    mark, over, table = without_comments(layout.comment, over, table)
+    layout = replace(layout, comment=mark)
+    if not any(table):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    names, body = _split_header(layout, rows[above:], over, options.header, guessed)
+    names, body = _split_header(layout, table, last, options.header, guessed)
     if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
@@ -233,11 +221,11 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         check_unique_names([name for j, name in enumerate(names) if j not in blank], str(path))
     return replace(
         layout,
-        skip=len(rows) - len(body),
+        skip=len(over) + len(table) - len(body),
         names=names,
         width=width,
         blank=blank,
-        words=_columns_with(_TEXT, kinds, width) | _months(body, width),
+        words=_columns_with(_TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
 
@@ -265,28 +253,15 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     formats.refuse_sparse_lines(path, head)
-    skip = options.skip_rows
-    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not skip else None
+    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
     given = options.delimiter or (declared[1] if declared else None)
-    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[skip or 0 :], guessed))
-    if skip and layout.comment is not None:
-        skip -= sum(map(layout.is_comment, head[:skip]))
+    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
+    skip = rows_among(head, options.skip_rows, layout.is_comment)
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
         rows[0] = []
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
-
-
-def _without_comments(layout: Layout, rows: list[Row], above: int) -> tuple[Layout, list[Row], int]:
-    """The rows without those that begin as a comment above the table does, where no row of the table can."""
-    mark = next(filter(None, map(_mark, rows[:above])), None) if layout.comment is None else None
-    begun = [i for i, row in enumerate(rows) if mark and _mark(row) == mark]
-    widths = _widths([row for row in rows[above:] if _mark(row) != mark])
-    if not begun or any(len(rows[i]) in widths for i in begun if i >= above):
-        return layout, rows, above
-    kept = [row for i, row in enumerate(rows) if i not in begun]
-    return replace(layout, comment=mark), kept, above - sum(i < above for i in begun)
 
 
 def _with_decimal_points(
@@ -432,13 +407,9 @@ def _kind(cell: str) -> str:
     return _GAP if math.isnan(value) else _NUMBER
 
 
-def _lines_of_cells(head: list[str]) -> list[str]:
-    return [line for line in head if line.strip() and not line.startswith(_COMMENTS)]
-
-
 def _delimiter(layout: Layout, head: list[str]) -> str:
     """The usual character where it splits all first rows alike, or else the one that does into the most numbers."""
-    lines = _lines_of_cells(head)
+    lines = table_lines(head)
     shares = _shares(layout, lines)
     most = max(shares.values())
     if most[0] <= 0.0 and not most[1] and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
@@ -519,24 +490,18 @@ def _rows_above(rows: Sequence[Row], skip_rows: int | None, guessed: list[str]) 
 def _preamble_kind(row: Row, later: Sequence[Row]) -> str:
     """What a row above a table is, for a sentence; nothing for a row of the table."""
     if _is_comment(row, later):
-        return f"lines that begin with {_mark(row)}"
+        return f"lines that begin with {mark_of(row)}"
     return "rows above the table" if _is_title(row, later) else ""
 
 
 def _is_comment(row: Row, later: Sequence[Row]) -> bool:
     """Whether a row begins with a mark of comments and is no row of names or numbers with the width of the next."""
-    mark, below = _mark(row), later[0]
+    mark, below = mark_of(row), later[0]
     if not mark or len(row) != len(below):
         return bool(mark)
     numbers = mark == "#" and set(_kinds(below)) != {_TEXT}
-    again = _mark(below) == mark and (mark == "#" or (len(later) > 1 and _is_comment(below, later[1:])))
-    return again or (numbers and number_in(row[0].lstrip("# ")) is None)
-
-
-def _mark(row: Row) -> str:
-    """The mark of comments that a row begins with, unless it begins with an error of Excel; nothing without one."""
-    start = row[0].lstrip() if row and not is_gap(row[0]) else ""
-    return next((mark for mark in _COMMENTS if start.startswith(mark)), "")
+    doubled = mark_of(below) == mark and (mark == "#" or (len(later) > 1 and _is_comment(below, later[1:])))
+    return doubled or (numbers and number_in(row[0].lstrip("# ")) is None)
 
 
 def _is_title(row: Row, later: Sequence[Row]) -> bool:
@@ -586,12 +551,6 @@ def _blank_columns(names: Sequence[str] | None, kinds: Sequence[str], width: int
 def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]:
     """Columns with a cell of this kind among the first ones."""
     return frozenset(j for j in range(width) if any(row[j : j + 1] == kind for row in kinds))
-
-
-def _months(body: Sequence[Row], width: int) -> frozenset[int]:
-    """Columns whose first numbers are months such as 03.2019."""
-    cells = [[row[j].strip() for row in body if j < len(row)] for j in range(width)]
-    return frozenset(j for j in range(width) if are_months([cell for cell in cells[j] if _kind(cell) == _NUMBER]))
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:

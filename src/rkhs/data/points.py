@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from rkhs._core.dates import is_month_number
+from rkhs._core.dates import are_months, is_month_number
 from rkhs.data.text import is_gap, number_in
 
 _ENOUGH = 10_000  # lines with points, of which some have a decimal one if any has
@@ -31,6 +31,13 @@ def _has_decimal_points(cells: Iterable[str]) -> bool:
     pointed = (c for c in cells if "." in c and not is_month_number(c.strip()))
     numbers = (c for c in pointed if number_in(c) is not None and not is_gap(c))
     return not all(map(_POINTED_THOUSANDS.fullmatch, numbers))
+
+
+def month_columns(rows: Sequence[list[str]], width: int) -> frozenset[int]:
+    """Columns whose numbers are months such as 03.2019."""
+    columns = {j: [row[j].strip() for row in rows if j < len(row) and not is_gap(row[j])] for j in range(width)}
+    numbers = {j: [cell for cell in cells if number_in(cell) is not None] for j, cells in columns.items()}
+    return frozenset(j for j, cells in numbers.items() if are_months(cells))
 
 
 def may_have_commas(cells: Sequence[str], delimiter: str) -> bool:

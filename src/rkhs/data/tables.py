@@ -17,8 +17,9 @@ import numpy as np
 from rkhs._core.dates import Day, are_dates, are_months, day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.columns import many
+from rkhs.data.comments import uncommented
 from rkhs.data.dataset import Dataset, column_label, listed, locate, locate_all
-from rkhs.data.layout import Layout, Uncommented, find_layout
+from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
     GAPS,
     MIXED,
@@ -29,6 +30,7 @@ from rkhs.data.text import (
     Mendable,
     MixedCells,
     are_smiles,
+    beyond_range,
     grouped_advice,
     is_bound,
     is_gap,
@@ -361,14 +363,15 @@ class Columns:
                 f"{quote(word)} ({many(count, 'cell', 'cells')} in {many(columns[word], 'column', 'columns')})"
                 for word, count in counts
             ]
-            warn(f"{self.source}: cells that are no numbers are read as gaps: {listed(words, 3)}")
+            limits = beyond_range(chain.from_iterable(plain.values()))
+            warn(f"{self.source}: cells that are no numbers are read as gaps: {listed(words, 3)}{limits}")
 
     def _warn_of_strays(self, strays: Sequence[int], position: int) -> None:
         """Warn of cells of a column that become gaps, and of their unit."""
         cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
         unit, label = self._unit_of(strays, position), column_label(self.names, position)
         what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
-        warn(f"{self.source}: {label}: {what}{_UNITS if unit else ''}")
+        warn(f"{self.source}: {label}: {what}{_UNITS if unit else beyond_range(self.cells[position][strays])}")
 
     def refuse_texts(self, positions: Sequence[int], gaps: Sequence[int] = ()) -> None:
         """Raise the error that names columns of text, first those of numbers but for few cells, and those of gaps."""
@@ -533,7 +536,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
-        source = handle if layout.comment is None else Uncommented(layout, handle)
+        source = uncommented(handle, layout.comment, layout.is_comment)
         try:
             found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)

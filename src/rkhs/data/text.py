@@ -38,6 +38,9 @@ _ID_NAME = re.compile(
     r"|[a-z](?-i:ID|Id|Name)$"
 )
 CLASSES, MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
+_BEYOND = re.compile(
+    r"(?i)[<>+-]?(?:ov(?:er)?[\s_-]?(?:r|rng|range|fl|flow|ld|load)|o\.?l\.?|sat(?:urated)?|out of range|[lu]?lo[dq])"
+)
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
 
 
@@ -208,6 +211,16 @@ def is_measurement(text: str) -> bool:
 def is_bound(text: str) -> bool:
     """Whether a text says that a value is above or below a number, as ``>27947`` does."""
     return text[:1] in ("<", ">", "\u2264", "\u2265") and is_measurement(text)
+
+
+def beyond_range(texts: Iterable[str]) -> str:
+    """What is said of the first text that says that a value is beyond the range of its instrument; else nothing."""
+    limit = next((text for text in texts if is_bound(text) or _BEYOND.fullmatch(text)), None)
+    if limit is None:
+        return ""
+    return (
+        f"; {quote(limit)} stands for a value beyond a limit: it is filled as if it were not, and too near the others"
+    )
 
 
 def is_id_name(name: str) -> bool:

@@ -1,0 +1,62 @@
+"""Lines of comments of a text table, which begin with a mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import filterfalse, islice
+from typing import Any, TextIO
+
+from rkhs.data.text import is_gap
+
+MARKS = ("#", "%", "//")
+"""What lines of comments begin with."""
+_LINES = 200  # that are read at once
+
+
+def table_lines(lines: list[str]) -> list[str]:
+    """Lines that are neither blank nor begin as comments do."""
+    return [line for line in lines if line.strip() and not line.startswith(MARKS)]
+
+
+def rows_among(lines: list[str], count: int | None, is_comment: Callable[[str], bool]) -> int | None:
+    """How many of the first lines are no comments; None without a count."""
+    return None if count is None else sum(not is_comment(line) for line in lines[:count])
+
+
+def mark_of(row: list[str]) -> str:
+    """The mark of comments that a row begins with, unless it begins with an error of Excel; nothing without one."""
+    start = row[0].lstrip() if row and not is_gap(row[0]) else ""
+    return next((mark for mark in MARKS if start.startswith(mark)), "")
+
+
+def without_comments(
+    given: str | None, above: list[list[str]], table: list[list[str]]
+) -> tuple[str | None, list[list[str]], list[list[str]]]:
+    """The mark of comments above a table, and the other rows; the given one where rows of it may begin with that."""
+    mark = next(filter(None, map(mark_of, above)), None) if given is None else None
+    kept = [row for row in table if mark_of(row) != mark]
+    widths = {len(row) for row in kept if row}
+    if any(len(row) in widths for row in table if mark_of(row) == mark):
+        mark = None
+    if mark is None:
+        return given, above, table
+    return mark, [row for row in above if mark_of(row) != mark], kept
+
+
+def uncommented(lines: TextIO, mark: str | None, is_comment: Callable[[str], bool]) -> Any:
+    """A file without its lines of comments, where these have a mark, as pandas reads it."""
+    return lines if mark is None else _Uncommented(filterfalse(is_comment, lines))
+
+
+class _Uncommented:
+    """Lines of a file, read as a file is."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def read(self, _: int) -> str:
+        """Read some lines; nothing at the end."""
+        return "".join(islice(self._lines, _LINES))
