@@ -170,15 +170,14 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
     if data.smiles is not None:
         same = row_copies(data.items, (TWINS, COPIES)[data.as_smiles], least=0.0)
-        notes = [*molecule_remarks(data.smiles, data.skipped), same]
-        return [f"note: {text}" for text in notes if text]
+        return [*map("note: {}".format, filter(None, [*molecule_remarks(data.smiles, data.skipped), same]))]
     if note := _matrix_note(data):
         return [note]
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
         return _remarks(data, curve_remarks(data.X, _names(data)))
-    rows = data.row_names or [f"row {number}" for number in data.row_numbers]
+    rows = data.row_names or [*map("row {}".format, data.row_numbers)]
     return _remarks(data, column_remarks(data.X, _names(data), data.dates, rows))
 
 

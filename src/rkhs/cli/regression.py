@@ -17,12 +17,11 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.options import as_command
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
 from rkhs.cli.summaries import few, gap_sentence, print_result
-from rkhs.cli.targets import dropped_positions, read_with_numbers, values_of_column
+from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
 from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, row_norms, target_notes
 from rkhs.reports.wording import readable
 
@@ -148,7 +147,7 @@ def _facts(
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     errors = held_out_errors(model, fitted)
-    ends = [f"{note}{_logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
+    ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
     ends = ends or _decisive(errors, found, names_of_rows)
     if not ends or errors.get("R^2", 0.0) > _LITTLE:
         ends += _ends(args, model, fitted, names, found)
@@ -204,13 +203,8 @@ def _ends(
         if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y) and not logarithm_note(names[0], Y[:, 0]):
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
-                f"of rows; to avoid that, predict its logarithm{_logarithm(args)}"
+                f"of rows; to avoid that, {logarithm(args)}"
             )
-
-
-def _logarithm(args: argparse.Namespace) -> str:
-    """The command that predicts the logarithm of positive numbers."""
-    return f", by:{as_command([*args.words, '--log10'])}"
 
 
 def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]:

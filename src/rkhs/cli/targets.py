@@ -7,6 +7,7 @@ import csv
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import changed, refuse_flags, with_flag
+from rkhs.cli.options import as_command, changed, refuse_flags, with_flag
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, keep_rows
@@ -33,10 +34,10 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     Y = np.asarray(known.X, dtype=float)
     wanted = named_columns(args.predict) or list(range(Y.shape[1]))
     _refuse_empty_columns(wanted, np.isnan(Y).all(axis=0), known.guessed)
-    names = [target_name(args, name) for name in known.column_names or map("column{}".format, wanted)]
+    titles = known.column_names or [*map("column{}".format, wanted)]
     data = read_input(args if args.targets else without_columns(args, *wanted), args.input)
     if args.targets is None and args.columns is not None:
-        _refuse_in_both(args, {*(known.column_names or ()), *wanted}, data)
+        _refuse_in_both(args, {*titles, *wanted}, data)
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row for each row of the input, {data.n_samples}; got {len(Y)}")
@@ -44,7 +45,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     unknown = np.isnan(Y).all(1)
     if unknown.any():
         data, Y = keep_rows(data, ~unknown, LEFT_OUT), Y[~unknown]
-    return as_predictors_read(args, data), Y, names, int(unknown.sum())
+    return as_predictors_read(args, data), Y, [*map(partial(target_name, args), titles)], int(unknown.sum())
 
 
 def _refuse_in_both(args: argparse.Namespace, names: set[str | int], data: Dataset) -> None:
@@ -161,6 +162,11 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
 def target_name(args: argparse.Namespace, name: object) -> str:
     """What is predicted of a column."""
     return f"log10({name})" if getattr(args, "log10", False) else str(name)
+
+
+def logarithm(args: argparse.Namespace) -> str:
+    """The command that predicts the logarithm of positive numbers."""
+    return f"predict its logarithm, by:{as_command([*args.words, '--log10'])}"
 
 
 def _logarithms(args: argparse.Namespace, values: np.ndarray) -> np.ndarray:

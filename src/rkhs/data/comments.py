@@ -34,11 +34,8 @@ def without_comments(
 ) -> tuple[str | None, list[list[str]], list[list[str]]]:
     """The mark of comments above a table, and the other rows; the given one where rows of it may begin with that."""
     mark = next(filter(None, map(mark_of, above)), None) if given is None else None
-    kept = [row for row in table if mark_of(row) != mark]
-    widths = {len(row) for row in kept if row}
-    if any(len(row) in widths for row in table if mark_of(row) == mark):
-        mark = None
-    if mark is None:
+    kept, comments = ([row for row in table if (mark_of(row) == mark) is is_one] for is_one in (False, True))
+    if mark is None or {*map(len, filter(None, kept))} & {*map(len, comments)}:
         return given, above, table
     return mark, [row for row in above if mark_of(row) != mark], kept
 

@@ -46,7 +46,7 @@ def logarithm_note(name: str, values: np.ndarray) -> list[str]:
         return []
     span = float(np.ptp(np.log10(np.quantile(known, (0.05, 0.95)))))
     what = f"{name} is positive and spans {span:.1f} decades, so that its largest values decide the fit"
-    return [f"{what}: predict its logarithm"] if span >= _DECADES else []
+    return [what] if span >= _DECADES else []
 
 
 def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:

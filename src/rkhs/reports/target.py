@@ -128,8 +128,8 @@ def _score_numbers(
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
     numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
     verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
-    advice = [f"{note} (--log10)" for note in logarithm_note(name, true)] or _decisive_sentence(residuals, names)
-    notes = (*advice, *target_notes([name], true[:, None]))
+    decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
+    notes = (*(decades or _decisive_sentence(residuals, names)), *target_notes([name], true[:, None]))
     return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
 
 
