@@ -20,6 +20,7 @@ from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
+from rkhs.data.known_columns import alike_spellings
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -101,8 +102,9 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     counts = Counter(dict(Counter(classes).most_common()))
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
+        start = f"--predict {name} needs two classes, and two rows of each; got {few}"
         raise InputError(
-            f"--predict {name} needs two classes, and two rows of each; got {few}; --drop-rare 2 treats rare "
+            f"{next(alike_spellings(start, classes), start)}; --drop-rare 2 treats rare "
             f"classes as unlabelled, and keeps {sum(count > 1 for count in counts.values())} classes"
         )
     if len(counts) > _MOST_CLASSES:

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError, quote
 from rkhs.cli.options import advised, as_command, changed, named_columns, with_flag
 from rkhs.data import Dataset, read_items
 from rkhs.data.known_columns import reading_advice
-from rkhs.data.mixed import OF_MIXED, read_mixed
+from rkhs.data.mixed import MOST_TEXTS, OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.text import FewWords, ListedNumbers, Measurements, MixedCells, are_smiles, is_id_name, number_in
 
@@ -61,6 +61,8 @@ def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -
         raise InputError(f"{several}{without(args, several.columns, 'leaves them out')}") from several
     except FewWords as few:
         return None, str(few)
+    except MixedCells as strays:
+        return None, strays.what
     except InputError:
         return None, ""
 
@@ -143,4 +145,4 @@ def _in_order(cells: list[Any]) -> bool:
     different = set(texts)
     numbers = sum(number_in(cell) is not None for cell in different)
     few = len(different) <= max(_FEW_TEXTS, len(texts) / 10) and 2 * numbers <= len(different)
-    return 2 * len(different) <= len(texts) and (few or not numbers)
+    return 2 * len(different) <= len(texts) and len(different) <= MOST_TEXTS and (few or not numbers)

@@ -465,8 +465,7 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
-    options = reading_options(args)
-    return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})
+    return column_titles(path, **reading_options(args))
 
 
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:

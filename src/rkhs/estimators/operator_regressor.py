@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, OverfitWarning, warn
+from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
@@ -109,6 +110,8 @@ class OperatorKernelRegressor(DualRegressor):
     -----
     GapWarning
         Targets have gaps.
+    OverfitWarning
+        ``reg="auto"`` finds none that predicts rows left out better than their mean, and the fit follows its rows.
 
     Notes
     -----
@@ -185,13 +188,24 @@ class OperatorKernelRegressor(DualRegressor):
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
                 self._choose_reg(regression, group_ids)
-                return self._solve(regression)
+                self._solve(regression)
+                self._warn_of_overfit(regression)
+                return self
             else:
                 rows = FeatureRows.open(run, features, kernel, training, options)
                 model, solution = fit_in_features(rows)
         self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self
+
+    def _warn_of_overfit(self, regression: Regression) -> None:
+        """Warn where rows left out are predicted hardly better than by their mean, and those of the fit well."""
+        held_out, U = vars(self).pop("_held_out", self.leave_one_out_error_), regression.targets
+        weights = regression.training.weights
+        of_the_mean = float((self.loss_.value(U) if weights is None else len(U) * weights * self.loss_.value(U)).mean())
+        share = self.objective_ / (of_the_mean or 1.0)  # the error on rows of the fit, at most
+        if isinstance(self.loss_, Squared) and (text := overfit_sentence(held_out, share, predicted=True)):
+            warn(f"{type(self).__name__}: {text}", OverfitWarning)
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         kernel, options = read_operator_kernel(self.kernel, self.operator, X), self._read_options()
