@@ -39,7 +39,7 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
             return read_texts(args, path, None, options)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            data, what = _mixed_table(args, path, options)
+            data, what = _mixed_table(args, path, options, known=bool(error.texts))
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
             raise corrected(args, path, options, what or error.what) from error
     for one in caught:
@@ -53,8 +53,10 @@ def _may_be_mixed(args: argparse.Namespace, options: dict[str, Any]) -> bool:
     return hasattr(args, "mixed") and kind is None and not set(options) - OF_MIXED
 
 
-def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -> tuple[Dataset | None, str]:
-    """A table of texts and gaps; None, and the reason if it is known, where some cells are in doubt."""
+def _mixed_table(
+    args: argparse.Namespace, path: str, options: dict[str, Any], *, known: bool
+) -> tuple[Dataset | None, str]:
+    """A table of texts and gaps; None, and the reason, unless it is known of all columns, where cells are in doubt."""
     try:
         return read_mixed(path, **options), ""
     except ListedNumbers as several:
@@ -62,7 +64,7 @@ def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -
     except FewWords as few:
         return None, str(few)
     except MixedCells as strays:
-        return None, strays.what
+        return None, "" if known else strays.what
     except InputError:
         return None, ""
 

@@ -223,7 +223,9 @@ def times_of_rows(
                 days[j] = as_numbers(dated[:, None])[:, 0]
     if not (positions := clock(days)):
         return None
-    texts = np.array([" ".join(filter(None, cells)) for cells in zip(*map(found.cells.__getitem__, positions))], object)
+    texts = np.array(
+        [" ".join(filter(None, cells)) for cells in zip(*map(found.cells.__getitem__, positions), strict=True)], object
+    )
     return texts, np.sum([days[j] for j in positions], axis=0), [column_label(found.names, j) for j in positions]
 
 

@@ -200,11 +200,12 @@ class OperatorKernelRegressor(DualRegressor):
 
     def _warn_of_overfit(self, regression: Regression) -> None:
         """Warn where rows left out are predicted hardly better than by their mean, and those of the fit well."""
-        held_out, U = vars(self).pop("_held_out", self.leave_one_out_error_), regression.targets
-        weights = regression.training.weights
-        of_the_mean = float((self.loss_.value(U) if weights is None else len(U) * weights * self.loss_.value(U)).mean())
-        share = self.objective_ / (of_the_mean or 1.0)  # the error on rows of the fit, at most
-        if isinstance(self.loss_, Squared) and (text := overfit_sentence(held_out, share, predicted=True)):
+        held_out, weights = vars(self).pop("_held_out", self.leave_one_out_error_), regression.training.weights
+        if held_out is None or not isinstance(self.loss_, Squared):
+            return
+        values = self.loss_.value(regression.targets)
+        of_the_mean = float(values.mean() if weights is None else weights @ values) or 1.0
+        if text := overfit_sentence(held_out, self.objective_ / of_the_mean, predicted=True):
             warn(f"{type(self).__name__}: {text}", OverfitWarning)
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
