@@ -17,10 +17,9 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import print_result
-from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
+from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
-from rkhs.data.known_columns import alike_spellings
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset

@@ -18,13 +18,13 @@ from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import Corrected, quiet as quiet, read_texts, read_whole, with_advice, without
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed, column, named_columns as named_columns
+from rkhs.cli.options import changed as changed, column, named_columns as named_columns
 from rkhs.cli.rows import APART, total_row, transposed, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.columns import identifier
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
-from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
+from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import Doubtful, FewWords, is_grouped_number
 

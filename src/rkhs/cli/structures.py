@@ -13,14 +13,12 @@ import numpy as np
 from rkhs import estimators, kernels, metrics, models
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.inputs import named_columns, read_for_model, reading_options, user_errors
-from rkhs.cli.options import changed
+from rkhs.cli.inputs import changed, is_text_table, named_columns, read_for_model, reading_options, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
 from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, values_of_column
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows
-from rkhs.data.formats import is_text_table
 from rkhs.data.known_columns import candidate_column, candidates_of, read_column
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.writers import write_rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from rkhs._core.errors import InputError, OverfitWarning, warn
-from rkhs.estimators.choice_report import overfit_sentence
+from rkhs._core.errors import InputError
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
@@ -197,16 +196,6 @@ class OperatorKernelRegressor(DualRegressor):
         self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self
-
-    def _warn_of_overfit(self, regression: Regression) -> None:
-        """Warn where rows left out are predicted hardly better than by their mean, and those of the fit well."""
-        held_out, weights = vars(self).pop("_held_out", self.leave_one_out_error_), regression.training.weights
-        if held_out is None or not isinstance(self.loss_, Squared):
-            return
-        values = self.loss_.value(regression.targets)
-        of_the_mean = float(values.mean() if weights is None else weights @ values) or 1.0
-        if text := overfit_sentence(held_out, self.objective_ / of_the_mean, predicted=True):
-            warn(f"{type(self).__name__}: {text}", OverfitWarning)
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         kernel, options = read_operator_kernel(self.kernel, self.operator, X), self._read_options()
