@@ -121,6 +121,15 @@ def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture
     assert "classes are written as .csv" in capsys.readouterr().err
 
 
+def test_the_spelling_next_to_a_rare_class_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i},{i % 7},{'kidney' if i == 9 else ('Kidney', 'Liver')[i % 2]}" for i in range(60)]
+    Path("organs.csv").write_text("\n".join(["a,b,organ", *rows]) + "\n")
+    assert main(["fit", "organs.csv", "--predict", "organ", "-o", "m.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "got kidney (1): 'Kidney' and 'kidney' differ in case or spaces alone" in said
+    assert said.rstrip().endswith("--drop-rare 2 treats rare classes as unlabelled, and keeps 2 classes")
+
+
 def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{i % 7},{i % 5},{'uv'[i % 2]},{'pq'[i // 12]},one" for i in range(24)]
     Path("g.csv").write_text("\n".join(["a,b,cls,batch,site", *rows]) + "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,26 @@ def test_candidates_may_stand_in_the_one_column_with_smiles_in_its_name(tmp_path
         InputError, match="with smiles in its name; got the columns 'item', 'smiles_a', 'smiles_b'; rename"
     ):
         candidates_of(tmp_path / "lists.csv", "smiles", [["x"]])
+
+
+def test_options_of_tables_are_those_of_the_candidates_of_spectra(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = write(tmp_path, 3, 900, "new.mgf", known=False)
+    rows = ["Namé;smiles;mass", *(f"s{900 + i};{one};0,5" for i in range(3) for one in named)]
+    (tmp_path / "lists.csv").write_bytes("\n".join(rows).encode("cp1252"))
+    command = [
+        "predict",
+        str(folder / "m.rkhs"),
+        str(tmp_path / "new.mgf"),
+        "--candidates",
+        str(tmp_path / "lists.csv"),
+    ]
+    assert main(command) == 2
+    words = shlex.split(capsys.readouterr().err.rstrip().splitlines()[-1])[1:]
+    assert words == [*command, "--encoding", "cp1252"]
+    assert main(words) == 0
+    assert capsys.readouterr().out.count("s90") == 9
 
 
 def test_a_structure_needs_smiles(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,3 +145,10 @@ def test_curves_without_the_flag_name_it(tmp_path: Path, capsys: pytest.CaptureF
         file.write_text("\n".join(map(",".join, rows)))
     assert main(["fit", str(file), "-o", str(tmp_path / "m.rkhs")]) == 2
     assert "--kind curves" in capsys.readouterr().err
+
+
+def test_names_with_the_x_of_r_are_times(tmp_path: Path) -> None:
+    (tmp_path / "nir.csv").write_text('"","X1350","X1350.5","X1351"\n"a",1,2,3\n"b",2,3,5\n"c",0,1,1\n')
+    data = read_items(tmp_path / "nir.csv", kind="curves")
+    np.testing.assert_array_equal(data.times, [1350.0, 1350.5, 1351.0])
+    assert data.row_names == ("a", "b", "c")

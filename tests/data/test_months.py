@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rkhs._core.dates import are_dates, day_numbers
 from rkhs.data import read_mixed, read_table
 
 MONTHS = ["03.2019", "11.2018", "1.2020", "12.2018"]
@@ -46,3 +47,8 @@ def test_a_new_row_alone_holds_a_month_as_the_fit_did(tmp_path: Path, cell: str)
     assert read_mixed(new, kinds=["date", "number", "text"]).X[0, 0] == (DAYS[1] if cell else None)
     with pytest.raises(ValueError, match=r"held dates in the training file; got texts.*'7'"):
         read_mixed(file_of(tmp_path, ["7"], separator=",", number="1"), kinds=["date", "number", "text"])
+
+
+def test_times_of_the_day_are_parts_of_one() -> None:
+    assert day_numbers(["00:15", "8:05:00", "23:45"]) == [1 / 96, 97 / 288, 95 / 96]
+    assert not any(map(are_dates, (["36:15"], ["16:9"], [""], ["24:00"], ["2024-01-31", "00:15"])))

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
 from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
-from rkhs._core.errors import EdgeWarning, InputError
+from rkhs._core.errors import EdgeWarning, InputError, OverfitWarning
 from rkhs.kernels import Gaussian, Linear, Separable, Spectrum
 from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Power, Squared, SquaredEpsilonInsensitive
 from rkhs.solvers import FISTA
@@ -321,6 +321,7 @@ def test_paths_and_leave_one_out_leave_a_fitted_machine_as_it_is() -> None:
     np.testing.assert_array_equal(curves.predict(X), before)
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")  # of few rows
 @pytest.mark.parametrize(("operator", "center"), [(None, True), (None, False), (np.diag([1.0, 0.4, 0.1]), True)])
 def test_leaving_rows_out_in_turn_is_what_refits_give(operator, center):
     X, Y = data(11, n=16)
@@ -379,3 +380,13 @@ def test_the_chosen_machine_takes_the_gram_matrix_of_the_choice(monkeypatch) -> 
     np.testing.assert_array_equal(
         chosen.predict(X), OperatorKernelRegressor(Spectrum(2), reg=chosen.reg_).fit(X, y).predict(X)
     )
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.EdgeWarning")
+@pytest.mark.parametrize("model", [OperatorKernelRegressor(), OperatorKernelRegressorCV(regs=[1e-9, 1e-8])])
+def test_a_fit_that_follows_its_rows_and_predicts_no_others_is_named(model):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    with pytest.warns(OverfitWarning, match=r"predicted hardly better than by the mean .* much better \(0.00\)"):
+        model.set_params(kernel=Gaussian(30.0)).fit(X, y)
+    assert "_held_out" not in vars(model)

@@ -14,6 +14,7 @@ _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
     *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y", "%m/%Y", "%b %Y"),
     *("%m.%Y", "%Y-%m", "%Y/%m"),
+    "",  # times of the day alone, which are parts of the first of January 1970
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
 _TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*))?")
@@ -37,13 +38,15 @@ def day_number(moment: datetime.date) -> float:
 
 @lru_cache(2**16)  # a file is read several times
 def _day(text: str, form: str) -> float | None:
-    match = _TIME.fullmatch(text.strip())
+    match = _TIME.fullmatch(f" {text.strip()}")
     assert match is not None
-    day, time = _MONTH.sub(r"\1", match[1]).strip(), (match[2] or "0:00").zfill(5)
+    day, time = _MONTH.sub(r"\1", match[1]).strip(), match[2] or "00:00"[: 5 * len(form)]
     with suppress(ValueError):
-        found = datetime.datetime.strptime(day, form)
+        found = datetime.datetime.strptime(day, form) if day or form else _START
         if found.year in _YEARS:
-            return day_number(datetime.datetime.combine(found, datetime.time.fromisoformat(time)))
+            return day_number(
+                datetime.datetime.combine(found, datetime.time.fromisoformat("0" * (time[1:2] == ":") + time))
+            )
     return None
 
 
@@ -56,10 +59,11 @@ def _readings(texts: Sequence[str]) -> list[set[float]]:
     """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
     common: Sequence[str] = _FORMS
     for text in texts:
-        if not (found := _days(text, common) or _days(text, _FORMS)):
+        if not (found := _days(text, common) or _days(text, _FORMS[:-1])):
             return []
         common = [form for form in common if form in found]
-    return [set(_days(text, common or _FORMS).values()) for text in texts]
+    found_days = [set(_days(text, common or _FORMS[:-1]).values()) for text in texts]
+    return found_days if all(found_days) else []
 
 
 def is_month_number(text: str) -> bool:
@@ -76,7 +80,7 @@ def are_months(texts: Sequence[str]) -> bool:
 
 
 def are_dates(texts: Sequence[str]) -> bool:
-    """Whether all texts are days, with or without a time, or months: 2024-01-31, 31.01.2024, 1/31/2024, 01.2024."""
+    """Whether all texts are days, with or without a time, months or times: 2024-01-31, 1/31/2024, 01.2024, 23:45."""
     return bool(_readings(texts))
 
 

@@ -241,7 +241,7 @@ class OutlierWarning(UserWarning):
 
 
 class OverfitWarning(UserWarning):
-    """The fitted model rebuilds its training items, and new ones hardly better than their mean does.
+    """The fitted model rebuilds or predicts its training items, and new ones hardly better than their mean does.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import print_result
-from rkhs.cli.targets import item_classes, read_column_of, read_with_values, values_of_column
+from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
 
@@ -101,8 +101,9 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     counts = Counter(dict(Counter(classes).most_common()))
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
+        start = f"--predict {name} needs two classes, and two rows of each; got {few}"
         raise InputError(
-            f"--predict {name} needs two classes, and two rows of each; got {few}; --drop-rare 2 treats rare "
+            f"{next(alike_spellings(start, classes), start)}; --drop-rare 2 treats rare "
             f"classes as unlabelled, and keeps {sum(count > 1 for count in counts.values())} classes"
         )
     if len(counts) > _MOST_CLASSES:

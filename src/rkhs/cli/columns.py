@@ -22,8 +22,10 @@ from rkhs.data.columns import (
     TWINS,
     Remark,
     as_numbers,
+    clock,
     column_remarks,
     curve_remarks,
+    listed,
     rounded,
     row_copies,
     samples_remark,
@@ -216,8 +218,11 @@ def _series_note(data: Dataset) -> tuple[str, int] | None:
     """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
     if not data.dates or len(data.X) < _LONG:
         return None
-    name, names = data.dates[0], list(_names(data))
-    steps = np.diff(as_numbers(data.X[:, [names.index(name)]])[:, 0])
+    names = list(_names(data))
+    days = {j: as_numbers(data.X[:, [j]])[:, 0] for j in map(names.index, data.dates)}
+    if not (positions := clock(days)):
+        return None
+    steps = np.diff(np.sum([days[j] for j in positions], axis=0))
     step = float(np.median(steps))
     if not step > 0.0 or np.mean(np.abs(steps - step) <= 1e-6 * step + 1e-9) < _EQUAL:
         return None
@@ -226,8 +231,8 @@ def _series_note(data: Dataset) -> tuple[str, int] | None:
     return (
         f"the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
         "next to each other are alike, so errors of left-out rows look too small, and the time is read as a column in "
-        f"which all later rows are new; --window {length} makes an item of each, without {name}; "
-        f"--drop-columns {shlex.quote(name)} leaves the time out of single rows"
+        f"which all later rows are new; --window {length} makes an item of each, without {listed(data.dates)}; "
+        f"--drop-columns {shlex.quote(','.join(data.dates))} leaves the time out of single rows"
     ), length
 
 

@@ -26,7 +26,7 @@ from rkhs.data import Dataset, read_items
 from rkhs.data.columns import identifier
 from rkhs.data.dataset import listed
 from rkhs.data.known_columns import reading_advice
-from rkhs.data.mixed import OF_MIXED, read_mixed
+from rkhs.data.mixed import MOST_TEXTS, OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.text import (
     Doubtful,
@@ -63,7 +63,7 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
             return read_texts(args, path, None, options)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            data, what = _mixed_table(args, path, options)
+            data, what = _mixed_table(args, path, options, known=bool(error.texts))
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
             raise corrected(args, path, options, what or error.what) from error
     for one in caught:
@@ -77,14 +77,18 @@ def _may_be_mixed(args: argparse.Namespace, options: dict[str, Any]) -> bool:
     return hasattr(args, "mixed") and kind is None and not set(options) - OF_MIXED
 
 
-def _mixed_table(args: argparse.Namespace, path: str, options: dict[str, Any]) -> tuple[Dataset | None, str]:
-    """A table of texts and gaps; None, and the reason if it is known, where some cells are in doubt."""
+def _mixed_table(
+    args: argparse.Namespace, path: str, options: dict[str, Any], *, known: bool
+) -> tuple[Dataset | None, str]:
+    """A table of texts and gaps; None, and the reason, unless it is known of all columns, where cells are in doubt."""
     try:
         return read_mixed(path, **options), ""
     except ListedNumbers as several:
         raise InputError(f"{several}{without(args, several.columns, 'leaves them out')}") from several
     except FewWords as few:
         return None, str(few)
+    except MixedCells as strays:
+        return None, "" if known else strays.what
     except InputError:
         return None, ""
 
@@ -220,4 +224,4 @@ def _in_order(cells: list[Any]) -> bool:
     different = set(texts)
     numbers = sum(number_in(cell) is not None for cell in different)
     few = len(different) <= max(_FEW_TEXTS, len(texts) / 10) and 2 * numbers <= len(different)
-    return 2 * len(different) <= len(texts) and (few or not numbers)
+    return 2 * len(different) <= len(texts) and len(different) <= MOST_TEXTS and (few or not numbers)

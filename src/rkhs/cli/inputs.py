@@ -27,12 +27,12 @@ from rkhs.cli.corrections import (
     without,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed, column, named_columns as named_columns
+from rkhs.cli.options import changed as changed, column, named_columns as named_columns
 from rkhs.cli.rows import APART, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
-from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table
+from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, is_grouped_number
 
@@ -468,8 +468,7 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
-    options = reading_options(args)
-    return column_titles(path, **{name: options[name] for name in options if name not in ("header", "missing")})
+    return column_titles(path, **reading_options(args))
 
 
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:

@@ -283,7 +283,9 @@ def _times(data: Dataset, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarr
     with quiet():  # the file is read for itself too
         found = times_of_rows(data.source, options) if is_table(data.source) and data.n_samples > 2 else None
     rows = np.array(data.row_numbers) - 1
-    return (rows, None) if found is None else (found[0][rows], as_numbers(found[1][rows][:, None])[:, 0])
+    if found is not None and len(found[2]) > 1:
+        sys.stderr.write(f"rkhs: note: {data.source}: {' and '.join(found[2])} are read as one time\n")
+    return (rows, None) if found is None else (found[0][rows], found[1][rows])
 
 
 def _steps(days: np.ndarray) -> np.ndarray | None:

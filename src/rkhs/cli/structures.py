@@ -13,7 +13,7 @@ import numpy as np
 from rkhs import estimators, kernels, metrics, models
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.inputs import named_columns, read_for_model, user_errors
+from rkhs.cli.inputs import changed, is_text_table, named_columns, read_for_model, reading_options, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
 from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import print_result
@@ -91,7 +91,12 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
 def check_candidates(args: argparse.Namespace, column: str | None = None) -> None:
     """Refuse a table without a column of candidates."""
     if args.candidates is not None and not args.candidates.lower().endswith(".smi"):
-        candidate_column(args.candidates, column)
+        candidate_column(args.candidates, column, **_of_candidates(args))
+
+
+def _of_candidates(args: argparse.Namespace) -> dict[str, Any]:
+    """Options of reading tables, which are those of the candidates where the items stand in none."""
+    return {} if is_text_table(args.input) else reading_options(args)
 
 
 def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
@@ -124,9 +129,10 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
 
 def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:
     """The items of a file that have candidates, and their lists of candidates."""
-    data = read_for_model(args, path, file.estimator, file.notes)
+    options = _of_candidates(args)
+    data = read_for_model(changed(args, **dict.fromkeys({*options} - {"missing"})), path, file.estimator, file.notes)
     namings = data.namings or [label_columns(data)[0]]
-    lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], namings)
+    lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], namings, **options)
     listed = np.array([bool(one) for one in lists])
     if not listed.any():
         raise InputError(

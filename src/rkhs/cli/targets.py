@@ -21,7 +21,7 @@ from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, keep_rows
 from rkhs.data.formats import has_columns, is_table
-from rkhs.data.known_columns import labels_of, read_column, read_numbers
+from rkhs.data.known_columns import alike_spellings as alike_spellings, labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
 from rkhs.data.text import MIXED, FewWords, MixedCells
 

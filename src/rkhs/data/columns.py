@@ -6,7 +6,7 @@ The rules and their thresholds were set on public sets; ``studies/bench/columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -183,7 +183,7 @@ _SAID_OF_KINDS = {
     ("days",): (
         "holds dates",
         "hold dates",
-        ", read as days since the first of January 1970.",
+        ", read as days since the first of January 1970, or as parts of a day.",
     ),
     ("free",): (
         "holds texts that hardly repeat",
@@ -375,6 +375,14 @@ def identifier(X: np.ndarray, names: Sequence[str]) -> str:
     columns = zip(names, X.T, strict=True)
     named = (Column(cells, name) for name, cells in columns if _ID_NAME.search(name))
     return next((column.title for column in named if column.kind == "identifier"), "")
+
+
+def clock(days: Mapping[int, np.ndarray]) -> list[int]:
+    """The first column of dates, by position, and one of times of the day next to it if it has none itself."""
+    timed = [j for j, one in days.items() if np.nanmin(one) >= 0.0 and np.nanmax(one) < 1.0]
+    first = [j for j in days if j not in timed][:1]
+    whole = [j for j in first if np.nanmax(days[j] % 1.0) == 0.0]
+    return first + [k for j in whole for k in (j + 1, j - 1) if k in timed][:1]
 
 
 def _hardly_repeat(values: np.ndarray) -> bool:

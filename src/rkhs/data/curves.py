@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,7 +201,8 @@ def _increase(times: np.ndarray) -> bool:
 
 
 def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
-    """The numbers that names of columns spell, all without a unit or with the same one."""
+    """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them."""
+    names = tuple(re.sub(r"^X(?=\d)", "", name) for name in names)
     spelled: list[Any] = [[number_in(name, mark) for name in names] for mark in ".,"]
     spelled += [found[0] for mark in ".," if (found := with_unit(names, mark)) is not None]
     times = next((found for found in spelled if None not in found), None)

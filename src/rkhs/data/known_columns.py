@@ -15,7 +15,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
-from rkhs.data.columns import many
+from rkhs.data.columns import as_numbers, clock, many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.molecule_files import smi_chunks
@@ -205,25 +205,33 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
         positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
         several += filter(None, map(found.measured, positions))
     words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
-    marks = [one.mark for one in several if one.mark is not None]
-    return ({"missing": list(dict.fromkeys(words))} if words else {}) | ({"thousands": marks[0]} if marks else {})
+    marks = {name: mark for one in reversed(several) for name, mark in one.marks.items()}
+    return ({"missing": list(dict.fromkeys(words))} if words else {}) | marks
 
 
-def times_of_rows(path: str | os.PathLike[str], options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
-    """The first column of dates of a table without offsets from UTC, as texts and as days since 1970 by its clock."""
+def times_of_rows(
+    path: str | os.PathLike[str], options: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray, list[str]] | None:
+    """The clock of a table without offsets from UTC: texts, days since 1970, and the columns of dates that hold it."""
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
+    days = {}
     for j, cells in enumerate(found.cells):
         if cells.dtype == object:
             found.cells[j] = np.array([cell and _OFFSET.sub(r"\1", cell) for cell in cells.tolist()], object)
-            if (days := found.days(j)) is not None:
-                return found.cells[j], days
-    return None
+            if (dated := found.days(j)) is not None:
+                days[j] = as_numbers(dated[:, None])[:, 0]
+    if not (positions := clock(days)):
+        return None
+    texts = np.array(
+        [" ".join(filter(None, cells)) for cells in zip(*map(found.cells.__getitem__, positions), strict=True)], object
+    )
+    return texts, np.sum([days[j] for j in positions], axis=0), [column_label(found.names, j) for j in positions]
 
 
-def candidate_column(path: str | os.PathLike[str], column: str | None = None) -> int:
+def candidate_column(path: str | os.PathLike[str], column: str | None = None, **options: Any) -> int:
     """The column of that name, else the one column with SMILES in its name (without a name: the first such)."""
-    titles = column_titles(check_path(path)[0])
+    titles = column_titles(check_path(path)[0], **options)
     alike = [j for j, title in enumerate(titles) if "smiles" in title.lower()]
     if column in titles or len(titles) < 2:
         return titles.index(column) if column in titles else 0
@@ -235,15 +243,17 @@ def candidate_column(path: str | os.PathLike[str], column: str | None = None) ->
     return alike[0]
 
 
-def candidates_of(path: str | os.PathLike[str], column: str, namings: Sequence[Sequence[str]]) -> list[list[str]]:
+def candidates_of(
+    path: str | os.PathLike[str], column: str, namings: Sequence[Sequence[str]], **options: Any
+) -> list[list[str]]:
     """Texts of a column for each item, found by those names of which some column holds most; all of a table without."""
     file, extension = check_path(path)
     if extension == ".smi":
-        return [next(smi_chunks(file, "utf-8", None))[0]] * len(namings[0])
-    titles = column_titles(file)
-    position = candidate_column(path, column)
+        return [next(smi_chunks(file, options.get("encoding", "utf-8"), None))[0]] * len(namings[0])
+    titles = column_titles(file, **options)
+    position = candidate_column(path, column, **options)
     order = sorted(range(len(titles)), key=lambda j: j != position)
-    found = next(open_columns(file, Options(), *zip(order, titles, strict=False)))
+    found = next(open_columns(file, Options(**options), *zip(order, titles, strict=False)))
     texts, *keys = map(found.texts, order)
     if not keys:
         return [texts] * len(namings[0])

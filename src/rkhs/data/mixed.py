@@ -20,9 +20,11 @@ from rkhs.data.known_columns import column_values, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import Options, checked_options, open_columns
 from rkhs.data.tables import Columns
+from rkhs.data.text import Doubtful
 
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})
 """Options of `read_table` that it takes too."""
+MOST_TEXTS = 500  # of a column, each of which may become a column of zeros and ones
 
 
 def read_mixed(
@@ -116,6 +118,10 @@ def _warn_of_cells(
         warn_of_words(found, texts, options.missing or ())
         for j in positions:
             warn_of_units(found, j, texts[j])
+            if (count := len(set(texts[j]))) > MOST_TEXTS:
+                name = column_label(found.names, j)
+                what = f"{found.source}: {name} holds {count} different texts, each a category, which takes long"
+                warn(Doubtful(what, "leaves it out", drop_columns=[found.names[j] if found.names else j]))
 
 
 def _check_mixed(path: str | os.PathLike[str], options: dict[str, Any]) -> None:

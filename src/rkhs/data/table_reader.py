@@ -325,7 +325,7 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     try:
         if not is_text_table(file):
             return list(next(open_columns(file, Options(), rows=1)).names or ())
-        return list(find_layout(file, Options(header=True, **options)).names or ())
+        return list(find_layout(file, Options(**options | {"header": True, "missing": None})).names or ())
     except InputError:  # read_table reports the error
         return []
 

@@ -143,8 +143,9 @@ class Columns:
         """Numbers with a unit and the few other cells of a column, where other arguments are needed to read it."""
         cells, thousands = self.cells[position], None if self.layout is None else self.layout.thousands
         texts = [cell for cell in cells.tolist() if cell is not None] if cells.dtype == object else []
-        found = measurements(texts, self._spelling[0], thousands)
-        return found if found is not None and (found.others or found.mark) else None
+        commas = self.layout is not None and self.layout.delimiter != ","
+        found = measurements(texts, self._spelling[0], thousands, commas=commas)
+        return found if found is not None and (found.others or found.marks) else None
 
     def refuse_few_words(self, position: int) -> None:
         """Refuse many numbers with one unit among which a few cells are words: they are no classes."""

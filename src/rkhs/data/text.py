@@ -98,19 +98,26 @@ class Measurements(NamedTuple):
     """Numbers with one unit among texts, and the few other texts, which are no numbers."""
 
     total: int  # of all texts
-    unit: str
+    what: str  # their unit, or one of them
     others: list[str]
     mark: str | None  # between thousands
+    decimal: str | None = None  # where that of the file does not read the numbers
 
     def described(self, name: str) -> str:
         """What the cells of a column are, and the arguments that read its numbers."""
         few = len(self.others)
         rest = f"; {few} {'is not,' if few == 1 else 'are not, the first'} {quote(self.others[0])}" if few else ""
-        marks = [f"thousands={self.mark!r}"] * (self.mark is not None)
+        marks = [f"{name}={value!r}" for name, value in self.marks.items()]
         gaps = [f"missing={list(dict.fromkeys(self.others))} to take these as gaps"] * (few > 0)
-        return f"{self.total - few} of {self.total} cells of {name} are numbers in {self.unit}{rest}: pass " + " ".join(
+        return f"{self.total - few} of {self.total} cells of {name} are numbers {self.what}{rest}: pass " + " ".join(
             [*marks, *gaps]
         )
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The marks in numbers, by the names of the arguments that read these."""
+        marks = {"decimal": self.decimal, "thousands": self.mark}
+        return {name: mark for name, mark in marks.items() if mark is not None}
 
 
 def number_in(text: str, decimal: str = ".") -> float | None:
@@ -156,24 +163,42 @@ def with_unit(
     return (found, units.pop()) if len(units) == 1 else None
 
 
-def measurements(texts: Sequence[str], decimal: str, thousands: str | None) -> Measurements | None:
-    """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes."""
+def measurements(
+    texts: Sequence[str], decimal: str, thousands: str | None, *, commas: bool = False
+) -> Measurements | None:
+    """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes.
+
+    With commas, they may be decimal ones, of numbers without a unit.
+    """
     texts = [text for text in texts if text.lower() not in WEAK]
-    if len(set(texts)) <= min(CLASSES, len(texts) / 2):
-        return None
     marks = (None, ",", ".", "'") if thousands is None else (thousands,)
-    found = (_measurements(texts, decimal, mark) for mark in marks)
+    found = [_with_commas(texts, mark) for mark in marks if commas and decimal == "." and mark != ","]
+    if len(set(texts)) > min(CLASSES, len(texts) / 2):
+        found += [_measurements(texts, decimal, mark) for mark in marks]
     best = min(filter(None, found), key=lambda one: len(one.others), default=None)
     return best if best is None or thousands is None else best._replace(mark=None)
+
+
+def _with_commas(texts: Sequence[str], mark: str | None) -> Measurements | None:
+    """Numbers of which some have a decimal comma, but for a few words, with this mark between thousands."""
+    read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
+    first = next((text for text in texts if text in read and "," in text), None)
+    return None if first is None else _but_for_few(texts, read, f"such as {quote(first)}", mark, ",")
 
 
 def _measurements(texts: Sequence[str], decimal: str, mark: str | None) -> Measurements | None:
     """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
     read = {text for text in dict.fromkeys(texts) if with_unit([text], decimal, mark) is not None}
     common = with_unit(read, decimal, mark)
+    return None if common is None else _but_for_few(texts, read, f"in {common[1]}", mark)
+
+
+def _but_for_few(
+    texts: Sequence[str], read: set[str], what: str, mark: str | None, decimal: str | None = None
+) -> Measurements | None:
+    """What texts are of which these are read; None where more than a few others remain."""
     others = [text for text in texts if text not in read]
-    few = len(others) <= (1.0 - MOST) * len(texts)
-    return None if common is None or not few else Measurements(len(texts), common[1], others, mark)
+    return Measurements(len(texts), what, others, mark, decimal) if len(others) <= (1.0 - MOST) * len(texts) else None
 
 
 def holds_numbers(text: str) -> bool:

@@ -20,7 +20,7 @@ from rkhs.selection.path import open_end
 
 # Overfit: a held-out error of at least _LOST and a training error of at most _KEPT, as shares of the variance. Features
 # of a kernel have as many directions as there are items, so that even the best few codes lose nine tenths.
-_LOST, _LOST_FEATURES, _KEPT = 0.9, 1.0, 0.5
+_LOST, _LOST_FEATURES, _LOST_TARGETS, _KEPT = 0.9, 1.0, 0.95, 0.5
 _LEAST = 1e-3  # least decrease of the error, as a share of the variance, that makes an end open
 # Heavy tails: the share _FAR of the rows holds over _HEAVY of the squared distances to the mean.
 _HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: least number of rows for this choice
@@ -74,15 +74,18 @@ def warn_of_edges(model: KernelEstimator) -> None:
         warn(f"{type(model).__name__}: {message}", EdgeWarning)
 
 
-def overfit_sentence(held_out: float | None, training: float | None, *, vectors: bool) -> str | None:
-    """Sentence on an overfit model, or None; errors are shares of the variance."""
-    lost = _LOST if vectors else _LOST_FEATURES
+def overfit_sentence(
+    held_out: float | None, training: float | None, *, vectors: bool = True, predicted: bool = False
+) -> str | None:
+    """Sentence on an overfit model that rebuilds or predicts, or None; errors are shares of the variance."""
+    lost = _LOST_TARGETS if predicted else _LOST if vectors else _LOST_FEATURES
     if held_out is None or training is None or held_out < lost or training > _KEPT:
         return None
+    done, fewer = ("predicted", "") if predicted else ("rebuilt", "lower n_components, ")
     return (
-        f"overfit: new items are rebuilt hardly better than by the mean (share of variance lost {held_out:.2f}), "
-        f"training items much better ({training:.2f}): look for wrong rows (fit_robust), fit more items, lower "
-        "n_components, raise reg, or choose another kernel"
+        f"overfit: new items are {done} hardly better than by the mean (share of variance lost {held_out:.2f}), "
+        f"training items much better ({training:.2f}): look for wrong rows (fit_robust), fit more items, {fewer}"
+        "raise reg, or choose another kernel"
     )
 
 

@@ -109,6 +109,8 @@ class OperatorKernelRegressor(DualRegressor):
     -----
     GapWarning
         Targets have gaps.
+    OverfitWarning
+        ``reg="auto"`` finds none that predicts rows left out better than their mean, and the fit follows its rows.
 
     Notes
     -----
@@ -185,7 +187,9 @@ class OperatorKernelRegressor(DualRegressor):
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
                 self._choose_reg(regression, group_ids)
-                return self._solve(regression)
+                self._solve(regression)
+                self._warn_of_overfit(regression)
+                return self
             else:
                 rows = FeatureRows.open(run, features, kernel, training, options)
                 model, solution = fit_in_features(rows)

@@ -199,6 +199,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         warn_of_edges(self)
         final = self._chosen(self.losses_[j])
         vars(final)["_known_grams"] = grids[g].kernel, grids[g].grams
+        if self.criterion_ == "squared" and not gaps:
+            vars(final)["_held_out"] = float(mean[g, r, j]) / (self._spread(training.targets, weights) or 1.0)
         self._take(final, X, y, sample_weight)
         alone = closed and together is None and len(np.unique(training.groups)) == len(training)
         kernels_compared = [grid.kernel for grid in grids] if len(grids) > 1 else [None]
@@ -311,14 +313,18 @@ class OperatorKernelRegressorCV(VectorRegressor):
                 )
             return [loss]
         if given is None:
-            centred = Y - (weights @ Y) / weights.sum() if self.center else Y
-            size = float((weights @ (centred * centred).sum(1) / weights.sum()).sqrt())
+            size = self._spread(Y, weights) ** 0.5
             given = [share * size if size > 0.0 else share for share in _SHARES]
         assert isinstance(loss, (EpsilonInsensitive, SquaredEpsilonInsensitive, Huber))
         family = [type(loss)(value) for value in check_numbers(given, name, at_least=0.0)]
         for one in family:
             assert one.dual_parameters  # raises for invalid parameters
         return list(family)
+
+    def _spread(self, Y: Tensor, weights: Tensor) -> float:
+        """Mean squared length of targets, from their mean if they are centred."""
+        centred = Y - (weights @ Y) / weights.sum() if self.center else Y
+        return float(weights @ (centred * centred).sum(1) / weights.sum())
 
     def _numbers_of(self, loss: Loss) -> tuple[str | None, Sequence[float] | None]:
         """The list of numbers that a loss takes, by its name; None where it has none."""

@@ -115,9 +115,9 @@ def test_truth_values_and_dates_are_read_where_the_fit_had_them() -> None:
     assert [column.get("dated", False) for column in table.columns_] == [False, True, False, False]
     found = table.transform([(True, "2024-01-03", 2.0, "01/2024")])  # the text is no date in a column of texts
     assert found[0, :3] == pytest.approx(table.transform(rows)[2, :3])
-    with pytest.raises(InputError, match="hold numbers in column 1, as in fit; got 'soon' in row 0"):
+    with pytest.raises(InputError, match="hold dates such as 2024-01-31 in column 1, as in fit; got 'soon' in row 0"):
         table.transform([(True, "soon", 2.0, None)])
-    with pytest.raises(InputError, match="hold numbers in column 1, as in fit; got 'soon' in row 1"):
+    with pytest.raises(InputError, match="hold dates such as 2024-01-31 in column 1, as in fit; got 'soon' in row 1"):
         table.transform([(True, "2024-01-03", 2.0, None), (True, "soon", 2.0, None)])
 
 

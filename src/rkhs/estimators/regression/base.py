@@ -15,8 +15,9 @@ from torch import Tensor
 from rkhs._core.arrays import Items, as_numpy, give_back, read_values, reading, to_tensor
 from rkhs._core.checks import check_number, check_spread, check_squares
 from rkhs._core.config import RegressorMixin
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, OverfitWarning, warn
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.joint_items import JointItems
 from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSolverLike
@@ -169,6 +170,16 @@ class KernelMachine(KernelEstimator):
         assert bound is not None
         self._warn_of_rounding(regression.largest, self.dual_coef_, bound)
         return self
+
+    def _warn_of_overfit(self, regression: Regression) -> None:
+        """Warn where rows left out are predicted hardly better than by their mean, and those of the fit well."""
+        held_out, weights = vars(self).pop("_held_out", self.leave_one_out_error_), regression.training.weights
+        if held_out is None or not isinstance(self.loss_, Squared):
+            return
+        values = self.loss_.value(regression.targets)
+        of_the_mean = float(values.mean() if weights is None else weights @ values) or 1.0
+        if text := overfit_sentence(held_out, self.objective_ / of_the_mean, predicted=True):
+            warn(f"{type(self).__name__}: {text}", OverfitWarning)
 
     def _with_targets(
         self,
