@@ -140,14 +140,14 @@ MISTAKES = (
     ),
     Mistake(
         "a forgotten divisor in the derivative of a projection",
-        "constraints/code_sets.py",
+        "constraints.py",
         "return (G - (G * H).sum(1, keepdim=True) * H) / norms",
         "return G - (G * H).sum(1, keepdim=True) * H",
         ("contracts/test_constraints.py",),
     ),
     Mistake(
         "a matrix not made symmetric: directions leave the tangent space",
-        "constraints/stiefel.py",
+        "constraints.py",
         "return torch.addmm(G, H, A + A.mT, alpha=-0.5)",
         "return torch.addmm(G, H, A + A, alpha=-0.5)",
         ("contracts/test_constraints_stiefel.py",),
@@ -169,7 +169,7 @@ MISTAKES = (
     ),
     Mistake(
         "bandwidths of codes from the wrong items in a matrix of the same storage",
-        "spaces/grams/dense.py",
+        "spaces/grams.py",
         "return Dense(kernel._gram(items))",
         "return Dense(kernel._gram(items[:1].expand_as(items)))",
         ("contracts/test_grams.py",),
@@ -183,7 +183,7 @@ MISTAKES = (
     ),
     Mistake(
         "a dropped weight: the mean after the product is the plain one",
-        "spaces/grams/blocked.py",
+        "spaces/grams.py",
         "U = U - mean @ U",
         "U = U - U.mean(0)",
         ("contracts/test_grams.py", "engines/test_blocked.py"),
@@ -436,7 +436,7 @@ MISTAKES = (
     ),
     Mistake(
         "a missing copy: an augmentation of the user writes into the data",
-        "augment/base.py",
+        "augment.py",
         "view = as_augmentation(augment)(private_copy(X), rng)",
         "view = as_augmentation(augment)(X, rng)",
         ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs._core.sparse import from_items
 from rkhs._core.stored import Stored, check_places, check_shape
-from rkhs.constraints.code_sets import CodeSet
+from rkhs.constraints import CodeSet
 from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss, Squared
 from rkhs.models.functions import Expansion, Layer, LinearPart

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
-from rkhs.constraints.stiefel import Stiefel
+from rkhs.constraints import Stiefel
 from rkhs.protocols import HasFrozenQuadratic, Monitor, Reason, Solution
 from rkhs.solvers.base import OnASet
 from rkhs.solvers.riemannian import RiemannianLBFGS
