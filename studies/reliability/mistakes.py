@@ -133,7 +133,7 @@ MISTAKES = (
     ),
     Mistake(
         "a swapped operation: the slope of a convolution is the larger one",
-        "losses/convolution.py",
+        "losses/radial.py",
         "return min(first.largest_slope, second.largest_slope)",
         "return max(first.largest_slope, second.largest_slope)",
         ("contracts/test_losses.py",),
@@ -429,7 +429,7 @@ MISTAKES = (
     ),
     Mistake(
         "a text of the data that ends the script of a page",
-        "reports/map_data.py",
+        "reports/page.py",
         'return text.replace("<", ',
         'return text.replace("no such text", ',
         ("reports/test_reports.py",),
@@ -473,7 +473,7 @@ MISTAKES = (
     ),
     Mistake(
         "a set holds an output only if every setting does",
-        "models/conformal_chosen.py",
+        "models/conformal.py",
         "(np.stack(inside) & _least(np.stack(errors))).any(0)",
         "np.stack(inside).all(0)",
         ("estimators/test_prediction_sets.py", "estimators/test_io_regressor.py"),
