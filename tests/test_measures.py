@@ -7,14 +7,14 @@ from tools.measure_house import GOALS, measures
 # What was reached; GOALS has where the house is to go. A change that needs statements pays for them by deleting.
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
-    "statements of the library": 21_990,
-    "statements of the tools": 9_162,
+    "statements of the library": 21_829,
+    "statements of the tools": 9_147,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_782,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 60,
     "import circles": 0,
-    "modules behind kernel_autoencoder": 120,
+    "modules behind kernel_autoencoder": 115,
     "files that name an option": 12,
     "constants written twice": 0,
     "lines run by a session of KernelAutoencoder": 1_960,

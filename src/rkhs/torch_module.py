@@ -19,8 +19,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
 from rkhs.kernels.vectors.discrete import Tanimoto
 from rkhs.kernels.vectors.dot_product import DotProduct, Linear
-from rkhs.kernels.vectors.laplacian import Laplacian
-from rkhs.kernels.vectors.radial import Gaussian, Matern
+from rkhs.kernels.vectors.radial import Gaussian, Laplacian, Matern
 from rkhs.kernels.vectors.stationary import Stationary
 from rkhs.models.autoencoder import refined_codes
 from rkhs.models.layers import AutoencoderLayers

@@ -133,21 +133,21 @@ MISTAKES = (
     ),
     Mistake(
         "a swapped operation: the slope of a convolution is the larger one",
-        "losses/convolution.py",
+        "losses/radial.py",
         "return min(first.largest_slope, second.largest_slope)",
         "return max(first.largest_slope, second.largest_slope)",
         ("contracts/test_losses.py",),
     ),
     Mistake(
         "a forgotten divisor in the derivative of a projection",
-        "constraints/code_sets.py",
+        "constraints.py",
         "return (G - (G * H).sum(1, keepdim=True) * H) / norms",
         "return G - (G * H).sum(1, keepdim=True) * H",
         ("contracts/test_constraints.py",),
     ),
     Mistake(
         "a matrix not made symmetric: directions leave the tangent space",
-        "constraints/stiefel.py",
+        "constraints.py",
         "return torch.addmm(G, H, A + A.mT, alpha=-0.5)",
         "return torch.addmm(G, H, A + A, alpha=-0.5)",
         ("contracts/test_constraints_stiefel.py",),
@@ -169,7 +169,7 @@ MISTAKES = (
     ),
     Mistake(
         "bandwidths of codes from the wrong items in a matrix of the same storage",
-        "spaces/grams/dense.py",
+        "spaces/grams.py",
         "return Dense(kernel._gram(items))",
         "return Dense(kernel._gram(items[:1].expand_as(items)))",
         ("contracts/test_grams.py",),
@@ -183,7 +183,7 @@ MISTAKES = (
     ),
     Mistake(
         "a dropped weight: the mean after the product is the plain one",
-        "spaces/grams/blocked.py",
+        "spaces/grams.py",
         "U = U - mean @ U",
         "U = U - U.mean(0)",
         ("contracts/test_grams.py", "engines/test_blocked.py"),
@@ -429,14 +429,14 @@ MISTAKES = (
     ),
     Mistake(
         "a text of the data that ends the script of a page",
-        "reports/map_data.py",
+        "reports/page.py",
         'return text.replace("<", ',
         'return text.replace("no such text", ',
         ("reports/test_reports.py",),
     ),
     Mistake(
         "a missing copy: an augmentation of the user writes into the data",
-        "augment/base.py",
+        "augment.py",
         "view = as_augmentation(augment)(private_copy(X), rng)",
         "view = as_augmentation(augment)(X, rng)",
         ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),
@@ -473,7 +473,7 @@ MISTAKES = (
     ),
     Mistake(
         "a set holds an output only if every setting does",
-        "models/conformal_chosen.py",
+        "models/conformal.py",
         "(np.stack(inside) & _least(np.stack(errors))).any(0)",
         "np.stack(inside).all(0)",
         ("estimators/test_prediction_sets.py", "estimators/test_io_regressor.py"),

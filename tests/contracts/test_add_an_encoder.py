@@ -12,9 +12,9 @@ from sklearn.datasets import load_iris
 from torch import Tensor
 
 import rkhs
-from rkhs import KernelAutoencoder
+from rkhs import KernelAutoencoder, constraints
 from rkhs._core.linalg import factorize
-from rkhs.constraints import CodeSet, as_constraint, code_sets
+from rkhs.constraints import CodeSet, as_constraint
 from rkhs.errors import InputError
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
@@ -121,7 +121,7 @@ def test_two_layers_and_landmarks_take_the_torus(code_set: Torus) -> None:
 @pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library with a name for the set, as a contribution would give it."""
-    monkeypatch.setitem(code_sets._NAMES, "torus", Torus)
+    monkeypatch.setitem(constraints._NAMES, "torus", Torus)
 
 
 @pytest.mark.parametrize("constraint", [Torus(), "torus"], ids=repr)

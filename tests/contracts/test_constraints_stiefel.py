@@ -5,8 +5,7 @@ import torch
 from sklearn.base import clone
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Stiefel
-from rkhs.constraints.stiefel import cayley
+from rkhs.constraints import Stiefel, cayley
 
 
 def normal(n, p, seed):

@@ -19,7 +19,7 @@ from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.encoders import DeepCodes, UnconstrainedCodes
 from rkhs.problems.last_layers import AnchorsLayer, ItemsLayer
 from rkhs.solvers import LBFGS
-from rkhs.spaces.grams.blocked import Blocked
+from rkhs.spaces.grams import Blocked
 from rkhs.testing import check_loss
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -28,7 +28,7 @@ from rkhs.cli.main import main
 from rkhs.estimators.autoencoder import defaults
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
-from rkhs.models import other_starts
+from rkhs.models import autoencoder_left_out
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.refinement import CodeRefinement, LeaveOneOutRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
@@ -245,7 +245,7 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
         options |= {"kernel": "precomputed", "refine": True}  # without it a Gram matrix is not kept
     fits = [
         KernelAutoencoder(1, init="random", random_state=seed, **options).fit(X, sample_weight=weights)
-        for seed in (1, 2, 3, other_starts._SEED)
+        for seed in (1, 2, 3, autoencoder_left_out._SEED)
     ]
     values = [fit.objective_ for fit in fits]
     poor = fits[int(np.argmax(values))]
@@ -253,7 +253,7 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
     found = diagnose(poor)
     assert found.lower_start > 0.05
     assert any("another start reaches an objective lower by" in line for line in found.warnings)
-    monkeypatch.setattr(other_starts, "_LOWER", -np.inf)  # what the first start gives, whatever it is
+    monkeypatch.setattr(autoencoder_left_out, "_LOWER", -np.inf)  # what the first start gives, whatever it is
     first = diagnose(poor, starts=1).lower_start
     if model != "free":  # its starts are those of another factor
         assert first == pytest.approx(1.0 - values[-1] / max(values), abs=2e-3)

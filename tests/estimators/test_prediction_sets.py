@@ -15,8 +15,7 @@ from rkhs.estimators.regression.terms import REGS
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian
 from rkhs.models import Calibration
-from rkhs.models.conformal import min_nonconforming_rows
-from rkhs.models.conformal_chosen import _hull
+from rkhs.models.conformal import _hull, min_nonconforming_rows
 
 
 def made(n: int, q: int = 1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import Factor
-from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
-from rkhs.constraints.code_sets import CodeSet
+from rkhs.constraints import Ball, CodeSet, SoftSphere, Sphere, Whitened
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.coordinates import Coordinates, jittered_factor

@@ -11,10 +11,10 @@ import torch
 from rkhs import KernelPCA
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import factorize, polar
+from rkhs.estimators.components.robust import linearised
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, Squared, SquaredEpsilonInsensitive
 from rkhs.problems.robust_pca import RobustPCA
-from rkhs.solvers.linearised import linearised
 
 
 def problem(loss: Loss, seed: int = 0) -> tuple[RobustPCA, torch.Tensor, torch.Tensor]:

@@ -19,7 +19,7 @@ from rkhs.solvers import (
     RiemannianLBFGS,
     Subspace,
 )
-from rkhs.solvers.small_stiefel import maximise_traces
+from rkhs.solvers.subspace import maximise_traces
 
 FEASIBLE = [
     Subspace(tol=1e-8),

@@ -15,7 +15,7 @@ from rkhs._core.checks import check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.problems.preimage import Preimage
-from rkhs.solvers.box_preimage import PreimageInBox
+from rkhs.solvers.preimage import PreimageInBox
 
 
 class PreimageMixin(KernelEstimator):

@@ -27,7 +27,7 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import EpsilonHuberLoss, as_loss
 from rkhs.models import CandidateSets, MachineModel
-from rkhs.models.conformal_chosen import Setting, chosen_members
+from rkhs.models.conformal import Setting, chosen_members
 from rkhs.outputs import RKHS
 from rkhs.selection.conformal_candidates import check_places_of, label_limit, likely_candidates
 from rkhs.spaces.features.base import check_items_stored

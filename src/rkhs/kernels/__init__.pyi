@@ -4,8 +4,11 @@ from rkhs.kernels.bridges.custom import FromFunction as FromFunction, Precompute
 from rkhs.kernels.combined.alignment import (
     view_weights as view_weights,
 )
-from rkhs.kernels.combined.derived import GaussianOf as GaussianOf, Normalized as Normalized
-from rkhs.kernels.combined.scaled_inputs import ScaledInputs as ScaledInputs
+from rkhs.kernels.combined.derived import (
+    GaussianOf as GaussianOf,
+    Normalized as Normalized,
+    ScaledInputs as ScaledInputs,
+)
 from rkhs.kernels.combined.sparse_rows import SparseRows as SparseRows
 from rkhs.kernels.combined.sums_and_products import Product as Product, Scaled as Scaled, Sum as Sum
 from rkhs.kernels.combined.views import OnColumns as OnColumns, Views as Views
@@ -34,7 +37,6 @@ from rkhs.kernels.vectors.functional import (
     FunctionalLaplacian as FunctionalLaplacian,
     quadrature_weights as quadrature_weights,
 )
-from rkhs.kernels.vectors.laplacian import Laplacian as Laplacian
 from rkhs.kernels.vectors.neural import NTK as NTK, ArcCosine as ArcCosine
-from rkhs.kernels.vectors.radial import Gaussian as Gaussian, Matern as Matern, Radial as Radial
+from rkhs.kernels.vectors.radial import Gaussian as Gaussian, Laplacian as Laplacian, Matern as Matern, Radial as Radial
 from rkhs.kernels.vectors.stationary import Stationary as Stationary

@@ -1,5 +1,4 @@
 from rkhs.losses.base import Loss as Loss
-from rkhs.losses.convolution import InfimalConvolution as InfimalConvolution
 from rkhs.losses.epsilon_and_huber import (
     Ball as Ball,
     EpsilonHuberLoss as EpsilonHuberLoss,
@@ -11,4 +10,4 @@ from rkhs.losses.epsilon_and_huber import (
     as_loss as as_loss,
 )
 from rkhs.losses.maximum_margin import MaximumMargin as MaximumMargin
-from rkhs.losses.radial import Power as Power, Radial as Radial
+from rkhs.losses.radial import InfimalConvolution as InfimalConvolution, Power as Power, Radial as Radial

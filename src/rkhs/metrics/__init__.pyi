@@ -1,7 +1,9 @@
 from rkhs.metrics.bounds import (
     Bound as Bound,
+    Stability as Stability,
     contrastive_bound as contrastive_bound,
     downstream_bound as downstream_bound,
+    stability_constants as stability_constants,
 )
 from rkhs.metrics.disentanglement import (
     Disentanglement as Disentanglement,
@@ -17,8 +19,4 @@ from rkhs.metrics.ranking import (
     normalized_mean_squared_error as normalized_mean_squared_error,
     top_k_accuracy as top_k_accuracy,
     truth_ranks as truth_ranks,
-)
-from rkhs.metrics.stability import (
-    Stability as Stability,
-    stability_constants as stability_constants,
 )

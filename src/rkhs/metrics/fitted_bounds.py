@@ -13,8 +13,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.constraints import Sphere, as_constraint
 from rkhs.kernels import Kernel, Linear, Radial, Scaled, Sum
-from rkhs.metrics.bounds import Bound, autoencoder_terms, check_delta
-from rkhs.metrics.stability import stability_constants
+from rkhs.metrics.bounds import Bound, autoencoder_terms, check_delta, stability_constants
 
 
 class Bounded(Protocol):

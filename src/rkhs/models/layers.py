@@ -1,10 +1,10 @@
-"""The layers of a fitted autoencoder, its code penalty, and the regularisers that were compared."""
+"""The layers of a fitted autoencoder, its targets, its code penalty, and the regularisers that were compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -12,16 +12,60 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items, as_tensor, tensor_like
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import factorize
+from rkhs._core.linalg import constant_value, factorize
 from rkhs._core.sparse import from_items
 from rkhs._core.stored import Stored, check_places, check_shape
-from rkhs.constraints.code_sets import CodeSet
+from rkhs.constraints import CodeSet
 from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss, Squared
 from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.kept import GramOf, KeptItems, clipped_gram
-from rkhs.models.rebuilt import Rebuilt, Targets
+from rkhs.outputs import RKHS, Euclidean
 from rkhs.spaces.features import FeatureMap
+
+
+class Targets(NamedTuple):
+    """Targets of items as vectors, or as kernel values with the training targets."""
+
+    rows: Tensor  # (m, q): vectors; for features their kernel values with the training targets
+    diagonal: Tensor | None = None  # (m,): for features ``k(t, t)``
+
+
+@dataclass(frozen=True, eq=False)
+class Rebuilt(Stored):
+    """Targets of an autoencoder, and the output space of its decoder."""
+
+    output: Euclidean | RKHS  # of vectors, or of features
+    kernel: Kernel | None  # whose features are rebuilt, resolved; None: vectors
+    self_targets: bool  # whether items are their own targets
+    items: Any = None  # (n, q): the training targets, for features of items other than the inputs
+    diagonal: np.ndarray | None = None  # (n,): ``k(t, t)`` of the training targets, for a precomputed kernel
+
+    def check_stored(self) -> None:
+        """Features of a Gram matrix need its diagonal."""
+        check_shape("diagonal", self.diagonal, None)
+        if self.kernel is not None and self.kernel.domain == "gram" and self.diagonal is None:
+            raise InputError("a model file of a Gram matrix must hold its diagonal")
+
+    @property
+    def vectors(self) -> bool:
+        """Whether vectors are rebuilt."""
+        return isinstance(self.output, Euclidean)
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of the vectors."""
+        assert isinstance(self.output, Euclidean)
+        return len(self.output.mean)
+
+    @property
+    def constant(self) -> float | None:
+        """``k(t, t)`` of every training target if it is the same for all, else None."""
+        return None if self.diagonal is None else constant_value(self.diagonal)
+
+    def decode(self, U: Tensor) -> Tensor:
+        """Vectors (m, q) at coordinates of shape (m, r), or weights (m, n) of features on the training targets."""
+        return self.output.decode(U) if isinstance(self.output, Euclidean) else self.output.weights(U)
 
 
 def rebuilds_rows(output_kernel: Kernel | None) -> bool:

@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.constraints.code_sets import CodeSet
+from rkhs.constraints import CodeSet
 from rkhs.kernels.base import Kernel
 from rkhs.problems.coordinates import Coordinates, MixedCoordinates
 from rkhs.problems.decoder import Decoder, optimal_decoder

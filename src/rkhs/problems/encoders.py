@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import Outer, apply_inverse, cholesky, divisor
-from rkhs.constraints.code_sets import Ball, CodeSet, SoftSphere
+from rkhs.constraints import Ball, CodeSet, SoftSphere
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Radial

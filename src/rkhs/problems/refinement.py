@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
-from rkhs.constraints.code_sets import CodeSet, SoftSphere
+from rkhs.constraints import CodeSet, SoftSphere
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.radial import Radial

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from rkhs.constraints.base import Constraint, Unconstrained
-from rkhs.constraints.stiefel import Stiefel, cayley, gram_defect
+from rkhs.constraints import Constraint, Stiefel, Unconstrained, cayley, gram_defect
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import BETA1, BETA2, OnASet, Solver
 

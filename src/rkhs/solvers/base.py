@@ -14,7 +14,7 @@ from torch import Tensor
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
-from rkhs.constraints.base import Constraint, Unconstrained
+from rkhs.constraints import Constraint, Unconstrained
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 
 BETA1, BETA2 = 0.9, 0.999  # decay of the first and second moment of Adam

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
-from rkhs.constraints.stiefel import Stiefel
+from rkhs.constraints import Stiefel
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.adam import Adam
 from rkhs.solvers.base import OnASet, Solver

@@ -1,5 +1,4 @@
 from rkhs.spaces.base import Components as Components, Space as Space, Targets as Targets
-from rkhs.spaces.in_memory import InMemoryItems as InMemoryItems
 from rkhs.spaces.mapped import MappedSpace as MappedSpace, fit_euclidean as fit_euclidean
 from rkhs.spaces.source import (
     BLOCK as BLOCK,
@@ -9,4 +8,9 @@ from rkhs.spaces.source import (
     positive_rows as positive_rows,
 )
 from rkhs.spaces.sums import Data as Data, FeatureMoments as FeatureMoments
-from rkhs.spaces.whole import WholeSpace as WholeSpace, training_gram as training_gram, whole_items as whole_items
+from rkhs.spaces.whole import (
+    InMemoryItems as InMemoryItems,
+    WholeSpace as WholeSpace,
+    training_gram as training_gram,
+    whole_items as whole_items,
+)

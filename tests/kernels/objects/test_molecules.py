@@ -10,7 +10,7 @@ import rkhs
 from rkhs._core.errors import InputError, MissingExtraError
 from rkhs.data import load_molecules, molecular_fingerprints
 from rkhs.kernels import MinMax, MoleculeKernel, MoleculeTanimoto, Normalized, Tanimoto
-from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
+from rkhs.kernels.vectors.discrete import pack_counts, packed_jaccard
 
 SMILES = list(load_molecules().smiles[:40])
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern
-from rkhs.kernels.vectors.mixture import Mixture
+from rkhs.kernels.vectors.radial import Mixture
 
 TERMS = {
     "two Matern": [0.8 * Matern(1.5, 0.7), 0.2 * Matern(0.5, 1.3)],

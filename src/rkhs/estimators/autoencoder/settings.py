@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming, real_array
 from rkhs._core.errors import InputError
-from rkhs.constraints.code_sets import CodeSet, Sphere, Whitened, as_constraint
+from rkhs.constraints import CodeSet, Sphere, Whitened, as_constraint
 from rkhs.estimators.autoencoder.defaults import WEAKER, Facts, is_auto
 from rkhs.estimators.options.combinations import check_combination, kind_of_loss
 from rkhs.estimators.training import Training, read_noise

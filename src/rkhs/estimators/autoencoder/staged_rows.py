@@ -28,7 +28,7 @@ from rkhs.selection.path import FEW_COMPONENTS
 from rkhs.solvers.row_newton import descend
 
 if TYPE_CHECKING:
-    from rkhs.constraints.code_sets import CodeSet
+    from rkhs.constraints import CodeSet
     from rkhs.engines import Engine
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from rkhs._core.errors import CollapseWarning, InputError, warn
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
 from rkhs.losses import Loss
 from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
-from rkhs.protocols import Solution
+from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.loss_scale import typical_norm
-from rkhs.solvers.linearised import linearised
 from rkhs.spaces import Components, WholeSpace
 
 
@@ -49,3 +50,17 @@ def robust_components(
     if not len(support) and total > 0.0:
         warn(f"no projection is large enough for {loss!r}: all codes are zero", CollapseWarning)
     return components, RobustFacts(loss, support.cpu().numpy(), problem.step(best.point)[1]), best
+
+
+def linearised(problem: Any, start: Tensor, tol: float, max_iter: int = 5000) -> Solution:
+    """Repeat ``V <- argmax <V, f'(V_old)>``: each step is in closed form and never makes the objective worse."""
+    monitor, V, reason, iteration = Monitor(label="linearised"), start, Reason.MAX_ITER, 0
+    for iteration in range(1, max_iter + 1):
+        new, stationarity = problem.step(V)
+        value = problem.value(V)
+        monitor.row(iteration, value, stationarity)
+        if stationarity <= tol * abs(value):
+            reason = Reason.GRADIENT
+            break
+        V = new
+    return Solution(V, problem.value(V), reason, iteration, iteration, history=monitor.finish())

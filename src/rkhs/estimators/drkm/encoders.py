@@ -19,7 +19,7 @@ from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.spaces import InMemoryItems
 from rkhs.spaces.features import Storage, WholeMap
 from rkhs.spaces.features.base import pick, sample_rows
-from rkhs.spaces.in_memory import item_features
+from rkhs.spaces.whole import item_features
 
 
 class Fitted(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,9 +23,20 @@ from rkhs.problems.neighbour_map import (
     Term,
 )
 from rkhs.problems.neighbours import Distances, affinities, nearest
-from rkhs.protocols import Solution
+from rkhs.protocols import Reason, Solution
 from rkhs.solvers import LBFGS
-from rkhs.solvers.momentum import momentum
+
+
+def momentum(problem: Any, start: Tensor, rate: Tensor, steps: int) -> Solution:
+    """Steps of ``rate`` (n, 1) times gains that rise where the gradient keeps its sign: Jacobs (1988), as in t-SNE."""
+    Z, velocity, gains, value = start, torch.zeros_like(start), torch.ones_like(start), 0.0
+    for _ in range(steps):
+        value, grad = problem.value_and_grad(Z)
+        gains = torch.where(velocity * grad < 0.0, gains + 0.2, gains * 0.8).clamp_min_(0.01)
+        velocity = 0.8 * velocity - rate * gains * grad
+        Z = Z + velocity
+    return Solution(Z, value, Reason.SCHEDULE, steps, steps)
+
 
 _LANDMARKS = 50  # items whose distances enter the correlation
 _SPACING = 0.7  # distance of grid nodes during the descent

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.memory import Estimate
-from rkhs.estimators.maps.decoder import Checked, fit_decoder
+from rkhs.estimators.maps.decoder import Checked, fit_decoder, left_out, new_recall, placed_rows, row_recall
 from rkhs.estimators.maps.distinct_items import DistinctItems
 from rkhs.estimators.maps.fit import MapRows, fit_codes
-from rkhs.estimators.maps.quality import left_out, new_recall, placed_rows, row_recall
 from rkhs.models import CodeRegression, MapQuality, NeighbourMapModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.cauchy_grid import MAX_ALL_PAIRS

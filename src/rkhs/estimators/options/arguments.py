@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rkhs._core.errors import InputError, quote
 from rkhs.augment import Augmentation
-from rkhs.constraints.code_sets import CodeSet, as_constraint
+from rkhs.constraints import CodeSet, as_constraint
 from rkhs.engines import Engine, make_engine
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.kernels.registry import as_kernel

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.constraints.code_sets import Ball, CodeSet, SoftSphere, Whitened, as_constraint
+from rkhs.constraints import Ball, CodeSet, SoftSphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss

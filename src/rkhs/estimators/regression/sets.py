@@ -18,8 +18,7 @@ from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
 from rkhs.kernels import Kernel
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
-from rkhs.models.conformal import conformal_rank, lengths
-from rkhs.models.conformal_chosen import Setting, chosen_interval
+from rkhs.models.conformal import Setting, chosen_interval, conformal_rank, lengths
 from rkhs.models.kept import clipped_gram
 from rkhs.selection.operator_path import regs_above_rounding
 

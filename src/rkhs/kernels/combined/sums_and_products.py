@@ -14,8 +14,7 @@ from rkhs._core.checks import Declared, number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Composite, Derived, Kernel
-from rkhs.kernels.vectors.mixture import Mixture
-from rkhs.kernels.vectors.radial import Radial
+from rkhs.kernels.vectors.radial import Mixture, Radial
 
 
 class _Many(Composite):

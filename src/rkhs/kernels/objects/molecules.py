@@ -15,8 +15,7 @@ from torch import Tensor
 from rkhs._core.checks import Declared, check_flag, choice, count
 from rkhs._core.errors import InputError, optional, quote
 from rkhs.kernels.objects.parts import Counts, ObjectKernel, common_product, in_unary
-from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
-from rkhs.kernels.vectors.packed import pack_counts, packed_jaccard
+from rkhs.kernels.vectors.discrete import MinMax, Tanimoto, pack_counts, packed_jaccard
 
 FINGERPRINTS = ("morgan", "path", "maccs")
 LARGEST_RADIUS = 100  # bonds; RDKit takes memory for each of them

@@ -1,7 +1,8 @@
-"""A Gram matrix that is never stored: its tiles are recomputed for every product."""
+"""How a Gram matrix is stored: in memory, or as tiles that are recomputed."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +11,103 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.eigen import block_krylov
+from rkhs._core.eigen import block_krylov, component_eigenpairs
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import divisor, factorize, rank_tolerance
+from rkhs._core.linalg import divisor, factorize, rank_tolerance, solve_positive, solve_smooth
 from rkhs.engines import ArrayRows, Block, Engine, Rows, Serial, Threads, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import pick, resolve_subsampled
-from rkhs.spaces.grams.base import Gram
+
+__all__ = ["Blocked", "Dense", "Gram"]
+
+
+class Gram(ABC):
+    """A positive semi-definite matrix known by its products, whatever its storage.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.spaces.grams import Dense, Gram
+    >>> K = Dense(torch.diag(torch.tensor([1.0, 4.0, 9.0], dtype=torch.float64)))
+    >>> isinstance(K, Gram), K.diag(), K.top_eigenpairs(1, center=False)[0].round(decimals=3)  # 9 times the weight 1/3
+    (True, tensor([1., 4., 9.], dtype=torch.float64), tensor([3.], dtype=torch.float64))
+    """
+
+    @abstractmethod
+    def matmul(self, V: Tensor) -> Tensor:
+        """``K V`` for ``V`` of shape (n, p)."""
+
+    @abstractmethod
+    def diag(self) -> Tensor:
+        """Diagonal, shape (n,)."""
+
+    @abstractmethod
+    def dense(self) -> Tensor:
+        """The matrix itself, shape (n, n); the caller must not change it."""
+
+    @abstractmethod
+    def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
+        """Leading eigenpairs of the weighted, centred matrix ``W^(1/2) C K C^T W^(1/2)``."""
+
+    @abstractmethod
+    def like(self, kernel: Kernel, items: Any) -> Gram:
+        """The Gram matrix of another kernel and other items, such as codes, in the same storage."""
+
+    @abstractmethod
+    def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+        """Resolve a kernel on as many pairs of these items as the storage allows."""
+
+    @abstractmethod
+    def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
+        """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one per item."""
+
+
+class Dense(Gram):
+    """The matrix itself, ``K_ij = k(x_i, x_j)``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.spaces.grams import Dense
+    >>> K = Dense(torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64))
+    >>> K.matmul(torch.ones(2, 1).double()).ravel(), K.solve(torch.ones(2, 1).double(), 1.0).ravel()
+    (tensor([3., 3.], dtype=torch.float64), tensor([0.2500, 0.2500], dtype=torch.float64))
+    """
+
+    def __init__(self, K: Tensor) -> None:
+        self._K = K
+
+    def matmul(self, V: Tensor) -> Tensor:
+        """``K V``."""
+        return self._K @ V
+
+    def diag(self) -> Tensor:
+        """Diagonal, shape (n,)."""
+        return self._K.diagonal()
+
+    def dense(self) -> Tensor:
+        """The matrix itself."""
+        return self._K
+
+    def like(self, kernel: Kernel, items: Any) -> Dense:
+        """See :meth:`Gram.like`."""
+        return Dense(kernel._gram(items))
+
+    def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+        """Resolve from all pairs."""
+        return kernel.resolve(items, weights)
+
+    def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
+        """Solve by few columns if they approximate the matrix, else by Cholesky in place. O(n^3 / 3)."""
+        found = None if isinstance(ridge, Tensor) else solve_smooth(self._K, B, ridge)
+        if found is not None:
+            return found
+        self._K.diagonal().add_(ridge)
+        return solve_positive(self._K, B, name="the system K + ridge")
+
+    def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
+        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. O(n^2 k) by Lanczos, which forms no second matrix."""
+        return component_eigenpairs(self._K, k, weights, center=center)
 
 
 class Blocked(Gram):

@@ -1,4 +1,4 @@
-"""Codes on unit spheres, near them, in unit balls, and white codes."""
+"""Constraint sets of codes, written once for all solvers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,169 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
+from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError, quote
 from rkhs._core.linalg import polar
-from rkhs.constraints.base import Constraint
+
+__all__ = [
+    "Ball",
+    "CodeSet",
+    "Constraint",
+    "SoftSphere",
+    "Sphere",
+    "Stiefel",
+    "Unconstrained",
+    "Whitened",
+    "as_constraint",
+]
+
+
+class Constraint(Configurable):
+    """A set of matrices ``H`` of shape (n, p) with projections and retractions.
+
+    Each solver is written once against these four methods.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), chapters 3 and 4.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Constraint, Stiefel
+    >>> isinstance(Stiefel(), Constraint)
+    True
+    >>> H, G = torch.tensor([[1.0], [0.0]]), torch.tensor([[5.0], [2.0]])
+    >>> Stiefel().tangent(H, G)
+    tensor([[0.],
+            [2.]])
+    """
+
+    def check(self) -> None:
+        """Refuse parameters out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter.
+        """
+
+    @abstractmethod
+    def project(self, Y: Tensor) -> Tensor:
+        """Nearest point of the set, shape (n, p)."""
+
+    @abstractmethod
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """Orthogonal projection of ``G`` on the tangent space at ``H``, shape (n, p)."""
+
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """``H + D`` projected, which agrees with it to first order for tangent ``D``, shape (n, p)."""
+        return self.project(torch.add(H, D))
+
+    @abstractmethod
+    def violation(self, H: Tensor) -> float:
+        """Distance from feasibility, zero on the set."""
+
+
+class Unconstrained(Constraint):
+    """All matrices: no constraint.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), section 3.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Unconstrained
+    >>> Unconstrained().violation(torch.ones(2, 2))
+    0.0
+    """
+
+    def project(self, Y: Tensor) -> Tensor:
+        """``Y`` itself, shape (n, p)."""
+        return Y
+
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """``G`` itself, shape (n, p)."""
+        return G
+
+    def violation(self, H: Tensor) -> float:
+        """Zero."""
+        return 0.0
+
+
+_MAX_CONDITION = 1e6  # of the small Gram matrix; above it the SVD is used: squaring the condition loses digits
+
+
+class Stiefel(Constraint):
+    """Matrices with orthonormal columns, ``H^T H = I``.
+
+    The tangent space at ``H`` is ``{D : H^T D + D^T H = 0}``, with projection ``G - H sym(H^T G)``.
+
+    Raises
+    ------
+    InputError
+        At use: more columns than rows, values that are not finite.
+
+    Notes
+    -----
+    Every map costs O(n p^2).
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), sections 3.3, 4.1 and 8.1; Wen and Yin (2013), lemma 4; Tonin et al. (2021),
+    section 4.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Stiefel
+    >>> H = Stiefel().project(torch.tensor([[2.0], [0.0]]))
+    >>> H.T.tolist(), Stiefel().violation(H)
+    ([[1.0, 0.0]], 0.0)
+    """
+
+    def project(self, Y: Tensor) -> Tensor:
+        """Nearest matrix with orthonormal columns, ``U V^T`` of the SVD; shape (n, p)."""
+        values, vectors = torch.linalg.eigh(_checked(Y).mT @ Y)
+        if not float(values[-1]) < _MAX_CONDITION * float(values[0]):
+            return polar(Y)
+        H = Y @ (vectors / values.sqrt()) @ vectors.mT
+        # One Newton step removes the rounding that the small Gram matrix amplifies.
+        return torch.addmm(H, H, gram_defect(H), alpha=-0.5)
+
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """``G - H sym(H^T G)``, shape (n, p)."""
+        A = _checked(H).mT @ _checked(G)
+        return torch.addmm(G, H, A + A.mT, alpha=-0.5)
+
+    def violation(self, H: Tensor) -> float:
+        """``||H^T H - I||_F``."""
+        return float((gram_defect(_checked(H)) ** 2).sum()) ** 0.5
+
+
+def _checked(matrix: Tensor) -> Tensor:
+    if not bool(torch.isfinite(matrix).all()):
+        raise InputError("a matrix on the Stiefel manifold must be finite; got NaN or infinity")
+    n, p = matrix.shape
+    if p > n:
+        raise InputError(f"orthonormal columns need at least as many rows: got {p} columns and {n} rows")
+    return matrix
+
+
+def gram_defect(H: Tensor) -> Tensor:
+    """``H^T H - I``."""
+    defect = H.mT @ H
+    defect.diagonal().sub_(1.0)
+    return defect
+
+
+def cayley(H: Tensor, U: Tensor, V: Tensor, step: float) -> Tensor:
+    """Cayley transform ``(I + step/2 U V^T)^{-1} (I - step/2 U V^T) H`` for a skew ``U V^T`` of low rank."""
+    small: Any = V.mT @ U * (0.5 * step)
+    small.diagonal().add_(1.0)
+    return torch.addmm(H, U, torch.linalg.solve(small, V.mT @ H), alpha=-step)
 
 
 class CodeSet(Constraint):
