@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from rkhs import KernelAutoencoder
+from rkhs._core.dates import are_dates, day_numbers
 
 N = 60
 
@@ -55,3 +56,11 @@ def test_codes_know_dates_and_texts(table: pandas.DataFrame, vectorizer: Any) ->
     glass = table.note.str.endswith("glass").to_numpy(dtype=float)
     for known in (np.arange(N), glass):  # the day, and what the text says
         assert LinearRegression().fit(codes, known).score(codes, known) > 0.3  # 0.08 by chance
+
+
+def test_clocks_of_twelve_hours() -> None:
+    texts = ["01/13/2023 12:00 AM", "01/13/2023 3:15 pm", "01/14/2023 12:30PM"]
+    assert are_dates(texts)
+    days = np.array(day_numbers(texts))
+    assert np.allclose(24.0 * (days - days[0]), [0.0, 15.25, 36.5])
+    assert not are_dates(["01/13/2023 13:15 PM"])

@@ -67,3 +67,29 @@ def test_one_command_mends_all_that_two_files_need(run, command: str) -> None:
     assert {"--thousands", "--missing", "--drop-columns"} <= {*printed(said)}
     status, said, _ = run(*printed(said))
     assert status == 0, said
+
+
+def test_numbers_of_a_french_table_and_new_rows_in_utf_8(run) -> None:
+    """No-break spaces between thousands and before units, decimal commas only next to units."""
+    areas = [30.3 + (37 * i % 83) * 2.6 for i in range(80)]
+    prices = [f"{round(4000 * area):,}".replace(",", "\u00a0") + "\u00a0\u20ac" for area in areas]
+    cells = ["n.c." if i % 20 == 7 else f"{area:.1f}\u00a0m\u00b2".replace(".", ",") for i, area in enumerate(areas)]
+    lines = [f"REF{i};{cell};{i % 3};{price}" for i, (cell, price) in enumerate(zip(cells, prices, strict=True))]
+    table("a.csv", ["R\u00e9f;Surface;\u00c9tage;Prix", *lines], "cp1252")
+    table(
+        "b.csv",
+        ["R\u00e9f;Surface;\u00c9tage", "R1;100,5\u202fm\u00b2;1", "R2;n.c.;2", "R3;200\u00a0m\u00b2;2"],
+        "utf-8",
+    )
+    words = ["fit", "a.csv", "--predict", "Prix", "-o", "m.rkhs"]
+    for _ in range(4):
+        status, said, _ = run(*words)
+        words = words if status == 0 else printed(said)
+    assert status == 0, said
+    assert {"--thousands", " ", "--decimal", ",", "--missing", "n.c.", "cp1252"} <= set(words)
+    assert "--drop-columns" not in words
+    status, said, _ = run("predict", "m.rkhs", "b.csv", "-o", "p.csv")
+    assert status == 0, said
+    found = [float(line.split(",")[1]) for line in Path("p.csv").read_text("utf-8").splitlines()[1:]]
+    assert found[0] == pytest.approx(402_000, rel=0.1)
+    assert found[2] == pytest.approx(800_000, rel=0.1)

@@ -17,7 +17,7 @@ _FORMS = (
     "",  # times of the day alone, which are parts of the first of January 1970
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
-_TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*))?")
+_TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
 _MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
 _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
@@ -44,10 +44,18 @@ def _day(text: str, form: str) -> float | None:
     with suppress(ValueError):
         found = datetime.datetime.strptime(day, form) if day or form else _START
         if found.year in _YEARS:
-            return day_number(
-                datetime.datetime.combine(found, datetime.time.fromisoformat("0" * (time[1:2] == ":") + time))
-            )
+            return day_number(datetime.datetime.combine(found, _clock(time, match[3])))
     return None
+
+
+def _clock(text: str, half: str | None) -> datetime.time:
+    """A time of the day, of 24 hours or of the half that A or P names."""
+    time = datetime.time.fromisoformat("0" * (text[1:2] == ":") + text)
+    if half is None:
+        return time
+    if not 1 <= time.hour <= 12:
+        raise ValueError(text)
+    return time.replace(hour=time.hour % 12 + 12 * (half in "Pp"))
 
 
 def _days(text: str, forms: Sequence[str]) -> dict[str, float]:

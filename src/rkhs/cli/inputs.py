@@ -32,7 +32,7 @@ from rkhs.cli.rows import APART, transposed, warn_of_totals, windows, with_progr
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
-from rkhs.data.formats import SDF, SPECTRA, has_columns, is_table, is_text_table as is_text_table
+from rkhs.data.formats import SDF, SPECTRA, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, is_grouped_number
 
@@ -452,6 +452,8 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     marks = _OF_TEXTS[3:texts] if path.lower().endswith(".xlsx") else _OF_TEXTS[:texts]
     names = [*_SHAPES, *["missing"] * has_columns(path), *marks]
     given = {name: getattr(args, name) or known.get(name) for name in names}
+    if args.encoding is None and given.get("encoding") is not None and begins_in_utf8(path):
+        given["encoding"] = None
     if known.get("drop_columns") and is_table(path):  # those that this file has
         found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]

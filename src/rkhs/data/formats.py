@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -9,7 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -147,6 +148,14 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             yield handle  # type: ignore[misc]
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: expected a complete .gz file; got one that cannot be unpacked ({error})") from error
+
+
+def begins_in_utf8(path: str) -> bool:
+    """Whether the first bytes of a file are text in UTF-8, which text in another encoding hardly is."""
+    with open_bytes(Path(path)) as handle, suppress(UnicodeError):
+        codecs.getincrementaldecoder("utf-8")().decode(handle.read(2**20))
+        return True
+    return False
 
 
 @contextmanager

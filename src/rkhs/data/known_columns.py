@@ -34,7 +34,7 @@ from rkhs.data.text import (
     ListedNumbers,
     Measurements,
     Mendable,
-    grouped_advice,
+    grouped_error,
     holds_numbers,
     is_gap,
     is_grouped_number,
@@ -350,8 +350,7 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
     start = f"{where} must hold numbers or texts; got"
     names = "or begin them with a letter if they are names"
     if grouped:
-        advice = grouped_advice(values[0])
-        raise InputError(f"{start} {quote(values[0])}, a number with separators or a unit; {advice}, {names}")
+        raise grouped_error(f"{start} {quote(values[0])}, a number with separators or a unit", values[0], f", {names}")
     if several:
         lists = _lists(found, values[0])
         raise ListedNumbers(

@@ -23,6 +23,7 @@ from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
     GAPS,
     MIXED,
+    SPACES,
     WEAK,
     Doubtful,
     FewWords,
@@ -32,6 +33,7 @@ from rkhs.data.text import (
     are_smiles,
     beyond_range,
     grouped_advice,
+    grouped_error,
     is_bound,
     is_gap,
     is_grouped_number,
@@ -339,9 +341,7 @@ class Columns:
         if grouped:
             i = grouped[0]
             got = f"{len(grouped)} with separators, first {self.cell(i, position, brief=True)}"
-            raise InputError(
-                f"{self.source}: {label}: expected numbers; got {got}; {grouped_advice(self.cells[position][i])}"
-            )
+            raise grouped_error(f"{self.source}: {label}: expected numbers; got {got}", self.cells[position][i])
         cells = self.cells[position].tolist()
         return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
 
@@ -409,7 +409,7 @@ class Columns:
 
     def _thousands(self, positions: Sequence[int]) -> str:
         """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
-        for j, mark in product(positions, ",.'"):
+        for j, mark in product(positions, ",.' "):
             if with_unit(self.cells[j].tolist(), self._spelling[0], mark) is not None:
                 return f"; pass thousands={mark!r} to read numbers such as {quote(self.cells[j][0])}"
         return ""
@@ -563,7 +563,7 @@ def _strictly(read: Callable[[], Any]) -> Any:
 def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
     if series.dtype.kind in "iuf" and series.dtype != object:
         return np.asarray(series.to_numpy(dtype=np.float64))
-    cells = [None if cell != cell else str(cell).strip() for cell in series.tolist()]
+    cells = [None if cell != cell else str(cell).strip().translate(SPACES) for cell in series.tolist()]
     if layout.thousands is not None and not raw:
         cells = [ungrouped(cell, layout.thousands) for cell in cells]
     return np.array(cells, dtype=object) if raw else typed(cells, layout.decimal, layout.missing)

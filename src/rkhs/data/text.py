@@ -22,6 +22,8 @@ WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+SPACES = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
+"""Of numbers and texts as word processors write them."""
 _LEADS = "+-\u2212\u2013\u00b1<>=\u2264\u2265~\u2248$\u20ac\u00a3\u00a5(['\".,# \u00a0\u202f"
 # A currency or another short word before a number; CPD-0001 and ABC12 are names.
 _VALUE = re.compile(
@@ -32,6 +34,7 @@ _VALUE = re.compile(
 _WITH_UNIT = re.compile(
     r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*((?:[^\W\d_]|[%‰°µ$€£¥])\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
+_SHORT_COMMA = re.compile(r"\d,\d{1,2}(?!\d)")  # a comma that does not separate thousands
 _CURRENCY_FIRST = re.compile(r"([-+]?)([$€£¥]|EUR|USD|GBP|CHF|JPY)\s*([-+]?[\d.,].*)")
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
@@ -168,13 +171,15 @@ def measurements(
 ) -> Measurements | None:
     """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes.
 
-    With commas, they may be decimal ones, of numbers without a unit.
+    With commas, they may be decimal ones.
     """
     texts = [text for text in texts if text.lower() not in WEAK]
-    marks = (None, ",", ".", "'") if thousands is None else (thousands,)
+    marks = (None, ",", ".", "'", " ") if thousands is None else (thousands,)
     found = [_with_commas(texts, mark) for mark in marks if commas and decimal == "." and mark != ","]
     if len(set(texts)) > min(CLASSES, len(texts) / 2):
         found += [_measurements(texts, decimal, mark) for mark in marks]
+        if commas and decimal == "." and any(map(_SHORT_COMMA.search, texts)):
+            found += [_measurements(texts, ",", mark, ",") for mark in marks if mark != ","]
     best = min(filter(None, found), key=lambda one: len(one.others), default=None)
     return best if best is None or thousands is None else best._replace(mark=None)
 
@@ -186,11 +191,13 @@ def _with_commas(texts: Sequence[str], mark: str | None) -> Measurements | None:
     return None if first is None else _but_for_few(texts, read, f"such as {quote(first)}", mark, ",")
 
 
-def _measurements(texts: Sequence[str], decimal: str, mark: str | None) -> Measurements | None:
+def _measurements(
+    texts: Sequence[str], decimal: str, mark: str | None, other: str | None = None
+) -> Measurements | None:
     """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
     read = {text for text in dict.fromkeys(texts) if with_unit([text], decimal, mark) is not None}
     common = with_unit(read, decimal, mark)
-    return None if common is None else _but_for_few(texts, read, f"in {common[1]}", mark)
+    return None if common is None else _but_for_few(texts, read, f"in {common[1]}", mark, other)
 
 
 def _but_for_few(
@@ -222,10 +229,19 @@ def _without_marks(text: str, mark: str | None) -> str:
 def grouped_advice(text: str) -> str:
     """What to do with a number written for people."""
     mark = re.search(r"\d([,.'’\s])\d{3}(?!\d)", text)
-    thousands = f"pass thousands={mark[1]!r}" if mark else "remove these"
+    thousands = f"pass thousands={mark[1].translate(SPACES)!r}" if mark else "remove these"
     if not _DECIMAL_COMMA.fullmatch(text.strip()):
         return thousands
     return f"pass decimal=','{f' or {thousands[5:]}' if mark else ''}"
+
+
+def grouped_error(what: str, text: str, rest: str = "") -> InputError:
+    """The error of a number written for people, with the mark between its thousands where no other can be meant."""
+    message, pass_mark = (
+        f"{what}; {grouped_advice(text)}{rest}",
+        re.fullmatch("pass thousands='(.)'", grouped_advice(text)),
+    )
+    return InputError(message) if pass_mark is None else Mendable(message, thousands=pass_mark[1])
 
 
 def is_measurement(text: str) -> bool:
