@@ -451,9 +451,8 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     texts = is_text_table(path) * len(_OF_TEXTS)
     marks = _OF_TEXTS[3:texts] if path.lower().endswith(".xlsx") else _OF_TEXTS[:texts]
     names = [*_SHAPES, *["missing"] * has_columns(path), *marks]
+    known = known | {"encoding": None} if texts and begins_in_utf8(path) else known
     given = {name: getattr(args, name) or known.get(name) for name in names}
-    if args.encoding is None and given.get("encoding") is not None and begins_in_utf8(path):
-        given["encoding"] = None
     if known.get("drop_columns") and is_table(path):  # those that this file has
         found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]

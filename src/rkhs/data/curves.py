@@ -203,11 +203,11 @@ def _increase(times: np.ndarray) -> bool:
 def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
     """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them."""
     names = tuple(re.sub(r"^X(?=\d)", "", name) for name in names)
-    spelled: list[Any] = [[number_in(name, mark) for name in names] for mark in ".,"]
-    spelled += [found[0] for mark in ".," if (found := with_unit(names, mark)) is not None]
+    spelled = [[number_in(name, mark) for name in names] for mark in ".,"]
+    spelled += [[*found[0]] for found in (with_unit(names, mark) for mark in ".,") if found is not None]
     times = next((found for found in spelled if None not in found), None)
     if times is None:
-        bad = next((name for name in names if not name[:1].isdecimal()), names[0])
+        bad = min(names, key=lambda name: name[:1].isdecimal())
         raise InputError(
             f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
             "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors"

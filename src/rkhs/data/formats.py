@@ -153,8 +153,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 def begins_in_utf8(path: str) -> bool:
     """Whether the first bytes of a file are text in UTF-8, which text in another encoding hardly is."""
     with open_bytes(Path(path)) as handle, suppress(UnicodeError):
-        codecs.getincrementaldecoder("utf-8")().decode(handle.read(2**20))
-        return True
+        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(handle.read(2**20))
     return False
 
 

@@ -118,10 +118,15 @@ def _warn_of_cells(
         warn_of_words(found, texts, options.missing or ())
         for j in positions:
             warn_of_units(found, j, texts[j])
-            if (count := len(set(texts[j]))) > MOST_TEXTS:
-                name = column_label(found.names, j)
-                what = f"{found.source}: {name} holds {count} different texts, each a category, which takes long"
-                warn(Doubtful(what, "leaves it out", drop_columns=[found.names[j] if found.names else j]))
+            _warn_of_many(found, j, len(set(texts[j])))
+
+
+def _warn_of_many(found: Columns, position: int, count: int) -> None:
+    """Warn of a column of very many categories."""
+    if count > MOST_TEXTS:
+        name = column_label(found.names, position)
+        what = f"{found.source}: {name} holds {count} different texts, each a category, which takes long"
+        warn(Doubtful(what, "leaves it out", drop_columns=[found.names[position] if found.names else position]))
 
 
 def _check_mixed(path: str | os.PathLike[str], options: dict[str, Any]) -> None:

@@ -175,25 +175,31 @@ def measurements(
     """
     texts = [text for text in texts if text.lower() not in WEAK]
     marks = (None, ",", ".", "'", " ") if thousands is None else (thousands,)
-    found = [_with_commas(texts, mark) for mark in marks if commas and decimal == "." and mark != ","]
-    if len(set(texts)) > min(CLASSES, len(texts) / 2):
-        found += [_measurements(texts, decimal, mark) for mark in marks]
-        if commas and decimal == "." and any(map(_SHORT_COMMA.search, texts)):
-            found += [_measurements(texts, ",", mark, ",") for mark in marks if mark != ","]
+    found = _with_commas(texts, [mark for mark in marks if mark != ","]) if commas and decimal == "." else []
+    found += _with_units(texts, decimal, marks)
     best = min(filter(None, found), key=lambda one: len(one.others), default=None)
     return best if best is None or thousands is None else best._replace(mark=None)
 
 
-def _with_commas(texts: Sequence[str], mark: str | None) -> Measurements | None:
-    """Numbers of which some have a decimal comma, but for a few words, with this mark between thousands."""
-    read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
-    first = next((text for text in texts if text in read and "," in text), None)
-    return None if first is None else _but_for_few(texts, read, f"such as {quote(first)}", mark, ",")
+def _with_commas(texts: Sequence[str], marks: Sequence[str | None]) -> list[Measurements | None]:
+    """Numbers of which some have a decimal comma, but for a few words, with each mark between thousands."""
+    found = []
+    for mark in marks:
+        read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
+        first = next((text for text in texts if text in read and "," in text), None)
+        found += [] if first is None else [_but_for_few(texts, read, f"such as {quote(first)}", mark, ",")]
+    return found + (_with_units(texts, ",", marks, ",") if any(map(_SHORT_COMMA.search, texts)) else [])
 
 
-def _measurements(
-    texts: Sequence[str], decimal: str, mark: str | None, other: str | None = None
-) -> Measurements | None:
+def _with_units(
+    texts: Sequence[str], decimal: str, marks: Sequence[str | None], other: str | None = None
+) -> list[Measurements | None]:
+    """Numbers with one unit among many texts, with each mark between thousands."""
+    many = len(set(texts)) > min(CLASSES, len(texts) / 2)
+    return [_measurements(texts, decimal, mark, other) for mark in marks] if many else []
+
+
+def _measurements(texts: Sequence[str], decimal: str, mark: str | None, other: str | None) -> Measurements | None:
     """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
     read = {text for text in dict.fromkeys(texts) if with_unit([text], decimal, mark) is not None}
     common = with_unit(read, decimal, mark)

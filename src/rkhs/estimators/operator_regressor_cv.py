@@ -202,10 +202,16 @@ class OperatorKernelRegressorCV(VectorRegressor):
         if self.criterion_ == "squared" and not gaps:
             vars(final)["_held_out"] = float(mean[g, r, j]) / (self._spread(training.targets, weights) or 1.0)
         self._take(final, X, y, sample_weight)
-        alone = closed and together is None and len(np.unique(training.groups)) == len(training)
-        kernels_compared = [grid.kernel for grid in grids] if len(grids) > 1 else [None]
-        self._compared = list(zip(kernels_compared, self.regs_, strict=True)) if alone else []
+        self._compared = self._compared_alone(grids, training) if closed and together is None else []
         return self
+
+    def _compared_alone(
+        self, grids: list[MachineGrid], training: Training
+    ) -> list[tuple[OperatorKernel | None, np.ndarray]]:
+        """Kernels and regularisers that were compared by left-out rows; none where rows have copies."""
+        kernels = [grid.kernel for grid in grids] if len(grids) > 1 else [None]
+        alone = len(np.unique(training.groups)) == len(training)
+        return list(zip(kernels, self.regs_, strict=True)) if alone else []
 
     def _read_criterion(self, loss: Loss) -> Literal["squared", "norm"]:
         """The error by which settings are compared."""
