@@ -80,6 +80,7 @@ def test_the_choice_is_that_of_refits_without_each_group(kind: Any, weighted: bo
     assert model.reg_ > kind(Gaussian(0.4), center=False).fit(X, Y).reg_  # rows of a person say much of each other
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")  # of noise
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("operator", [None, np.diag([1.0, 0.3, 0.3])], ids=["identity", "matrix"])
 def test_the_search_leaves_groups_out_as_refits_do(operator: Any, weighted: bool) -> None:
