@@ -181,9 +181,10 @@ def components(fast: bool) -> Answer:
     n, draws, grid = (60, 2, GRID[1:2]) if fast else (_POINTS, 3, GRID)
     figures = ("square and spiral", "squares, spiral and ring")
     cells = _fits([(shape, SIGMA) for shape in figures], draws, n, grid=grid, fast=fast)
-    best = [chosen(cells, "paper", shape=shape, draw=draw, second=None) for shape in figures for draw in range(draws)]
-    found = np.array([cell["components"] for cell in _at_printed_size(best, fast)])
-    two, three = found[:draws], found[draws:]
+    two, three = (
+        np.array([chosen(cells, "paper", shape=shape, draw=draw, second=None)["components"] for draw in range(draws)])
+        for shape in figures
+    )
     ours, answer = "does not apply: our codes are rotated to principal axes", {}
     parts = {
         "outliers": (two[:, 0], -1, "share of outliers"),
@@ -195,7 +196,7 @@ def components(fast: bool) -> Answer:
         judged = direction(values[:, 1] - values[:, 0], sign=sign, name=f"{name}, second less first component:")
         first, second = values.mean(0)
         judged = judged.saying(f"{judged.found}; {first:.3g} and {second:.3g}").chosen("validation points")
-        answer[part] = Part(too_few(judged, n if fast else _PRINTED_POINTS), ours)
+        answer[part] = Part(too_few(judged, n), ours)
     answer["deeper"] = Part(cannot("the paper has no formula for denoising by a component of layer 2"), ours)
     return answer
 
@@ -229,7 +230,7 @@ def ratios(logs: np.ndarray, cells: Sequence[tuple[str, float]]) -> dict[str, Ju
 @run_of("drkm-table2")
 def plane_figures(fast: bool) -> Answer:
     """Error of kernel PCA, by its projection, over that of the deep machine with the weights of the paper."""
-    draws, n, figures, grid = (2, 20, _CELLS[:2], _RATIOS[1:2]) if fast else (3, _POINTS, _CELLS, _RATIOS)
+    draws, n, figures, grid = (2, 20, _CELLS[:2], _RATIOS[1:2]) if fast else (3, 100, _CELLS, _RATIOS)
     models = ("deep", "shallow", "ours", "ours, shallow")
     cells = _fits(figures, draws, n, grid=grid, models=models, fast=fast)
 
