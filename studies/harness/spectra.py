@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ class Spectra:
         Rows of ``pool`` of each test spectrum.
     truth : ndarray of shape (m,)
         Positions of the true candidates.
+    split : int
+        Number of the split into training and test rows; 0 is that of the files.
     """
 
     train: list[Any]
@@ -38,10 +42,40 @@ class Spectra:
     pool: np.ndarray
     candidates: np.ndarray
     truth: np.ndarray
+    split: int = 0
 
 
-def load_spectra(n_train: int | None = None, n_test: int | None = None) -> Spectra:
+def _candidates(rows: np.ndarray, bits: np.ndarray, formulas: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Rows of the pool for each row: those of its formula, then the nearest masses, 30 in all; equal bits once."""
+    first = np.sort(np.unique(bits, axis=0, return_index=True)[1])
+    found = []
+    for row in rows:
+        others = first[(bits[first] != bits[row]).any(1)]
+        order = np.lexsort((np.abs(masses[others] - masses[row]), formulas[others] != formulas[row]))
+        found.append([row, *others[order[:29]]])
+    return np.array(found)
+
+
+def _drawn(folder: Path, tables: dict[str, Any], pool: Any, split: int) -> tuple[np.ndarray, ...]:
+    """Training rows, 400 test rows, bits of the pool, candidates, and truths of another split.
+
+    The pool is that of the usual split and all compounds, so its lists are easier than those of the files.
+    """
+    with open(folder / "compounds.csv", encoding="utf-8", newline="") as file:
+        formulas = np.array([row["formula"] for row in csv.DictReader(file)] + pool["cand_formula"].tolist())
+    bits = np.concatenate([tables["fingerprints"]["bits"], pool["cand_bits"]])
+    masses = np.concatenate([tables["spectra"]["exact_mass"], pool["cand_mass"]])
+    rng = np.random.default_rng(split)
+    rows = rng.permutation(len(tables["spectra"]["exact_mass"]))
+    train, test = np.split(rows[: len(tables["spectra"]["train_idx"]) + 400], [-400])
+    candidates = rng.permuted(_candidates(test, bits, formulas, masses), axis=1)
+    return train, test, bits, candidates, (candidates == test[:, None]).argmax(1)
+
+
+def load_spectra(n_train: int | None = None, n_test: int | None = None, split: int = 0) -> Spectra:
     """The first ``n_train`` training rows of a fixed shuffle, and the first ``n_test`` test spectra; default all.
+
+    Splits other than 0, which is that of the files, are drawn from all compounds.
 
     Raises
     ------
@@ -54,9 +88,12 @@ def load_spectra(n_train: int | None = None, n_test: int | None = None) -> Spect
     spectra, prints = tables["spectra"], tables["fingerprints"]
     pool = np.load(folder / "candidates.npz", allow_pickle=False)
     pointer, mz, intensity = spectra["indptr"], spectra["mz"].astype(float), spectra["intensity"].astype(float)
-    rows = np.random.default_rng(0).permutation(spectra["train_idx"])[:n_train]
-    test = pool["test_idx"][:n_test]
-    used, where = np.unique(pool["cand"][: len(test)], return_inverse=True)
+    rows, test = np.random.default_rng(0).permutation(spectra["train_idx"]), pool["test_idx"]
+    of_pool, candidates, truth = pool["cand_bits"], pool["cand"], pool["true_pos"]
+    if split:
+        rows, test, of_pool, candidates, truth = _drawn(folder, tables, pool, split)
+    rows, test = rows[:n_train], test[:n_test]
+    used, where = np.unique(candidates[: len(test)], return_inverse=True)
 
     def bits(packed: np.ndarray) -> np.ndarray:
         return np.unpackbits(packed, axis=1)[:, : int(prints["n_bits"])].astype(float)
@@ -69,7 +106,8 @@ def load_spectra(n_train: int | None = None, n_test: int | None = None) -> Spect
         peaks(test),
         bits(prints["bits"][rows]),
         spectra["exact_mass"][rows],
-        bits(pool["cand_bits"][used]),
+        bits(of_pool[used]),
         where.reshape(len(test), -1),
-        pool["true_pos"][: len(test)].astype(int),
+        truth[: len(test)].astype(int),
+        split,
     )

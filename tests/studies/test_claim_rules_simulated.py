@@ -12,7 +12,7 @@ import pytest
 
 from studies.papers.claims import rules
 from studies.papers.claims.rules import FAILS, HOLDS, Judged
-from studies.papers.claims.runs import disentangled, drkm_figures, few_labels, molecules, protocols
+from studies.papers.claims.runs import disentangled, drkm_denoising, few_labels, molecules, protocols
 from studies.papers.claims.verdicts import VERDICTS
 from studies.papers.few_labels import FewLabelRow
 
@@ -114,11 +114,8 @@ def _by_widths(part: str) -> Callable[..., Judged]:
 
 
 def _planes(effect: float, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> Judged:
-    def made_up(shape: str, noise: float, seed: int, n: int, grid: Any, kind: str) -> float:
-        return float(np.exp(0.1 * rng.normal() + 0.1 * effect * (kind == "shallow")))
-
-    monkeypatch.setattr(drkm_figures, "_plane", made_up)
-    return drkm_figures._ratios("deep", "shallow", 8, 0, drkm_figures._CELLS, ())["a"]
+    cells = [(shape, noise) for shape in ("square", "square and spiral") for noise in (0.05, 0.1, 0.2)]
+    return drkm_denoising.ratios(0.1 * (rng.normal(size=(8, len(cells))) + effect), cells)["a"]
 
 
 def _deviations(effect: float, rng: Rng, monkeypatch: pytest.MonkeyPatch) -> Judged:

@@ -56,17 +56,23 @@ def test_a_stopped_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.data
 def test_reduced_study(data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = main(["--reduced", "--output", str(tmp_path / "numbers.json")])
+    result = main(["--reduced", "--splits", "2", "--output", str(tmp_path / "numbers.json")])
     assert json.loads((tmp_path / "numbers.json").read_text()) == result
     assert "stand-in" in capsys.readouterr().out
-    rows = result["rows"]
-    assert rows["ridge, selected"]["top-10"] > 1.5 * rows["chance"]["top-10"]
-    assert len(result["verdicts"]) == 7
+    for rows in result["splits"]:
+        assert rows["ridge, selected"]["top-10"] > 1.5 * rows["chance"]["top-10"]
+    assert result["splits"][0] != result["splits"][1]
+    assert sum(line.startswith("top-1, ") for line in result["lines"]) == 7
 
 
 @pytest.mark.data
-def test_loaded_candidates_contain_the_truth(data_dir: Path) -> None:
-    data = load_spectra(20, 10)
+@pytest.mark.parametrize("split", [0, 1])
+def test_loaded_candidates_contain_the_truth(data_dir: Path, split: int) -> None:
+    data = load_spectra(20, 10, split)
+    same = [
+        (data.pool[row] == data.pool[row[t]]).all(1).sum() for row, t in zip(data.candidates, data.truth, strict=True)
+    ]
+    assert max(same) == 1
     assert len(data.train) == len(data.fingerprints) == len(data.masses) == 20
     assert data.candidates.shape == (10, 30)
     assert data.pool.shape[1] == data.fingerprints.shape[1] == 3380

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,11 +44,13 @@ def normal_start(n: int, widths: tuple[int, ...], seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((n, sum(widths)))
 
 
-def layer_wise_start(X: np.ndarray, kernel: Kernel, widths: tuple[int, ...]) -> np.ndarray:
+def layer_wise_start(X: np.ndarray, kernel: Kernel | Sequence[Kernel], widths: tuple[int, ...]) -> np.ndarray:
     """Kernel PCA of each layer, on the codes of the one below, section 4.1 of 2021; nothing is centred."""
     blocks, rows = [], X
-    for width in widths:
-        K = np.asarray(kernel(rows))
+    for width, of_layer in zip(
+        widths, itertools.repeat(kernel) if isinstance(kernel, Kernel) else kernel, strict=False
+    ):
+        K = np.asarray(of_layer(rows))
         rows = scipy.linalg.eigh(K, subset_by_index=(len(K) - width, len(K) - 1))[1][:, ::-1]
         blocks.append(rows)
     return np.hstack(blocks)

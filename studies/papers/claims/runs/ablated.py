@@ -19,7 +19,7 @@ from studies.harness import lip_curves
 from studies.papers import yeast
 from studies.papers.claims.ablations import Ablation, Options, ablate, ablation_of
 from studies.papers.claims.conditions import penalty_adam
-from studies.papers.claims.runs import drkm_figures, kae_figures, protocols
+from studies.papers.claims.runs import drkm_denoising, drkm_figures, kae_figures, protocols
 from studies.papers.disentanglement import load_images
 from studies.papers.few_labels_figures import load_set
 from studies.papers.nci_robust import load_molecules
@@ -121,7 +121,7 @@ def square(fast: bool) -> list[Ablation]:
     """Noise of the square: 100 points, the bandwidth by validation or from the median distance."""
     n, draws = (40, range(2)) if fast else (100, range(5))
     changes: Changes = {
-        "bandwidths (one for both layers, by validation; medians of distances)": ({"grid": drkm_figures._GRID}, {}),
+        "bandwidths (one for both layers, by validation; medians of distances)": ({"grid": drkm_denoising.GRID}, {}),
         **_machine(n),
         "weights of denoising (printed; projection)": ({"weighting": "paper"}, {}),
     }
@@ -129,8 +129,8 @@ def square(fast: bool) -> list[Ablation]:
     def one(draw: int, options: Options) -> float:
         given = dict(options)
         grid, weighting = given.pop("grid", (None,)), given.pop("weighting", "projection")
-        clean, noisy = sample_shape("square", n, drkm_figures._NOISE, 10 * draw)
-        held_clean, held = sample_shape("square", n // 4, drkm_figures._NOISE, 10 * draw + 1)
+        clean, noisy = sample_shape("square", n, drkm_denoising.SIGMA, 10 * draw)
+        held_clean, held = sample_shape("square", n // 4, drkm_denoising.SIGMA, 10 * draw + 1)
         best = (np.inf, np.inf)
         for ratio in grid:
             kernel = Gaussian("median") if ratio is None else Gaussian(0.5 / (ratio * float(noisy.var(axis=0).sum())))
@@ -139,8 +139,8 @@ def square(fast: bool) -> list[Ablation]:
                 warnings.simplefilter("ignore")
                 model = DeepRKM((2, 1), kernel=kernel, random_state=0, **second, **given).fit(noisy)
                 found = model.denoise(noisy, weighting=weighting)
-                error = drkm_figures._error(model.denoise(held, weighting=weighting), held_clean)
-            best = min(best, (error, drkm_figures._error(found, clean) / (2.0 * drkm_figures._NOISE**2) - 1.0))
+                error = drkm_denoising.error_of(model.denoise(held, weighting=weighting), held_clean)
+            best = min(best, (error, drkm_denoising.error_of(found, clean) / (2.0 * drkm_denoising.SIGMA**2) - 1.0))
         return best[1]
 
     words = {"square": "squared error over 2 sigma^2, less 1; 100 points"}
