@@ -191,6 +191,18 @@ def test_names_of_files_are_those_of_their_items(tmp_path: Path, form: str) -> N
         assert labels_of(tmp_path / "labels.csv", "y", [names]).tolist() == [0.5, 1.5, 2.5]
 
 
+def test_labels_are_matched_without_the_start_that_most_names_have(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("run,arm\nS1,a\nS2,b\nS3,a\n")
+    names = ["Peptides", "LFQ intensity S1", "LFQ intensity S2", "LFQ intensity S3"]
+    with pytest.warns(UserWarning, match="row") as caught:
+        labels = labels_of(sheet, "arm", [names])
+    assert labels.tolist() == [None, "a", "b", "a"]
+    found = "; ".join(str(one.message) for one in caught)
+    assert "names of rows such as 'LFQ intensity S1' are matched as 'S1'" in found
+    assert "1 item has no row there: Peptides" in found
+
+
 def test_names_of_files_that_would_be_one_are_not_shortened(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("id,y\nS01,0.5\nS02,1.5\n")
     with pytest.raises(InputError, match="got none, but 'S01'"):

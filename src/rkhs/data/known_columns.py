@@ -181,8 +181,15 @@ def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
     bases = [name.replace("\\", "/").rpartition("/")[2] for name in names]
     ends = ["", *(bases[0][k:] for k, mark in enumerate(bases[0]) if mark in "._-")]
     common = [end for end in ends if all(base.endswith(end) for base in bases)]
-    shorter = [tuple(base.removesuffix(end) for base in bases) for end in common]
+    shorter = [tuple(base.removesuffix(end) for base in bases) for end in common] + _without_starts(bases)
     return [one for one in shorter if len(set(one)) == len(set(names)) and one != tuple(names)]
+
+
+def _without_starts(names: list[str]) -> list[tuple[str, ...]]:
+    """Names without a start up to a mark that two in three have, as "LFQ intensity S1" has."""
+    starts = [names[-1][: k + 1] for k, mark in enumerate(names[-1]) if mark in "._- "]
+    common = [start for start in starts if 3 * sum(name.startswith(start) for name in names) >= 2 * len(names)]
+    return [tuple(name.removeprefix(start) for name in names) for start in common]
 
 
 def _most_alike(
@@ -192,7 +199,8 @@ def _most_alike(
     shorter = {short: names for names in namings for short in _without_ends(names)}
     names, best = max(product([*namings, *shorter], keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
     if names not in namings:
-        warn(f"{source}: names of rows such as {quote(shorter[tuple(names)][0])} are matched as {quote(names[0])}")
+        long, short = next(pair for pair in zip(shorter[tuple(names)], names, strict=True) if pair[0] != pair[1])
+        warn(f"{source}: names of rows such as {quote(long)} are matched as {quote(short)}")
     return names, best
 
 
