@@ -34,7 +34,7 @@ _VALUE = re.compile(
 _WITH_UNIT = re.compile(
     r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*((?:[^\W\d_]|[%‰°µ$€£¥])\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
-_SHORT_COMMA = re.compile(r"\d,\d{1,2}(?!\d)")  # a comma that does not separate thousands
+_DECIMAL_ONE = re.compile(r"\d,(?!\d{3}(?!\d))\d|(?<!\d)0,\d")  # a comma that does not separate thousands
 _CURRENCY_FIRST = re.compile(r"([-+]?)([$€£¥]|EUR|USD|GBP|CHF|JPY)\s*([-+]?[\d.,].*)")
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
@@ -112,9 +112,8 @@ class Measurements(NamedTuple):
         rest = f"; {few} {'is not,' if few == 1 else 'are not, the first'} {quote(self.others[0])}" if few else ""
         marks = [f"{name}={value!r}" for name, value in self.marks.items()]
         gaps = [f"missing={list(dict.fromkeys(self.others))} to take these as gaps"] * (few > 0)
-        return f"{self.total - few} of {self.total} cells of {name} are numbers {self.what}{rest}: pass " + " ".join(
-            [*marks, *gaps]
-        )
+        of = f"{self.total - few} of {self.total} cells of {name} are numbers {self.what}{rest}"
+        return f"{of}{':' if few else ';'} pass " + " ".join([*marks, *gaps])
 
     @property
     def marks(self) -> dict[str, str]:
@@ -186,9 +185,9 @@ def _with_commas(texts: Sequence[str], marks: Sequence[str | None]) -> list[Meas
     found = []
     for mark in marks:
         read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
-        first = next((text for text in texts if text in read and "," in text), None)
+        first = next((text for text in texts if text in read and _DECIMAL_ONE.search(text)), None)
         found += [] if first is None else [_but_for_few(texts, read, f"such as {quote(first)}", mark, ",")]
-    return found + (_with_units(texts, ",", marks, ",") if any(map(_SHORT_COMMA.search, texts)) else [])
+    return found + (_with_units(texts, ",", marks, ",") if any(map(_DECIMAL_ONE.search, texts)) else [])
 
 
 def _with_units(
