@@ -49,7 +49,8 @@ def test_numbers_with_commas_among_words_are_no_categories(
     assert main(["fit", "meter.csv", "--plan", *window]) == 2
     said = capsys.readouterr().err
     assert "936 of 960 cells of Wirkarbeit [kWh] are numbers such as '" in said
-    assert "24 are not, the first '---': pass --decimal ',' --missing=---" in said
+    rest = "whose commas may separate thousands too; 24 are not, the first '---': pass --decimal ',' --missing=---"
+    assert rest in said
     words = command_of(said)
     assert words == ["fit", "meter.csv", "--plan", *window, "--missing=---", "--decimal", ",", "--mixed"]
     assert main(words) == 0
@@ -95,3 +96,14 @@ def test_many_different_texts_are_no_column_of_classes_unasked(capsys: pytest.Ca
     assert words[-3:] == ["--mixed", "--drop-columns", "town"]
     with pytest.warns(UserWarning, match="'town' holds 600 different texts, each a category"):
         read_mixed("towns.csv")
+
+
+@pytest.mark.parametrize("cells", [["0", "1,125"], ["1,125", "7,500", "12,250"]])
+def test_commas_before_three_digits_are_ambiguous_by_themselves(
+    capsys: pytest.CaptureFixture[str], cells: list[str]
+) -> None:
+    Path("a.csv").write_text("\n".join(["id;x", *(f"row {i};{cell}" for i, cell in enumerate(cells))]) + "\n")
+    assert main(["fit", "a.csv", "--plan"]) == 2
+    said = capsys.readouterr().err
+    assert "--decimal ','" in said
+    assert "--thousands ','" in said

@@ -181,13 +181,15 @@ def measurements(
 
 
 def _with_commas(texts: Sequence[str], marks: Sequence[str | None]) -> list[Measurements | None]:
-    """Numbers of which some have a decimal comma, but for a few words, with each mark between thousands."""
-    found = []
+    """Numbers of which some have a comma, but for a few words, with each mark between thousands."""
+    clear, found = any(map(_DECIMAL_ONE.search, texts)), []
     for mark in marks:
         read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
-        first = next((text for text in texts if text in read and _DECIMAL_ONE.search(text)), None)
-        found += [] if first is None else [_but_for_few(texts, read, f"such as {quote(first)}", mark, ",")]
-    return found + (_with_units(texts, ",", marks, ",") if any(map(_DECIMAL_ONE.search, texts)) else [])
+        first = next((text for text in texts if text in read and "," in text), None)
+        if first is not None and (clear or len(read) < len(set(texts))):  # numbers alone are ambiguous
+            what = f"such as {quote(first)}{', whose commas may separate thousands too' * (not clear)}"
+            found.append(_but_for_few(texts, read, what, mark, ","))
+    return found + (_with_units(texts, ",", marks, ",") if clear else [])
 
 
 def _with_units(
