@@ -182,14 +182,19 @@ def measurements(
 
 def _with_commas(texts: Sequence[str], marks: Sequence[str | None]) -> list[Measurements | None]:
     """Numbers of which some have a comma, but for a few words, with each mark between thousands."""
-    clear, found = any(map(_DECIMAL_ONE.search, texts)), []
-    for mark in marks:
-        read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
-        first = next((text for text in texts if text in read and "," in text), None)
-        if first is not None and (clear or len(read) < len(set(texts))):  # numbers alone are ambiguous
-            what = f"such as {quote(first)}{', whose commas may separate thousands too' * (not clear)}"
-            found.append(_but_for_few(texts, read, what, mark, ","))
+    clear = any(map(_DECIMAL_ONE.search, texts))
+    found = [_with_comma(texts, mark, clear) for mark in marks]
     return found + (_with_units(texts, ",", marks, ",") if clear else [])
+
+
+def _with_comma(texts: Sequence[str], mark: str | None, clear: bool) -> Measurements | None:
+    """Numbers with a comma and a mark between thousands; none where they stand alone and are ambiguous."""
+    read = {text for text in set(texts) if number_in(_without_marks(text, mark), ",") is not None}
+    first = next((text for text in texts if text in read and "," in text), None)
+    if first is None or not (clear or len(read) < len(set(texts))):
+        return None
+    what = f"such as {quote(first)}{', whose commas may separate thousands too' * (not clear)}"
+    return _but_for_few(texts, read, what, mark, ",")
 
 
 def _with_units(
