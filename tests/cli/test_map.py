@@ -117,6 +117,7 @@ def test_a_row_far_outside_is_named(tmp_path: Path, monkeypatch, capsys: pytest.
         assert main(["map", "t.csv", "-o", output, "--method", "autoencoder", "--kernel", "linear"]) == 0
         assert "far outside the others, drawn at the edge: s5" in capsys.readouterr().out
     assert "Far outside the others, drawn at the edge: s5." in Path("m.html").read_text()
+    assert '"outside":[5]' in Path("m.html").read_text()  # which the page rings and names
 
 
 def test_the_page_of_a_map_says_each_thing_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

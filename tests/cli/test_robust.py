@@ -89,7 +89,7 @@ def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     said = json.loads(capsys.readouterr().out)
     found = fit_robust(KernelAutoencoder(2), np.load("good.npy"))
     first, second, *_ = np.argsort(-found.outlier_score)
-    begin = "robust: no row looks wrong (none has a score above 1); the largest scores: row "
+    begin = "robust: no row is wrong enough to be left out (none has a score above 1); the largest scores: row "
     assert said["robust"].startswith(f"{begin}{first + 1} ({found.outlier_score[first]:.2f}), row {second + 1} (")
     high = found.limits[1]
     assert said["largest error of a good row"] == pytest.approx((high * found.threshold) ** 2)

@@ -1,5 +1,6 @@
 """The map of codes: what is drawn, what is refused, and the saved file."""
 
+import io
 import sys
 
 import numpy as np
@@ -192,3 +193,23 @@ def test_a_row_far_outside_lies_at_the_edge_and_is_named() -> None:
     rest = codes[np.arange(80) != 5]
     for others in (rest, np.concatenate([rest, rest + 500.0])):  # none far, and two groups
         assert within_view(others)[1] == []
+
+
+def test_rows_that_would_squash_the_map_lie_on_its_frame_in_a_ring() -> None:
+    """Also where one is less far than three ranges, and high where the map is flat: the frame is that of the others."""
+    codes = np.random.default_rng(0).normal(size=(300, 2)) * (8.0, 4.0)
+    codes[5], codes[6] = (80.0, 1.0), (9.0, 70.0)
+    figure = Figure()
+    names = [f"s{i}" for i in range(300)]
+    labels = np.array(["first", "second", "third"], object)[np.arange(300) % 3]
+    display = CodeMapDisplay(codes, names=names, labels=labels).plot(ax := figure.add_subplot())
+    figure.savefig(io.BytesIO())  # the aspect is applied
+    assert display.far == [5, 6]
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert right - left < 80.0
+    assert display.places[5, 0] > left + 0.94 * (right - left)
+    assert display.places[6, 1] > bottom + 0.94 * (top - bottom)
+    ring = ax.collections[-1]
+    np.testing.assert_array_equal(np.asarray(ring.get_offsets()), display.places[[5, 6]])
+    texts = {text.get_text() for text in ax.texts}  # classes that lie over each other are all named
+    assert {"s5 (outside)", "s6 (outside)", "first", "second", "third"} <= texts

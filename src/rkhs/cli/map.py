@@ -18,6 +18,7 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
+from rkhs.data.dataset import listed
 from rkhs.reports.wording import count_word, loss_words
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
     from rkhs.plots.codes import within_view
 
     labels = data.row_names or [f"row {number}" for number in data.row_numbers]
-    return [f"far outside the others, drawn at the edge: {labels[i]}" for i in within_view(model.codes_)[1]]
+    far = [labels[i] for i in within_view(model.codes_)[1]]
+    return [f"far outside the others, drawn at the edge: {listed(far, 10)}"] if far else []
 
 
 def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:

@@ -121,7 +121,9 @@ def _fit_robustly(
     found = estimators.fit_robust(regressor, data.items if data.as_smiles else data.X, y, trim=trim_of(args))
     sentence = wrong_rows(found, np.flatnonzero(found.outlier_score > 1.0), row_labels(data), named_rows(data))
     if found.inliers.all():
-        return found.model, replace(_suspicious(found.model, data, y.reshape(len(y), -1)), robust=sentence)
+        suspicious = _suspicious(found.model, data, y.reshape(len(y), -1))
+        plain = sentence.partition("; the largest scores")[0]  # suspicious rows are the one list of rows to look at
+        return found.model, replace(suspicious, robust=plain if suspicious.rows else sentence)
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
     return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), sentence)
@@ -269,4 +271,5 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
         return
     listed = ", ".join(f"{row['row']} ({readable(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
     more = f" and {len(rows) - _MOST_NAMED} more (all with --json)" if len(rows) > _MOST_NAMED else ""
-    yield f"suspicious rows, held-out residual above {limit}: {listed}{more}{counted}"
+    stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
+    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}"

@@ -111,7 +111,9 @@ def wrong_rows(found: estimators.RobustFit[Any], wrong: np.ndarray, names: list[
     if not len(wrong):
         near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
         largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
-        return f"no row looks wrong (none has a score above 1); the largest scores: {largest}{counted}"
+        return (
+            f"no row is wrong enough to be left out (none has a score above 1); the largest scores: {largest}{counted}"
+        )
     if found.too_many:
         return f"no row was left out: {many} look wrong, too many to be mistakes"
     if found.inliers.all():

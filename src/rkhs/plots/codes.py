@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
 _MISSING = "#BBBBBB"  # where a number or a label is missing
-_REACH = 3.0  # outliers lie this many 5-95 % ranges outside that range
+_REACH = 1.0  # outliers lie this many 5-95 % ranges, of the wider axis, outside that range
 _FEW_FAR = 3  # outliers are moved to the edge if at most so many, or 1 % of the rows
+_SHAPE = (4 / 3, 3.0)  # least and greatest width of a map over its height, where outliers are moved
 
 
 class CodeMapDisplay(Display):
     """Codes of one to three components: histograms (or values against codes), a scatter plot, or a 3-d scatter plot.
 
-    In the plane, where no new items are given, up to three rows (or 1 %) far outside are drawn at the edge, named
-    "(outside)" unless thumbnails are shown.
+    In the plane, where no new items are given, up to three rows (or 1 %) far outside are drawn at the edge in a ring,
+    named "(outside)" unless thumbnails are shown.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class CodeMapDisplay(Display):
     value_name, title : str, default=None
     names : sequence of n str, default=None
         Of the items: those that lie far from each other are labelled. Two dimensions only, without thumbnails. Class
-        names are written at the medians of at most ten classes.
+        names are written at the medians of at most ten classes, or at the nearest row of the class that is free.
 
     Notes
     -----
@@ -154,23 +155,25 @@ class CodeMapDisplay(Display):
             self._texts(ax)
 
     def _named_places(self) -> list[tuple[str, np.ndarray, str]]:
-        """Texts with their places and weights: classes at their medians, rows outside, and items that lie far apart."""
+        """Texts with places to choose from and weights: rows outside, classes, and items that lie far apart."""
         groups = [group for group in groups_of(self.labels, len(self.codes)) if group[0]]
-        centres = [(name, np.median(self.places[rows], axis=0), "bold") for name, rows in groups]
+        centres = [(name, from_median(self.places[rows]), "bold") for name, rows in groups]
         names = self.names or [f"row {i + 1}" for i in range(len(self.codes))]
-        items = [(f"{names[i]} (outside)", self.places[i], "normal") for i in self.far]
+        items = [(f"{names[i]} (outside)", self.places[[i]], "normal") for i in self.far]
         distant = spread_out(self.places, _NAMES if self.names else 0)  # those outside are written already
-        items += [(str(names[i]), self.places[i], "normal") for i in distant]
-        return [*(centres if len(centres) <= len(COLORS) else []), *items]
+        apart = [(str(names[i]), self.places[[i]], "normal") for i in distant]
+        return [*items, *(centres if len(centres) <= len(COLORS) else []), *apart]
 
     def _texts(self, ax: Axes) -> None:
         """Names of classes and items, none over another."""
         placed: list[np.ndarray] = []
-        reach = np.ptp(self.places, axis=0).max() * np.array([0.16, 0.035])
-        for text, place, weight in self._named_places():
-            if all((np.abs(place - other) > reach).any() for other in placed):
+        low, span = self.places.min(axis=0), np.ptp(self.places, axis=0)
+        reach = span.max() * np.array([0.16, 0.045])
+        for text, places, weight in self._named_places():
+            free = (place for place in places if all((np.abs(place - other) > reach).any() for other in placed))
+            if (place := next(free, None)) is not None:
                 placed.append(place)
-                shift = (0, 0) if weight == "bold" else (0, 6)
+                shift = (0, 0) if weight == "bold" else (0, 8)
                 box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
                 text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
                 ax.annotate(
@@ -180,7 +183,7 @@ class CodeMapDisplay(Display):
                     textcoords="offset points",
                     zorder=4,
                     fontsize=8,
-                    ha="center",
+                    ha=("left", "center", "right")[int(np.digitize(place[0] - low[0], span[0] * _ENDS))],
                     va="center",
                     weight=weight,
                     bbox=box,
@@ -217,7 +220,9 @@ class CodeMapDisplay(Display):
             figure.colorbar(scale, ax=ax, label=self.value_name or "", extend=beyond)
         if self.labels is not None:
             _legend(ax, self.values is not None)
-        ax.set_aspect("equal", adjustable="datalim")
+        if self.far:
+            ax.scatter(*self.places[self.far].T, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
+        ax.set_aspect("equal", adjustable="box" if self.far else "datalim")  # the edge is that of the axes
         name_axes(ax, *self.axis_names[:2], legend=False)
         ax.margins(0.05)
 
@@ -268,6 +273,7 @@ class CodeMapDisplay(Display):
 
 
 _NAMES, _LONGEST = 12, 22  # at most so many items are labelled, with at most so many letters
+_ENDS = np.array([0.1, 0.9])  # of the width, beyond which names begin, or end, at their rows
 _NEW: dict[str, Any] = {
     "marker": "D",
     "s": 34,
@@ -293,13 +299,21 @@ def _mark_new(ax: Axes) -> None:
 def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:
     """Places (n, 2) in which a few rows far outside lie at the edge of the others, so that these fill the map."""
     low, high = np.quantile(codes, (0.05, 0.95), axis=0)
-    reach = _REACH * (high - low)
+    reach = _REACH * (high - low).max()  # both axes have one scale
     far = ((codes < low - reach) | (codes > high + reach)).any(axis=1)
     if not 0 < far.sum() <= max(_FEW_FAR, len(codes) // 100):
         return codes, []
-    rest = codes[~far]
-    margin = 0.1 * np.ptp(rest, axis=0)
-    return np.clip(codes, rest.min(0) - margin, rest.max(0) + margin), np.flatnonzero(far).tolist()
+    left, right = codes[~far].min(axis=0), codes[~far].max(axis=0)
+    width, height = sides = 1.2 * (right - left)
+    sides = np.maximum(sides, [_SHAPE[0] * height, width / _SHAPE[1]])
+    middle = (left + right) / 2
+    return np.clip(codes, middle - sides / 2, middle + sides / 2), np.flatnonzero(far).tolist()
+
+
+def from_median(places: np.ndarray) -> np.ndarray:
+    """The median of some places (m, 2), then these, the nearest to it first."""
+    median = np.median(places, axis=0)
+    return np.vstack([median, places[((places - median) ** 2).sum(1).argsort(kind="stable")]])
 
 
 def spread_out(codes: np.ndarray, count: int) -> list[int]:

@@ -103,31 +103,36 @@
     context.stroke();
   }
   function write(radius, front) {
-    // Names of classes at their medians, then of items: first those far from each other, more where there is room.
+    // Names of rows outside, of classes at their medians or the nearest free row, and of items that are far apart.
     const taken = [], most = Math.round(LABELS * state.zoom * state.zoom), back = theme("--back");
     const label = (text, x, y, weight) => {
+      if (x < 0 || x > width || y < -radius || y > height) return false;
       const short = text.length > 22 ? `${text.slice(0, 21)}…` : text;
       context.font = `${weight} 12px system-ui, sans-serif`;
-      const w = context.measureText(short).width + 6, box = [x - w / 2, y - 8, x + w / 2, y + 8];
-      if (box[0] < 0 || box[2] > width || box[1] < 0 || box[3] > height) return;
-      if (taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return;
+      const w = context.measureText(short).width + 6;
+      x = Math.min(Math.max(x, w / 2), width - w / 2); // a name at the edge stays within
+      const box = [x - w / 2, y - 8, x + w / 2, y + 8];
+      if (taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
       taken.push(box);
       context.lineWidth = 3;
       context.strokeStyle = back;
       context.strokeText(short, x, y);
       context.fillStyle = front;
       context.fillText(short, x, y);
+      return true;
     };
     context.textAlign = "center";
     context.textBaseline = "middle";
+    for (const i of data.outside) label(`${data.names[i]} (outside)`, xs[i], ys[i] - radius - 11, 400);
     const field = state.colour < 0 ? null : choices[state.colour];
     const half = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
     for (const [k, name] of field?.classes?.entries() ?? []) {
       const rows = field.of.flatMap((c, i) => (c === k ? [i] : []));
-      if (rows.length > 1) label(name, half(rows.map((i) => xs[i])), half(rows.map((i) => ys[i])), 700);
+      const x = half(rows.map((i) => xs[i])), y = half(rows.map((i) => ys[i])), away = (i) => (xs[i] - x) ** 2 + (ys[i] - y) ** 2;
+      if (rows.length > 1 && !label(name, x, y, 700)) rows.sort((i, j) => away(i) - away(j)).some((i) => label(name, xs[i], ys[i], 700));
     }
     const all = state.zoom > 2 && data.labels.length ? [...data.labels, ...data.names.keys()] : data.labels;
-    for (const i of all) if (taken.length < most) label(data.names[i], xs[i], ys[i] - radius - 8, 400);
+    for (const i of all) if (taken.length < most && !data.outside.includes(i)) label(data.names[i], xs[i], ys[i] - radius - 8, 400);
   }
   function zoom(factor, x, y) {
     // The place under (x, y) stays there.
@@ -179,6 +184,7 @@
       for (const [, i] of state.near) ring(i, radius + 1, front, 1.2);
       ring(state.focus, radius + 5, accent);
     }
+    for (const i of data.outside) ring(i, radius + 4, front, 1);
     if (state.hover >= 0) ring(state.hover, radius + 4, accent);
     write(radius, front);
     if (state.box) {

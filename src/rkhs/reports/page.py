@@ -87,7 +87,7 @@ def page(content: Content) -> str:
     title, footer = escape(content.title), f"Made with {type(content.model).__name__}; {versions()}"
     data = data_block(
         content.items,
-        within_view(content.layout.coordinates)[0],
+        within_view(content.layout.coordinates),
         content.neighbours,
         _labels(content),
         _fields(content),
@@ -372,12 +372,17 @@ _COLOURS = 20  # classes; more have no colours of their own
 
 
 def data_block(
-    items: Items, places: np.ndarray, neighbours: Neighbours, labels: list[int], fields: list[tuple[str, np.ndarray]]
+    items: Items,
+    view: tuple[np.ndarray, list[int]],
+    neighbours: Neighbours,
+    labels: list[int],
+    fields: list[tuple[str, np.ndarray]],
 ) -> str:
     """JSON that may stand in a page: no character of it can end the element or begin another."""
     data: dict[str, Any] = {
         "n": len(items),
-        "places": _floats(places),
+        "places": _floats(view[0]),
+        "outside": view[1],
         "near": neighbours.indices.tolist(),
         "distances": _floats(neighbours.distances),
         "labels": labels,
