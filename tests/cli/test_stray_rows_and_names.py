@@ -62,7 +62,15 @@ def test_categories_that_differ_in_case_alone_are_named(sales: Path, capsys: pyt
 
 def test_a_part_of_a_name_is_recognised(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "sales.csv", "--predict", "Price", "-o", "s.rkhs"]) == 2
-    assert "did you mean 'asking price'?" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "did you mean 'asking price'; this command reads it:" in said
+    assert said.endswith("\n\n  rkhs fit sales.csv -o s.rkhs --predict 'asking price'\n")
+    titles = "Some House, Inc., Ghent\nof sales, 2024, all\n"
+    Path("titled.csv").write_text(titles + Path("sales.csv").read_text())
+    assert main(["fit", "titled.csv", "--predict", "Price", "-o", "s.rkhs"]) == 2
+    said = capsys.readouterr().err  # the rows above and the name by one command
+    assert said.endswith("\n\n  rkhs fit titled.csv -o s.rkhs --skip-rows 2 --predict 'asking price'\n")
+    assert said.count("rkhs fit") == 1
 
 
 def test_rows_far_from_those_of_the_fit_are_counted(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,7 +242,8 @@ def test_values_far_from_all_others_are_few_lines(
     assert main(["novelty", "x.csv"]) == 0
     said = capsys.readouterr().out
     assert said.count("holds one value far from all others") == 3
-    assert "note: 5 more values stand far from all others of their columns." in said
+    assert "note: 5 more values stand far from all others of their columns: d (" in said
+    assert " in row 8), e (" in said
 
 
 @pytest.mark.parametrize(

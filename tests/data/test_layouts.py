@@ -80,10 +80,13 @@ ROWS = "1.5,2\n3,4.25\n5,6\n"
 LAYOUTS: dict[str, tuple[str | bytes, str]] = {
     "title": (f"Results of 2024\n\na,b\n{ROWS}", "rows above the table left out: 1"),
     "padded title": ("Results of 2024,,\nid,a,b\nu,1.5,2\nv,3,4.25\nw,5,6\n", "rows above the table left out: 1"),
-    "comments": (f"# made by hand\n# in 2024\na,b\n{ROWS}", "lines that begin with # left out: 2"),
-    "comments between rows": (f"# one\na,b\n{ROWS}# two, three, four\n", "lines that begin with # left out: 1"),
-    "percents": (f"% one\n% two\na,b\n%,kg\n{ROWS}", "lines that begin with % left out: 2"),
-    "slashes": ("// one\n\na,b\n1.5,2\n// two\n3,4.25\n5,6\n", "lines that begin with // left out: 1"),
+    "comments": (f"# made by hand\n# in 2024\na,b\n{ROWS}", "lines above the table that begin with # left out: 2"),
+    "comments between rows": (
+        f"# one\na,b\n{ROWS}# two, three, four\n",
+        "lines above the table that begin with # left out: 1",
+    ),
+    "percents": (f"% one\n% two\na,b\n%,kg\n{ROWS}", "lines above the table that begin with % left out: 2"),
+    "slashes": ("// one\n\na,b\n1.5,2\n// two\n3,4.25\n5,6\n", "lines above the table that begin with // left out: 1"),
     "sep": (("sep=;\na,b\n" + ROWS).replace(",", ";"), ""),
     "sep, tabulator": (("sep=\t\na,b\n" + ROWS).replace(",", "\t"), ""),
     "units": (f"a,b\nmm,kg\n{ROWS}", "taken for units"),

@@ -140,14 +140,15 @@ def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> li
 def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
     """Words of a command with other options of reading a file."""
     for name, value in options.items():
-        several = value if isinstance(value, list) else [value]
-        words = with_values(words, f"--{name.replace('_', '-')}", several)
+        flag, several = f"--{name.replace('_', '-')}", value if isinstance(value, list) else [value]
+        words = [*words, flag] if value is True else with_values(words, flag, several)
     return [*words]
 
 
 def with_command(message: Exception | str, args: argparse.Namespace) -> str:
     """A message, and where it or its cause names options of reading that this command takes, the command with them."""
-    found = next((one for one in (message, getattr(message, "__cause__", None)) if hasattr(one, "options")), None)
+    sources = () if hasattr(message, "words") else (message, getattr(message, "__cause__", None))  # it has a command
+    found = next((one for one in sources if hasattr(one, "options")), None)
     options = {name: value for name, value in getattr(found, "options", {}).items() if hasattr(args, name)}
     if (dropped := options.get("drop_columns")) is not None:
         options["drop_columns"] = [*named_columns(args.drop_columns), *dropped]

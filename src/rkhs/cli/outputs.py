@@ -158,6 +158,7 @@ def after_writing(*notes: str) -> Iterator[None]:
 def check_predictor(args: argparse.Namespace) -> Outputs:
     """The model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
     flag = _predict_flag(args)
+    refuse_flags(args, ("scores",), f"does not go with {flag}; --json lists the suspicious rows and their residuals")
     refuse_flags(args, (*_OF_CODES, *(["labels"] if args.targets else [])), f"does not go with {flag}; leave one out")
     if args.output is None:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")

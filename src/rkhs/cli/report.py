@@ -73,6 +73,9 @@ def run(args: argparse.Namespace) -> None:
     size = os.path.getsize(args.output)
     sentences = {"audit": report.audit, "summary": report.summary, "warnings": report.warnings}
     written = [] if args.save_model is None else [f"model: {args.save_model}"]
+    if args.predict is None and args.input is None:
+        novelty = f"rkhs novelty {shlex.quote(args.model)}{reading_flags(changed(args, input=args.model))}"
+        written.append(f"rows unlike all others are listed by: {novelty}")
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
     print_result(args, facts, [*chain.from_iterable(sentences.values()), *written])

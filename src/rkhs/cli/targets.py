@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
+from rkhs.cli.corrections import Corrected
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import as_command, changed, refuse_flags, with_flag
+from rkhs.cli.options import advised, as_command, changed, refuse_flags, with_flag, with_values
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
-from rkhs.data.dataset import LEFT_OUT, keep_rows
+from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import alike_spellings as alike_spellings, labels_of, read_column, read_numbers
 from rkhs.data.tables import typed
@@ -77,14 +79,31 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error
     except InputError as error:
-        raise InputError(_of_columns(args, error)) from error
+        raise _of_columns(args, error) from error
 
 
-def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--predict") -> str:
+def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--predict") -> InputError:
+    """The error of reading columns to predict; names that the file has not are corrected in the command it prints."""
+    message, options = _in_flags(args, error, flag), getattr(error, "options", {})
+    if not options and not isinstance(error, UnknownColumn):
+        return InputError(message)
+    wanted = [*map(str, named_columns(getattr(args, flag[2:])))]
+    titles = titles_of(changed(args, **options), getattr(args, "targets", None) or args.input)
+    named = [[name] if name in titles or name.isdecimal() else names_like(name, titles) for name in wanted]
+    known = [*chain.from_iterable(named)]
+    if known == wanted or not all(len(one) == 1 for one in named) or "," in "".join(known):
+        return InputError(message)
+    return Corrected(message.rstrip("?"), with_values(advised(args.words, options), flag, known))
+
+
+def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:
     """The error of reading columns to predict, in flags."""
     if not isinstance(error, MixedCells) or "got text" not in error.what:
         return (
-            str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
+            str(error)
+            .replace("`columns`", flag)
+            .replace("`target`", flag)
+            .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
     if error.texts:
         texts = [*reading_options(args).get("missing", ()), *error.texts]
@@ -202,7 +221,7 @@ def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarr
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
-        raise InputError(_of_columns(args, error, flag).replace("`target`", flag)) from error
+        raise _of_columns(args, error, flag) from error
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:

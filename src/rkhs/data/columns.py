@@ -295,7 +295,8 @@ def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
         alone += lone_values(column.title, known, labels)
     yield from alone[:_NAMED]
     if len(alone) > _NAMED:
-        yield Remark(f"{len(alone) - _NAMED} more values stand far from all others of their columns.")
+        more = listed([f"{title} ({value})" for title, value in map(_lone_value, alone[_NAMED:])])
+        yield Remark(f"{len(alone) - _NAMED} more values stand far from all others of their columns: {more}.")
     for (value, place), found in stand_ins.items():
         text = f"{value:g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
         yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
@@ -309,6 +310,11 @@ def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray 
             row = rows[int(np.argmax(known == end))] if len(rows) else ""
             where = f" in {row}" if row else ""
             yield Remark(f"{title} holds one value far from all others, {end:,.7g}{where}: is it a mistake of typing?")
+
+
+def _lone_value(remark: Remark) -> list[str]:
+    """The column of a value that is far from all others, and the value with its row."""
+    return remark.text.partition(": is it")[0].split(" holds one value far from all others, ")
 
 
 def _is_alone(values: np.ndarray, others: np.ndarray) -> bool:

@@ -262,6 +262,10 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
     return f"column {position}" if names is None or not names[position] else f"column {quote(names[position])}"
 
 
+class UnknownColumn(InputError):
+    """A file has no column of a name."""
+
+
 class Typed(int):
     """A position that was typed, which is a name where a column is called so."""
 
@@ -287,16 +291,20 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
         )
     if wanted in names:
         return names.index(wanted)
-    raise InputError(
+    raise UnknownColumn(
         f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
     )
 
 
+def names_like(wanted: str, names: Sequence[str]) -> list[str]:
+    """The name of a column that is nearest to what was typed, else those that hold it."""
+    near = nearest(wanted, names)
+    return [near] if near else [name for name in names if len(wanted) > 2 and wanted.lower() in name.lower()]
+
+
 def _meant(wanted: str, names: Sequence[str]) -> str:
     """The columns with a name like the wanted one, else all columns."""
-    near = nearest(wanted, names)
-    alike = [near] if near else [name for name in names if len(wanted) > 2 and wanted.lower() in name.lower()]
-    if alike:
+    if alike := names_like(wanted, names):
         return f"did you mean {' or '.join(map(quote, alike))}?"
     return f"the columns are {listed(list(map(quote, names)), 10)}"
 

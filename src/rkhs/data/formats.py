@@ -66,7 +66,8 @@ _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*
 def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
-    return next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
+    end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
+    return ".txt" if end == ".dat" else end  # what instruments write
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

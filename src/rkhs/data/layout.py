@@ -490,7 +490,7 @@ def _rows_above(rows: Sequence[Row], skip_rows: int | None, guessed: list[str]) 
 def _preamble_kind(row: Row, later: Sequence[Row]) -> str:
     """What a row above a table is, for a sentence; nothing for a row of the table."""
     if _is_comment(row, later):
-        return f"lines that begin with {mark_of(row)}"
+        return f"lines above the table that begin with {mark_of(row)}"
     return "rows above the table" if _is_title(row, later) else ""
 
 

@@ -18,7 +18,7 @@ from rkhs.data.columns import listed as shortened, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed
 from rkhs.data.formats import open_bytes
 from rkhs.data.tables import Columns, typed
-from rkhs.data.text import other_encoding
+from rkhs.data.text import Mendable, other_encoding
 
 RADIUS = 2
 N_BITS = 2048
@@ -238,7 +238,8 @@ def read_fingerprints(
     rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
     skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
     if skipped and on_error == "raise":
-        raise InputError(refusal(skipped, len(given)))
+        some = {"skip_bad_smiles": True} if len(skipped) < len(given) else {}
+        raise Mendable(refusal(skipped, len(given)), **some)
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))
 

@@ -47,6 +47,10 @@ from rkhs.data.text import (
 )
 
 _UNITS = "; write the unit in all cells of a column, or in none"
+_FILLED = (
+    "; a model fills them from the nearest rows: where a word stands for a number, write it in the file; missing=[...] "
+    "names words for gaps"
+)
 _OF_TEXTS = (
     "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
     "decimal=',' for decimal commas"
@@ -169,9 +173,16 @@ class Columns:
         gaps = [text for text in missing or () if is_bound(text)]
         if gaps and any(_gaps(self.cells[j], gaps).any() for j in positions):
             sides = " or ".join(sorted({"below" if text[0] in "<\u2264" else "above" for text in gaps}))
+            words = [
+                text
+                for text in missing or ()
+                if text not in gaps and any(_gaps(self.cells[j], [text]).any() for j in positions)
+            ]
+            others = listed(list(map(quote, words)), 3)
+            more = f"; the words {others} are gaps too: one that says so, as inactive does, is such a bound"
             warn(
                 f"{self.source}: bounds such as {listed(list(map(quote, gaps)), 3)} are taken as gaps: the model knows "
-                f"no values {sides} them, and its errors and intervals say nothing of such items"
+                f"no values {sides} them, and its errors and intervals say nothing of such items{more if words else ''}"
             )
 
     def warn_of_bounds(self) -> None:
@@ -364,7 +375,7 @@ class Columns:
                 f"{quote(word)} ({many(count, 'cell', 'cells')} in {many(columns[word], 'column', 'columns')})"
                 for word, count in counts
             ]
-            limits = beyond_range(chain.from_iterable(plain.values()))
+            limits = beyond_range(chain.from_iterable(plain.values())) or _FILLED
             warn(f"{self.source}: cells that are no numbers are read as gaps: {listed(words, 3)}{limits}")
 
     def _warn_of_strays(self, strays: Sequence[int], position: int) -> None:
@@ -372,7 +383,9 @@ class Columns:
         cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
         unit, label = self._unit_of(strays, position), column_label(self.names, position)
         what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
-        warn(f"{self.source}: {label}: {what}{_UNITS if unit else beyond_range(self.cells[position][strays])}")
+        warn(
+            f"{self.source}: {label}: {what}{_UNITS if unit else beyond_range(self.cells[position][strays]) or _FILLED}"
+        )
 
     def refuse_texts(self, positions: Sequence[int], gaps: Sequence[int] = ()) -> None:
         """Raise the error that names columns of text, first those of numbers but for few cells, and those of gaps."""

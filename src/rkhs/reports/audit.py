@@ -62,7 +62,8 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
     X = np.where(np.isfinite(items.numbers), items.numbers, np.nan)
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
-        yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates))
+        rows = items.names if items.named else [*map("row {}".format, items.names)]
+        yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates, rows))
         for name, column in zip(items.columns, cells.T, strict=True):
             yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
