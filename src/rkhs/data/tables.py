@@ -173,12 +173,8 @@ class Columns:
         gaps = [text for text in missing or () if is_bound(text)]
         if gaps and any(_gaps(self.cells[j], gaps).any() for j in positions):
             sides = " or ".join(sorted({"below" if text[0] in "<\u2264" else "above" for text in gaps}))
-            words = [
-                text
-                for text in missing or ()
-                if text not in gaps and any(_gaps(self.cells[j], [text]).any() for j in positions)
-            ]
-            others = listed(list(map(quote, words)), 3)
+            words = [quote(text) for text in missing or () if text not in gaps]
+            others = listed(words, 3)
             more = f"; the words {others} are gaps too: one that says so, as inactive does, is such a bound"
             warn(
                 f"{self.source}: bounds such as {listed(list(map(quote, gaps)), 3)} are taken as gaps: the model knows "
