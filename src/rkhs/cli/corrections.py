@@ -189,6 +189,14 @@ def warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
         warn(Doubtful(what, "names the rows by it", index_column=name))
 
 
+def warn_of_dates(data: Dataset) -> None:
+    """Warn of dates that count in distances as any column."""
+    if data.dates:
+        what = f"{data.source}: {listed(data.dates)} {'holds' if len(data.dates) == 1 else 'hold'} dates, read as days"
+        dropped = [*data.dates]
+        warn(Doubtful(f"{what}, and counted as any column", "leaves them out of the distances", drop_columns=dropped))
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Reading that is tried gives no warnings: they come when the command is run."""

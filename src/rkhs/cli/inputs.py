@@ -17,11 +17,12 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote
 from rkhs.cli.corrections import (
-    Corrected,
+    Corrected as Corrected,
     in_one_command,
     quiet as quiet,
     read_texts,
     read_whole,
+    warn_of_dates as warn_of_dates,
     warn_of_identifiers,
     with_advice,
     without,
@@ -435,7 +436,7 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
             continue
         if given[name] is None:
             raise InputError(f"{path} is a table: name the column of {kind}, which the model reads, with {flag} COLUMN")
-        titles = _below_titles(args, path, [str(one) for one in named_columns(given[name])])
+        titles = _below_titles(args, path, [*map(str, named_columns(given[name]))])
         for wanted in named_columns(given[name]) if titles else ():  # reading says why there are none
             try:
                 locate(wanted, titles, len(titles), name)

@@ -18,7 +18,6 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
-from rkhs.data.dataset import listed
 from rkhs.reports.wording import count_word, loss_words
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
 
     labels = data.row_names or [f"row {number}" for number in data.row_numbers]
     far = [labels[i] for i in within_view(model.codes_)[1]]
-    return [f"far outside the others, drawn at the edge: {listed(far, 10)}"] if far else []
+    return [f"far outside the others, drawn at the edge: {', '.join(far)}"] if far else []
 
 
 def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:

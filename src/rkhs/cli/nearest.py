@@ -13,16 +13,14 @@ import numpy as np
 
 from rkhs import kernels
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError, warn
+from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
-from rkhs.cli.inputs import new_parts, read_known, user_errors
+from rkhs.cli.inputs import new_parts, read_known, user_errors, warn_of_dates
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
-from rkhs.data.dataset import listed
-from rkhs.data.text import Doubtful
 from rkhs.data.writers import write_rows
 
 EXAMPLES = """\
@@ -51,12 +49,7 @@ def run(args: argparse.Namespace) -> None:
     Outputs(("KNOWN", args.input), ("NEW", args.new)).add("-o", args.output, SHEETS)
     top = check_count(args.top, "--top")
     known = read_known(args)
-    if known.dates:
-        what = (
-            f"{known.source}: {listed(known.dates)} {'holds' if len(known.dates) == 1 else 'hold'} dates, read as days"
-        )
-        more = "leaves them out of the distances"
-        warn(Doubtful(f"{what}, and counted as any column", more, drop_columns=[*known.dates]))
+    warn_of_dates(known)
     if args.new is None and known.n_samples == 1:
         raise InputError(f"{args.input}: expected at least two items to compare; got one; give NEW too")
     with user_errors():

@@ -15,8 +15,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.corrections import Corrected
-from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
+from rkhs.cli.inputs import Corrected, named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import advised, as_command, changed, refuse_flags, with_flag, with_values
 from rkhs.data import Dataset, read_mixed
@@ -85,15 +84,20 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
 def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--predict") -> InputError:
     """The error of reading columns to predict; names that the file has not are corrected in the command it prints."""
     message, options = _in_flags(args, error, flag), getattr(error, "options", {})
-    if not options and not isinstance(error, UnknownColumn):
-        return InputError(message)
     wanted = [*map(str, named_columns(getattr(args, flag[2:])))]
-    titles = titles_of(changed(args, **options), getattr(args, "targets", None) or args.input)
-    named = [[name] if name in titles or name.isdecimal() else names_like(name, titles) for name in wanted]
-    known = [*chain.from_iterable(named)]
-    if known == wanted or not all(len(one) == 1 for one in named) or "," in "".join(known):
+    known = wanted
+    if options or isinstance(error, UnknownColumn):
+        known = _names_among(titles_of(changed(args, **options), getattr(args, "targets", None) or args.input), wanted)
+    if known == wanted:
         return InputError(message)
     return Corrected(message.rstrip("?"), with_values(advised(args.words, options), flag, known))
+
+
+def _names_among(titles: Sequence[str], wanted: list[str]) -> list[str]:
+    """Names of columns in place of those that are like one alone; those that were typed where one has no such name."""
+    alike = [[name] if name in titles else names_like(name, titles) for name in wanted]
+    known = [*chain.from_iterable(alike)]
+    return known if {len(one) for one in alike} == {1} and "," not in "".join(known) else wanted
 
 
 def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:

@@ -293,10 +293,7 @@ def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
                 stand_ins.setdefault((value, place), []).append(column.title)
                 known, labels = known[known != value], labels[known != value]
         alone += lone_values(column.title, known, labels)
-    yield from alone[:_NAMED]
-    if len(alone) > _NAMED:
-        more = listed([f"{title} ({value})" for title, value in map(_lone_value, alone[_NAMED:])])
-        yield Remark(f"{len(alone) - _NAMED} more values stand far from all others of their columns: {more}.")
+    yield from _lone(alone)
     for (value, place), found in stand_ins.items():
         text = f"{value:g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
         yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
@@ -312,9 +309,13 @@ def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray 
             yield Remark(f"{title} holds one value far from all others, {end:,.7g}{where}: is it a mistake of typing?")
 
 
-def _lone_value(remark: Remark) -> list[str]:
-    """The column of a value that is far from all others, and the value with its row."""
-    return remark.text.partition(": is it")[0].split(" holds one value far from all others, ")
+def _lone(remarks: list[Remark]) -> Iterator[Remark]:
+    """A few sentences of values far from all others; of more their columns, values and rows."""
+    yield from remarks[:_NAMED]
+    if rest := remarks[_NAMED:]:
+        parts = [remark.text.partition(": is it")[0].split(" holds one value far from all others, ") for remark in rest]
+        named = listed([f"{title} ({value})" for title, value in parts])
+        yield Remark(f"{len(rest)} more values stand far from all others of their columns: {named}.")
 
 
 def _is_alone(values: np.ndarray, others: np.ndarray) -> bool:

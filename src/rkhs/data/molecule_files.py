@@ -238,8 +238,8 @@ def read_fingerprints(
     rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
     skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
     if skipped and on_error == "raise":
-        some = {"skip_bad_smiles": True} if len(skipped) < len(given) else {}
-        raise Mendable(refusal(skipped, len(given)), **some)
+        text = refusal(skipped, len(given))
+        raise Mendable(text, skip_bad_smiles=True) if len(skipped) < len(given) else InputError(text)
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))
 

@@ -173,12 +173,9 @@ class Columns:
         gaps = [text for text in missing or () if is_bound(text)]
         if gaps and any(_gaps(self.cells[j], gaps).any() for j in positions):
             sides = " or ".join(sorted({"below" if text[0] in "<\u2264" else "above" for text in gaps}))
-            words = [quote(text) for text in missing or () if text not in gaps]
-            others = listed(words, 3)
-            more = f"; the words {others} are gaps too: one that says so, as inactive does, is such a bound"
             warn(
                 f"{self.source}: bounds such as {listed(list(map(quote, gaps)), 3)} are taken as gaps: the model knows "
-                f"no values {sides} them, and its errors and intervals say nothing of such items{more if words else ''}"
+                f"no values {sides} them, and its errors and intervals say nothing of such items{_other_words(missing)}"
             )
 
     def warn_of_bounds(self) -> None:
@@ -516,6 +513,13 @@ def _blank_rows(cells: list[np.ndarray], missing: Any) -> np.ndarray:
     for column in cells[:-1]:
         blank = blank[_gaps(column[blank], missing)]
     return blank
+
+
+def _other_words(missing: Iterable[str] | None) -> str:
+    """What is said of words for gaps next to bounds; nothing without one."""
+    words = [quote(text) for text in missing or () if not is_bound(text)]
+    what = f"; the words {listed(words, 3)} are gaps too: one that says so, as inactive does, is such a bound"
+    return what if words else ""
 
 
 def _gaps(cells: Column, missing: Collection[str]) -> np.ndarray:

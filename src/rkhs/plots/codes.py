@@ -149,6 +149,10 @@ class CodeMapDisplay(Display):
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
             _mark_new(ax)
+        if self.far:
+            x, y = self.places[self.far].T
+            ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
+            ax.set_aspect("equal", adjustable="box")  # whose frame is that of the places
         if self.thumbnails is not None:
             self._pictures(ax)
         else:
@@ -220,9 +224,7 @@ class CodeMapDisplay(Display):
             figure.colorbar(scale, ax=ax, label=self.value_name or "", extend=beyond)
         if self.labels is not None:
             _legend(ax, self.values is not None)
-        if self.far:
-            ax.scatter(*self.places[self.far].T, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
-        ax.set_aspect("equal", adjustable="box" if self.far else "datalim")  # the edge is that of the axes
+        ax.set_aspect("equal", adjustable="datalim")
         name_axes(ax, *self.axis_names[:2], legend=False)
         ax.margins(0.05)
 
