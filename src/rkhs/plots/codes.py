@@ -165,8 +165,8 @@ class CodeMapDisplay(Display):
         names = self.names or [f"row {i + 1}" for i in range(len(self.codes))]
         items = [(f"{names[i]} (outside)", self.places[[i]], "normal") for i in self.far]
         distant = spread_out(self.places, _NAMES if self.names else 0)  # those outside are written already
-        apart = [(str(names[i]), self.places[[i]], "normal") for i in distant]
-        return [*items, *(centres if len(centres) <= len(COLORS) else []), *apart]
+        spread = [(str(names[i]), self.places[[i]], "normal") for i in distant]
+        return [*items, *(centres if len(centres) <= len(COLORS) else []), *spread]
 
     def _texts(self, ax: Axes) -> None:
         """Names of classes and items, none over another."""
