@@ -20,7 +20,7 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
-from rkhs.cli.summaries import few, gap_sentence, print_result
+from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
 from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, row_norms, target_notes
 from rkhs.reports.wording import readable
@@ -149,6 +149,9 @@ def _facts(
     errors = held_out_errors(model, fitted)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
     ends = ends or _decisive(errors, found, names_of_rows)
+    explained = 1.0 - (errors["held-out error"] / max(errors["error of the mean"], 1e-300)) ** 2
+    if explained < _LITTLE and Y.min() < Y.max():
+        ends.append(little_sentence("the mean"))
     if not ends or errors.get("R^2", 0.0) > _LITTLE:
         ends += _ends(args, model, fitted, names, found)
     return {
