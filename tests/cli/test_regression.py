@@ -590,3 +590,17 @@ def test_the_advice_on_an_overfit_model_goes_with_a_class() -> None:
     said = in_flags(overfit_sentence(1.0, 0.01, vectors=True) or "")
     assert "look for wrong rows (rkhs fit --robust, without --predict of a class), fit more items" in said
     assert "lower --n-components" in said
+
+
+def test_a_fit_that_predicts_nothing_says_so(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Numbers and classes that the columns do not determine get the sentence; those that they do get none."""
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(3)
+    X = r.normal(size=(60, 2))
+    lines = [f"{a},{b},{r.normal()},{'pq'[r.integers(2)]},{a + b},{'pq'[int(a > 0)]}" for a, b in X]
+    Path("t.csv").write_text("a,b,noise,coin,sum,sign\n" + "\n".join(lines) + "\n")
+    for target, baseline in (("noise", "the mean"), ("coin", "the most common class"), ("sum", ""), ("sign", "")):
+        assert main(["fit", "t.csv", "--columns", "a,b", "--predict", target, "-o", "m.rkhs"]) == 0
+        said = capsys.readouterr().out
+        assert ("the model hardly predicts better than" in said) == bool(baseline)
+        assert baseline in said

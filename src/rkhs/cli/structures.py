@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _BANDWIDTH = 0.72  # of the Gaussian of Tanimoto distances: that of the paper on metabolites
+_LARGE = 0.9  # of the variance: an error of a model that says little more than the mean
 _TOP = (1, 5, 10)
 _MIN_KNOWN = 20  # calibration items needed
 
@@ -84,7 +85,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
             f"leave-one-out error: {facts['left-out error']:.1%} of the variance of the structure features (100%: "
             "predicting the mean); the top-1 accuracy depends on the lists of candidates"
         )
-        if facts["left-out error"] > _LITTLE:
+        if facts["left-out error"] > _LARGE:
             yield (
                 f"{little_sentence('the mean structure')}; its ranks of candidates can be of use all the same: --known "
                 "FILE with rkhs predict says how often the true one is first, and how often by guessing"

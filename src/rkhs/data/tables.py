@@ -21,6 +21,7 @@ from rkhs.data.comments import uncommented
 from rkhs.data.dataset import Dataset, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
+    BOTH_MARKS,
     GAPS,
     MIXED,
     SPACES,
@@ -110,7 +111,8 @@ class Columns:
                 raise Mendable(
                     f"{self.source}: {column_label(self.names, j)}: numbers such as {quote(cell)} are ambiguous; pass "
                     "thousands='.' if points separate thousands, or decimal='.' if they are decimal points",
-                    "reads thousands",
+                    BOTH_MARKS,
+                    {"decimal": "."},
                     thousands=".",
                 )
 
@@ -389,6 +391,7 @@ class Columns:
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
             odd,
+            () if nearly else [self.names[j] if self.names else j for j in others],
         )
 
     def _described(self, position: int, *, few: bool) -> str:
