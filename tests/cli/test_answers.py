@@ -448,7 +448,9 @@ def test_rows_in_the_order_of_a_series_are_noted_without_dates(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     time = np.datetime_as_string(np.datetime64("2024-01-01T00:00") + np.arange(400).astype("timedelta64[h]"))
     flow = np.sin(np.arange(400) * np.pi / 12) + 0.05 * RNG.normal(size=400)
-    lines = np.array([f"{t.replace('T', ' ')},{a:.3f},{b}" for t, a, b in zip(time, flow, ["ok", "no"] * 200)])
+    lines = np.array(
+        [f"{t.replace('T', ' ')},{a:.3f},{b}" for t, a, b in zip(time, flow, ["ok", "no"] * 200, strict=True)]
+    )
     Path("a.csv").write_text("time,flow,state\n" + "\n".join(lines) + "\n")
     Path("b.csv").write_text("time,flow,state\n" + "\n".join(RNG.permutation(lines)) + "\n")
     for words, dropped in ((["--index-column", "time"], "state"), (["--drop-columns", "time"], "time,state")):

@@ -278,7 +278,9 @@ def test_two_readings_of_a_comma_are_two_commands(run) -> None:
 
 def test_a_column_of_classes_next_to_curves_is_left_out(run) -> None:
     """The command names the column, with those that the words leave out already."""
-    table("a.csv", ["id;0 ms;1 ms;2 ms;who;state", *(f"B{i};{i},5;{i % 3},2;1,{i};x{i};{'pq'[i % 2]}" for i in range(12))])
+    table(
+        "a.csv", ["id;0 ms;1 ms;2 ms;who;state", *(f"B{i};{i},5;{i % 3},2;1,{i};x{i};{'pq'[i % 2]}" for i in range(12))]
+    )
     status, said, _ = run("fit", "a.csv", "--kind", "curves", "--drop-columns", "who", "-o", "m.rkhs")
     assert status == 2
     assert "this command leaves them out:" in said

@@ -40,6 +40,7 @@ _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are
 _ORDERED, _APART, _ALIKE, _CORRELATED = 200, 8, 0.25, 0.8  # rows, lag, share of differences, correlation of a series
 _PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
 _COMPARED = 10_000  # times of a series of which all pairs are computed
+_NOT_ASKED = dict.fromkeys(("window", "transpose", "predict", "robust", "columns", "drop_columns"))
 _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -207,18 +208,23 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
-    whole = getattr(args, "window", None) is None and not getattr(args, "transpose", False)
-    if not whole or not (found := _series_note(data) or _order_note(data)):
+    args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
+    found = None if args.window or args.transpose else _series_note(data) or _order_note(data)
+    if found is None:
         return
-    note, length = found
+    message = f"{data.source}: {found[0]}{'' if args.predict else _in_windows(args, data, found[1])}"
+    if data.dates and len(data.X) > _COMPARED and (args.words[0] == "novelty" or args.robust):
+        raise InputError(message)
+    sys.stderr.write(f"rkhs: note: {message}\n")
+
+
+def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
+    """The command that compares windows of this many rows, without columns of texts."""
     words = with_values(args.words, "--window", [length])
     texts = [name for name, cells in zip(_names(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
-    if texts and getattr(args, "columns", None) is None:
-        words = with_values(words, "--drop-columns", [*named_columns(getattr(args, "drop_columns", None)), *texts])
-    command = f"; this command compares windows:{as_command(words)}" if getattr(args, "predict", None) is None else ""
-    if data.dates and len(data.X) > _COMPARED and (args.words[0] == "novelty" or getattr(args, "robust", False)):
-        raise InputError(f"{data.source}: {note}{command}")
-    sys.stderr.write(f"rkhs: note: {data.source}: {note}{command}\n")
+    if texts and args.columns is None:
+        words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *texts])
+    return f"; this command compares windows:{as_command(words)}"
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:
@@ -226,15 +232,14 @@ def _order_note(data: Dataset) -> tuple[str, int] | None:
 
     Half of the columns must differ four times less from row to row than eight rows apart, and hardly from row to row.
     """
-    some = (_in_memory(data) or data.kind == "table") and is_table(data.source) and len(data.X) >= _ORDERED
-    X = as_numbers(data.X[:_COMPARED]) if some else np.empty((0, 0))
-    steps = np.diff(X, axis=0)
-    free = np.flatnonzero((steps < 0.0).any(axis=0) & (steps > 0.0).any(axis=0))
-    if not len(free):
+    if not (_in_memory(data) or data.kind == "table") or not is_table(data.source) or len(data.X) < _ORDERED:
         return None
-    Z = X[:, free[:_PERIODIC]] / np.nanstd(X[:, free[:_PERIODIC]], axis=0)
-    near, far = (np.median(_differences(Z, lag)) for lag in (1, _APART))
-    if near >= _ALIKE * far or near >= 2.0 * (1.0 - _CORRELATED):
+    X = as_numbers(data.X[:_COMPARED])
+    steps = np.diff(X, axis=0)
+    Z = X[:, (steps < 0.0).any(axis=0) & (steps > 0.0).any(axis=0)][:, :_PERIODIC]
+    Z = Z / np.nanstd(Z, axis=0)
+    near, far = (float(np.median(_differences(Z, lag))) if Z.size else 2.0 for lag in (1, _APART))
+    if near >= min(_ALIKE * far, 2.0 * (1.0 - _CORRELATED)):
         return None
     length = min(range(_APART, min(_LONGEST, len(Z) // 10) + 1), key=lambda lag: _differences(Z, lag).mean())
     return (
