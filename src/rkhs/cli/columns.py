@@ -228,10 +228,7 @@ def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:
-    """What is said of rows without dates that are plainly in the order of a series, and rows of a window.
-
-    Half of the columns must differ four times less from row to row than eight rows apart, and hardly from row to row.
-    """
+    """What is said of rows without dates of which neighbours differ far less than rows apart, and rows of a window."""
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source) or len(data.X) < _ORDERED:
         return None
     X = as_numbers(data.X[:_COMPARED])

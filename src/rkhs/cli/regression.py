@@ -158,10 +158,7 @@ def _facts(
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     errors = held_out_errors(model, fitted)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
-    ends = ends or _decisive(errors, found, names_of_rows)
-    explained = 1.0 - (errors["held-out error"] / max(errors["error of the mean"], 1e-300)) ** 2
-    if explained < _LITTLE and Y.min() < Y.max():
-        ends.append(little_sentence("the mean"))
+    ends = (ends or _decisive(errors, found, names_of_rows)) + _little(errors)
     if not ends or errors.get("R^2", 0.0) > _LITTLE:
         ends += _ends(args, model, fitted, names, found)
     return {
@@ -188,6 +185,12 @@ def _facts(
         },
         "model": args.output,
     }
+
+
+def _little(errors: dict[str, Any]) -> list[str]:
+    """What is said of a model that explains next to nothing of targets that vary."""
+    error, of_mean = errors["held-out error"], errors["error of the mean"]
+    return [little_sentence("the mean")] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
 
 
 def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:
@@ -219,11 +222,11 @@ def _ends(
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, {logarithm(args)}"
             )
-        elif growing := _growing_errors(names[0], Y[:, 0], found.residuals[found.fitted]):
-            yield f"{growing}: {logarithm(args)}"
+        elif rising := _rising_errors(names[0], Y[:, 0], found.residuals[found.fitted]):
+            yield f"{rising}: {logarithm(args)}"
 
 
-def _growing_errors(name: str, y: np.ndarray, residuals: np.ndarray) -> str:
+def _rising_errors(name: str, y: np.ndarray, residuals: np.ndarray) -> str:
     """What is said of positive numbers over most of a decade whose errors grow with them."""
     from scipy.stats import spearmanr
 

@@ -391,7 +391,7 @@ class Columns:
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
             odd,
-            () if nearly else [self.names[j] if self.names else j for j in others],
+            [*map((self.names or range(self.width)).__getitem__, others)] * (not nearly),
         )
 
     def _described(self, position: int, *, few: bool) -> str:
