@@ -387,11 +387,12 @@ class Columns:
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         texts = _OF_TEXTS if others else ""
+        names: Sequence[str | int] = self.names or range(self.width)
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
             odd,
-            [*map((self.names or range(self.width)).__getitem__, others)] * (not nearly),
+            [names[j] for j in others] * (not nearly),
         )
 
     def _described(self, position: int, *, few: bool) -> str:
