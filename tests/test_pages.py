@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import rkhs
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,3 +31,29 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     names: dict[str, Any] = {"__name__": "page"}
     for line, code in blocks(page):
         exec(compile("\n" * line + code, str(page), "exec"), names)  # tracebacks name the line of the page
+
+
+def test_the_service_of_the_page_refuses_odd_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is an answer of status 400, and none stops the process."""
+    monkeypatch.chdir(tmp_path)
+    rkhs.save(rkhs.KernelPCA(2).fit([[float(i), float(i % 3)] for i in range(9)]), "model.rkhs")
+    found: dict[str, Any] = {}
+    exec(next(code for _, code in blocks(ROOT / "docs/user/service.md") if code.startswith("# service.py")), found)
+    big = "1" + "0" * 400
+    for body in (
+        "",
+        "{a:1}",
+        "null",
+        "3",
+        "[]",
+        "[1, 2]",
+        "[{}]",
+        "[[1]]",
+        "[[1, null]]",
+        "[" * 10**5,
+        f"[[{big}, 1]]",
+    ):
+        statuses: list[str] = []
+        environ = {"wsgi.input": io.BytesIO(body.encode()), "CONTENT_LENGTH": str(len(body))}
+        found["app"](environ, lambda status, headers, statuses=statuses: statuses.append(status))
+        assert statuses == ["400 Bad Request"], body[:20]

@@ -441,3 +441,25 @@ def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, cap
     Path("new.smi").write_text("CCO\nCCCCCCCN\n")
     assert main(["predict", "m.rkhs", "new.smi"]) == 0
     assert "molecules in the fit: 1, such as 'CCO'" in capsys.readouterr().err
+
+
+def test_rows_in_the_order_of_a_series_are_noted_without_dates(tmp_path: Path, monkeypatch, capsys) -> None:
+    """The note has the command, with the columns of numbers; the same rows in any order get none."""
+    monkeypatch.chdir(tmp_path)
+    time = np.datetime_as_string(np.datetime64("2024-01-01T00:00") + np.arange(400).astype("timedelta64[h]"))
+    flow = np.sin(np.arange(400) * np.pi / 12) + 0.05 * RNG.normal(size=400)
+    lines = np.array(
+        [f"{t.replace('T', ' ')},{a:.3f},{b}" for t, a, b in zip(time, flow, ["ok", "no"] * 200, strict=True)]
+    )
+    Path("a.csv").write_text("time,flow,state\n" + "\n".join(lines) + "\n")
+    Path("b.csv").write_text("time,flow,state\n" + "\n".join(RNG.permutation(lines)) + "\n")
+    for words, dropped in ((["--index-column", "time"], "state"), (["--drop-columns", "time"], "time,state")):
+        assert main(["novelty", "a.csv", *words]) == 0
+        said = capsys.readouterr().err
+        assert "the 400 rows look like times of one long series" in said
+        command = shlex.split(said.rstrip().splitlines()[-1])[1:]
+        assert command[-4:] == ["--window", "24", "--drop-columns", dropped]
+        assert main(command) == 0
+        assert "16 windows of a.csv" in capsys.readouterr().out
+        assert main(["novelty", "b.csv", *words]) == 0
+        assert "series" not in capsys.readouterr().err

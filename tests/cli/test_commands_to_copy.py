@@ -194,6 +194,8 @@ def test_thousands_in_labels(run) -> None:
         status, said, _ = run("map", name, "--labels", "labels.csv", "--color", "price", "-o", "m.png")
         assert status == 2
         assert "labels.csv: column 'price': numbers such as '1.100' are ambiguous" in said
+        assert printed(said)[-2:] == ["--decimal", "."]
+        said = said.rpartition("\n\n")[0]
         assert printed(said)[-2:] == ["--thousands", "."]
         assert run(*printed(said))[0] == 0
     status, said, _ = run("map", "c.csv", "--labels", "labels.csv", "--color", "price", "-o", "m.png")
@@ -260,3 +262,27 @@ def test_columns_that_cannot_be_predicted(run) -> None:
         assert expected in said
         assert "leave columns out" not in said
     assert "--missing bad" in said
+
+
+def test_two_readings_of_a_comma_are_two_commands(run) -> None:
+    """A person who knows what 1,073 means copies one of them."""
+    table("a.csv", ["x;hours", *(f"{i};{1 + i % 5},{100 + i}" for i in range(24))])
+    status, said, _ = run("fit", "a.csv", "--predict", "hours", "-o", "m.rkhs")
+    assert status == 2
+    assert "--thousands ',' if commas separate thousands, or --decimal ','" in said
+    first, second = said.rpartition("\n\n")[0], said
+    for text, flag in ((first, "--thousands"), (second, "--decimal")):
+        assert printed(text)[-2:] == [flag, ","]
+        assert run(*printed(text))[0] == 0
+
+
+def test_a_column_of_classes_next_to_curves_is_left_out(run) -> None:
+    """The command names the column, with those that the words leave out already."""
+    table(
+        "a.csv", ["id;0 ms;1 ms;2 ms;who;state", *(f"B{i};{i},5;{i % 3},2;1,{i};x{i};{'pq'[i % 2]}" for i in range(12))]
+    )
+    status, said, _ = run("fit", "a.csv", "--kind", "curves", "--drop-columns", "who", "-o", "m.rkhs")
+    assert status == 2
+    assert "this command leaves them out:" in said
+    assert printed(said)[-2:] == ["--drop-columns", "who,state"]
+    assert run(*printed(said))[0] == 0

@@ -262,3 +262,13 @@ def test_a_table_of_series_has_names_and_a_column_of_classes(folder: Path, capsy
     assert run("predict", "m.rkhs", "bare.csv") == 0
     assert run("fit", *series, "--drop-columns", "speed", "--choose-kernel", "-o", "m.rkhs") == 0
     assert "chosen by the classes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["sequences", "curves"])
+def test_the_kernel_of_tables_takes_no_other_items(kind: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("".join(f"{i},{i % 3},{i % 5}\n" for i in range(9)))
+    Path("a.fasta").write_text("".join(f">s{i}\nACGT{'ACG'[i % 3]}\n" for i in range(9)))
+    words = {"sequences": ["a.fasta"], "curves": ["a.csv", "--kind", "curves"]}[kind]
+    assert main(["fit", *words, "--kernel", "mixed_table", "-o", "m.rkhs"]) == 2
+    assert f"--kernel mixed_table compares rows of tables; got {kind}; leave it out" in capsys.readouterr().err

@@ -398,7 +398,9 @@ def in_order_of(names: Sequence[str], X: Any) -> Any:
     """Rows given as dicts with their keys in this order; other items, and other keys, as they are."""
     if not len(names) or is_frame(X) or set(column_names(X) or ()) != set(names):
         return X
-    return [{name: row[name] for name in names} if row.keys() == set(names) else row for row in X]
+    return [
+        {name: row[name] for name in names} if isinstance(row, dict) and row.keys() == set(names) else row for row in X
+    ]
 
 
 def tile_rows(support: int) -> int:

@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from rkhs import kernels
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_setting, warn_of_series
 from rkhs.cli.engines import engine_settings
@@ -66,6 +67,8 @@ def _kernels(
     if args.kernel is not None and data.kind == "gram":
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     kernel = defaults.get("kernel", default_kernel(data)) if args.kernel is None else parse_kernel(args.kernel)
+    if isinstance(kernel, kernels.MixedTable) and data.kind not in ("table", "vectors"):
+        raise InputError(f"--kernel {args.kernel} compares rows of tables; got {data.kind}; leave it out")
     given = {} if kernel is None else {"kernel": kernel}
     if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known and "output_kernel" not in defaults:
         given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing

@@ -16,7 +16,7 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
-from rkhs.cli.summaries import print_result
+from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
@@ -158,6 +158,11 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     }
 
 
+def _hardly(facts: dict[str, Any]) -> bool:
+    """Whether the accuracy is that of the most common class, up to its standard error."""
+    return bool(facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"])
+
+
 def _summary(facts: dict[str, Any]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
@@ -173,6 +178,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
+        *([little_sentence("the most common class")] if _hardly(facts) else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
         f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",

@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.options import with_flag
+from rkhs.cli.options import as_command, named_columns, with_values
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
@@ -37,7 +37,10 @@ from rkhs.data.formats import is_table
 from rkhs.data.molecule_files import molecule_remarks
 
 _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
+_ORDERED, _APART, _ALIKE, _CORRELATED = 200, 8, 0.25, 0.8  # rows, lag, share of differences, correlation of a series
+_PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
 _COMPARED = 10_000  # times of a series of which all pairs are computed
+_NOT_ASKED = dict.fromkeys(("window", "transpose", "predict", "robust", "columns", "drop_columns"))
 _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -205,13 +208,46 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
-    found = _series_note(data)
-    if found and len(data.X) > _COMPARED and (args.words[0] == "novelty" or getattr(args, "robust", False)):
-        note, length = found
-        command = with_flag(args.words, "--window", [length])
-        raise InputError(f"{data.source}: {note}; this command compares windows:{command}")
-    if found:
-        sys.stderr.write(f"rkhs: note: {data.source}: {found[0]}\n")
+    args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
+    found = None if args.window or args.transpose else _series_note(data) or _order_note(data)
+    if found is None:
+        return
+    message = f"{data.source}: {found[0]}{'' if args.predict else _in_windows(args, data, found[1])}"
+    if data.dates and len(data.X) > _COMPARED and (args.words[0] == "novelty" or args.robust):
+        raise InputError(message)
+    sys.stderr.write(f"rkhs: note: {message}\n")
+
+
+def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
+    """The command that compares windows of this many rows, without columns of texts."""
+    words = with_values(args.words, "--window", [length])
+    texts = [name for name, cells in zip(_names(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
+    if texts and args.columns is None:
+        words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *texts])
+    return f"; this command compares windows:{as_command(words)}"
+
+
+def _order_note(data: Dataset) -> tuple[str, int] | None:
+    """What is said of rows without dates of which neighbours differ far less than rows apart, and rows of a window."""
+    if not (_in_memory(data) or data.kind == "table") or not is_table(data.source) or len(data.X) < _ORDERED:
+        return None
+    X = as_numbers(data.X[:_COMPARED])
+    steps = np.diff(X, axis=0)
+    Z = X[:, (steps < 0.0).any(axis=0) & (steps > 0.0).any(axis=0)][:, :_PERIODIC]
+    Z = Z / np.nanstd(Z, axis=0)
+    near, far = (float(np.median(_differences(Z, lag))) if Z.size else 2.0 for lag in (1, _APART))
+    if near >= min(_ALIKE * far, 2.0 * (1.0 - _CORRELATED)):
+        return None
+    length = min(range(_APART, min(_LONGEST, len(Z) // 10) + 1), key=lambda lag: _differences(Z, lag).mean())
+    return (
+        f"the {len(data.X)} rows look like times of one long series: rows next to each other are alike (correlation "
+        f"{1.0 - near / 2.0:.2f}), so errors of left-out rows look too small"
+    ), length
+
+
+def _differences(Z: np.ndarray, lag: int) -> np.ndarray:
+    """Mean squared differences (d,) of rows that are some rows apart."""
+    return np.asarray(np.nanmean((Z[lag:] - Z[:-lag]) ** 2, axis=0))
 
 
 def _series_note(data: Dataset) -> tuple[str, int] | None:

@@ -154,7 +154,9 @@ def with_command(message: Exception | str, args: argparse.Namespace) -> str:
         options["drop_columns"] = [*named_columns(args.drop_columns), *dropped]
     if not options or (dropped is not None and args.columns is not None):
         return str(message)
-    return f"{message}; this command {getattr(found, 'does', '')}:{as_command(advised(args.words, options))}"
+    ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
+    commands = "".join(as_command(advised(args.words, way)) for way in ways)
+    return f"{message}; this command {getattr(found, 'does', '')}:{commands}"
 
 
 def quoted_cells(cells: Iterable[object]) -> str:

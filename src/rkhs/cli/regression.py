@@ -20,9 +20,17 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
-from rkhs.cli.summaries import few, gap_sentence, print_result
+from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
-from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, row_norms, target_notes
+from rkhs.reports.held_out import (
+    OUTLIER_FACTOR,
+    decisive_rows,
+    held_out_errors,
+    logarithm_note,
+    outlier_factor,
+    row_norms,
+    target_notes,
+)
 from rkhs.reports.wording import readable
 
 if TYPE_CHECKING:
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _FOLDS = 5
-_FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
+_SPANS, _RISING = 0.7, 0.3  # decades of a target, and rank correlation of its errors with it, of a logarithm
 _MOST_NAMED = 10
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
@@ -43,6 +51,7 @@ class _Suspicious:
     residuals: np.ndarray
     rows: list[int]
     fitted: np.ndarray
+    times: float = OUTLIER_FACTOR  # the median, from which a residual is far
     robust: str | None = None  # what a fit in rounds says of them
 
 
@@ -105,8 +114,9 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
 
 def _far(residuals: np.ndarray) -> _Suspicious:
     """Rows whose residual is far from the others'."""
-    far = np.flatnonzero(residuals > _FAR * np.median(residuals))
-    return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(residuals)))
+    times = outlier_factor(residuals)
+    far = np.flatnonzero(residuals > times * np.median(residuals))
+    return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(residuals)), times)
 
 
 def _fit_robustly(
@@ -126,7 +136,7 @@ def _fit_robustly(
         return found.model, replace(suspicious, robust=plain if suspicious.rows else sentence)
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
-    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), sentence)
+    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), robust=sentence)
 
 
 def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
@@ -150,7 +160,7 @@ def _facts(
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     errors = held_out_errors(model, fitted)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
-    ends = ends or _decisive(errors, found, names_of_rows)
+    ends = (ends or _decisive(errors, found, names_of_rows)) + _little(errors)
     if not ends or errors.get("R^2", 0.0) > _LITTLE:
         ends += _ends(args, model, fitted, names, found)
     return {
@@ -166,6 +176,7 @@ def _facts(
         "folds": model.cv_errors_.shape[-1],
         "groups": args.groups,
         "suspicious rows": rows,
+        "suspicious above": f"{found.times:.3g} times the median",
         "rows left out": len(Y) - len(fitted),
         "ends": [*ends, *_of_deviations(model)],
         "robust": found.robust,
@@ -176,6 +187,12 @@ def _facts(
         },
         "model": args.output,
     }
+
+
+def _little(errors: dict[str, Any]) -> list[str]:
+    """What is said of a model that explains next to nothing of targets that vary."""
+    error, of_mean = errors["held-out error"], errors["error of the mean"]
+    return [little_sentence("the mean")] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
 
 
 def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:
@@ -207,6 +224,18 @@ def _ends(
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, {logarithm(args)}"
             )
+        elif rising := _rising_errors(names[0], Y[:, 0], found.residuals[found.fitted]):
+            yield f"{rising}: {logarithm(args)}"
+
+
+def _rising_errors(name: str, y: np.ndarray, residuals: np.ndarray) -> str:
+    """What is said of positive numbers over most of a decade whose errors grow with them."""
+    from scipy.stats import spearmanr
+
+    low, high = np.quantile(y, (0.05, 0.95))
+    wide = high > 10.0**_SPANS * low and residuals.max() > residuals.min()
+    found = float(spearmanr(y, residuals)[0]) if wide else 0.0
+    return f"the errors of {name} grow with it (rank correlation {found:.2f})" if found > _RISING else ""
 
 
 def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]:
@@ -261,7 +290,7 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
 
 def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     """Rows far from what the others predict, or the sentence of a robust fit."""
-    rows, limit = facts["suspicious rows"], f"{_FAR:g} times the median"
+    rows, limit = facts["suspicious rows"], facts["suspicious above"]
     if facts["robust"] is not None:
         yield f"robust: {facts['robust']}"
         if facts["rows left out"]:

@@ -16,7 +16,7 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import changed, is_text_table, named_columns, read_for_model, reading_options, user_errors
 from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
 from rkhs.cli.rows import label_columns
-from rkhs.cli.summaries import print_result
+from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import read_with_values, values_of_column
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows
 from rkhs.data.known_columns import candidate_column, candidates_of, read_column
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _BANDWIDTH = 0.72  # of the Gaussian of Tanimoto distances: that of the paper on metabolites
+_LARGE = 0.9  # of the variance: an error of a model that says little more than the mean
 _TOP = (1, 5, 10)
 _MIN_KNOWN = 20  # calibration items needed
 
@@ -84,6 +85,11 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
             f"leave-one-out error: {facts['left-out error']:.1%} of the variance of the structure features (100%: "
             "predicting the mean); the top-1 accuracy depends on the lists of candidates"
         )
+        if facts["left-out error"] > _LARGE:
+            yield (
+                f"{little_sentence('the mean structure')}; its ranks of candidates can be of use all the same: --known "
+                "FILE with rkhs predict says how often the true one is first, and how often by guessing"
+            )
     yield f"model: {facts['model']}"
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and SMILES"
 

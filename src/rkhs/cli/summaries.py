@@ -43,6 +43,14 @@ def gap_sentence(gap: Any, objective: float) -> list[str]:
     return [f"duality gap {gap:.2g}: the objective, {readable(objective)}, is at most this far above its minimum"]
 
 
+def little_sentence(baseline: str) -> str:
+    """What is said of a model that hardly predicts, and what to try."""
+    return (
+        f"the model hardly predicts better than {baseline} does: the columns or items may not determine what is "
+        "predicted; try another --kernel, more rows, or other columns"
+    )
+
+
 def few(names: Sequence[str]) -> str:
     """Names with commas between them; of more than six the first two, the last, and how many there are."""
     if len(names) <= 6:

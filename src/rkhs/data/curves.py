@@ -20,7 +20,7 @@ from rkhs.data.known_columns import read_numbers
 from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
 from rkhs.data.table_reader import column_titles, read_table
-from rkhs.data.text import MIXED, MixedCells, number_in, with_unit
+from rkhs.data.text import MIXED, Mendable, MixedCells, number_in, with_unit
 
 _POINTS = 100  # of a grid that nobody gave
 _TIMES = ("times", "t")
@@ -249,7 +249,10 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
     try:
         return read_numbers(file, names_first=True, **options)
     except MixedCells as error:
-        raise InputError(str(error).replace(MIXED, _NUMBERS)) from error
+        message = str(error).replace(MIXED, _NUMBERS)
+        if not error.columns:
+            raise InputError(message) from error
+        raise Mendable(message, "leaves them out", drop_columns=[*error.columns]) from error
 
 
 def _times_from_file(file: Path) -> tuple[np.ndarray | None, dict[str, str]]:

@@ -21,6 +21,7 @@ from rkhs.data.comments import uncommented
 from rkhs.data.dataset import Dataset, column_label, listed, locate, locate_all
 from rkhs.data.layout import Layout, find_layout
 from rkhs.data.text import (
+    BOTH_MARKS,
     GAPS,
     MIXED,
     SPACES,
@@ -114,7 +115,8 @@ class Columns:
                 raise Mendable(
                     f"{self.source}: {column_label(self.names, j)}: numbers such as {quote(cell)} are ambiguous; pass "
                     "thousands='.' if points separate thousands, or decimal='.' if they are decimal points",
-                    "reads thousands",
+                    BOTH_MARKS,
+                    {"decimal": "."},
                     thousands=".",
                 )
 
@@ -391,10 +393,12 @@ class Columns:
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         texts = _OF_TEXTS if others else ""
+        names: Sequence[str | int] = self.names or range(self.width)
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
             odd,
+            [names[j] for j in others] * (not nearly),
         )
 
     def _described(self, position: int, *, few: bool) -> str:

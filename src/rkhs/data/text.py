@@ -50,9 +50,9 @@ _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-]
 class MixedCells(InputError):
     """A table of numbers holds texts or gaps, which `read_mixed` reads."""
 
-    def __init__(self, what: str, advice: str, texts: Sequence[str] = ()) -> None:
+    def __init__(self, what: str, advice: str, texts: Sequence[str] = (), columns: Sequence[str | int] = ()) -> None:
         super().__init__(f"{what}; {advice}")
-        self.what, self.texts = what, texts  # the few texts in columns of numbers
+        self.what, self.texts, self.columns = what, texts, columns  # few texts among numbers, or columns of texts
 
 
 class ListedNumbers(InputError):
@@ -71,12 +71,18 @@ class FewWords(InputError):
         self.found = found
 
 
-class WithOptions(Exception):
-    """A message about a file, and options of reading it that do what it advises."""
+BOTH_MARKS = "reads thousands, the second one decimals"
+_GROUP = re.compile(r"\d([,.'’\s])\d{3}(?!\d)")
 
-    def __init__(self, message: str, does: str = "reads it", **options: object) -> None:
+
+class WithOptions(Exception):
+    """A message about a file, and options of reading it that do what it advises, or others that read it otherwise."""
+
+    def __init__(
+        self, message: str, does: str = "reads it", otherwise: dict[str, str] | None = None, **options: object
+    ) -> None:
         super().__init__(message)
-        self.does, self.options = does, options
+        self.does, self.options, self.otherwise = does, options, otherwise
 
 
 class Mendable(WithOptions, InputError):
@@ -240,20 +246,20 @@ def _without_marks(text: str, mark: str | None) -> str:
 
 def grouped_advice(text: str) -> str:
     """What to do with a number written for people."""
-    mark = re.search(r"\d([,.'’\s])\d{3}(?!\d)", text)
-    thousands = f"pass thousands={mark[1].translate(SPACES)!r}" if mark else "remove these"
+    mark = _GROUP.search(text)
     if not _DECIMAL_COMMA.fullmatch(text.strip()):
-        return thousands
-    return f"pass decimal=','{f' or {thousands[5:]}' if mark else ''}"
+        return f"pass thousands={mark[1].translate(SPACES)!r}" if mark else "remove these"
+    return "pass thousands=',' if commas separate thousands, or decimal=','" if mark else "pass decimal=','"
 
 
 def grouped_error(what: str, text: str, rest: str = "") -> InputError:
-    """The error of a number written for people, with the mark between its thousands where no other can be meant."""
-    message, pass_mark = (
-        f"{what}; {grouped_advice(text)}{rest}",
-        re.fullmatch("pass thousands='(.)'", grouped_advice(text)),
-    )
-    return InputError(message) if pass_mark is None else Mendable(message, thousands=pass_mark[1])
+    """The error of a number written for people, with the options for the mark between its thousands."""
+    message, mark = f"{what}; {grouped_advice(text)}{rest}", _GROUP.search(text)
+    if mark is None:
+        return InputError(message)
+    both = _DECIMAL_COMMA.fullmatch(text.strip()) is not None
+    does, otherwise = (BOTH_MARKS, {"decimal": ","}) if both else ("reads it", None)
+    return Mendable(message, does, otherwise, thousands=mark[1].translate(SPACES))
 
 
 def is_measurement(text: str) -> bool:

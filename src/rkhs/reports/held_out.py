@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 _MOST_DECISIVE, _DECISIVE, _ROWS_EACH = 3, 0.5, 10  # rows, their share of the squared error, and rows for each
+OUTLIER_FACTOR = 5.0  # times the median residual: of a normal law one in a thousand is larger
+_TAIL = 3.317  # log(log(1000) / log(2)) / log(2)
 _DECADES, _SKEWED = 2.0, 1.1  # of a target whose logarithm is the better one; mean over median
 _CODES = 20  # different whole numbers that may stand for classes
 
@@ -55,6 +57,12 @@ def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
     shares = np.cumsum(residuals[order] ** 2) / max(float((residuals**2).sum()), 1e-300)
     count = int(np.argmax(shares > _DECISIVE)) + 1 if (shares > _DECISIVE).any() else 0
     return order[:count].tolist(), float(shares[count - 1]) if count else 0.0
+
+
+def outlier_factor(residuals: np.ndarray) -> float:
+    """How many times the median a residual is outlying: a Weibull law with these quartiles passes it once in 1,000."""
+    middle, upper = np.quantile(residuals, (0.5, 0.75))
+    return max(OUTLIER_FACTOR, float(upper / middle) ** _TAIL) if middle > 0.0 else OUTLIER_FACTOR
 
 
 def row_norms(rows: np.ndarray) -> np.ndarray:

@@ -17,12 +17,11 @@ from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
-from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, target_notes
+from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, outlier_factor, target_notes
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
-_OUTLIER_FACTOR = 5.0  # times the median residual, as in rkhs fit --predict
 _WEAK_R2 = 0.3
 
 
@@ -68,7 +67,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=held_out_errors(machine, Y), names=np.array(items.names)[rows].tolist())
     predicted, residuals, sentences = (_score_classes if classed else numbers)(name, true, left_out)
     columns, chance = _permutation_importances(machine, items, X, Y)
-    wrong = np.flatnonzero(residuals > (0.5 if classed else _OUTLIER_FACTOR * np.median(residuals)))
+    wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
     how = f"Each of {len(rows)} rows was predicted from the others; copies of a row were left out with it."
     return Prediction(
         name=name,

@@ -166,3 +166,11 @@ def test_a_mixed_kernel_reads_dicts_by_the_names_of_the_frame() -> None:
     np.testing.assert_array_equal(model.transform(turned), model.transform(X))
     model = rkhs.KernelPCA(2, kernel="mixed_table").fit(whole)
     np.testing.assert_array_equal(model.transform(turned), model.transform(whole))
+
+
+@pytest.mark.parametrize("other", [[1.0, "x"], 3, None])
+def test_rows_as_dicts_next_to_other_rows_are_refused(other) -> None:
+    """A service gets them from strangers."""
+    table = FilledTable().fit([{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}, {"a": 3.0, "b": "x"}])
+    with pytest.raises(InputError, match="must all be dicts; row 1 is a"):
+        table.transform([{"a": 1.0, "b": "x"}, other])

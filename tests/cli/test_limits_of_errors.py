@@ -1,0 +1,61 @@
+"""What ``rkhs fit --predict`` says of its errors: none better than the baseline, heavy tails, errors of prices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs.cli.main import main
+from rkhs.reports.held_out import outlier_factor
+
+
+def test_a_fit_that_predicts_nothing_says_so(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Numbers and classes that the columns do not determine get the sentence; those that they do get none."""
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(3)
+    X = r.normal(size=(60, 2))
+    lines = [f"{a},{b},{r.normal()},{'pq'[r.integers(2)]},{a + b},{'pq'[int(a > 0)]}" for a, b in X]
+    Path("t.csv").write_text("a,b,noise,coin,sum,sign\n" + "\n".join(lines) + "\n")
+    for target, baseline in (("noise", "the mean"), ("coin", "the most common class"), ("sum", ""), ("sign", "")):
+        assert main(["fit", "t.csv", "--columns", "a,b", "--predict", target, "-o", "m.rkhs"]) == 0
+        said = capsys.readouterr().out
+        assert ("the model hardly predicts better than" in said) == bool(baseline)
+        assert baseline in said
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda r, n: r.normal(size=n),
+        lambda r, n: r.laplace(size=n),
+        lambda r, n: r.standard_t(3, size=n),
+        lambda r, n: r.normal(size=n) * np.exp(0.7 * r.normal(size=n)),
+    ],
+)
+def test_few_rows_of_heavy_tails_are_suspicious(law) -> None:
+    """As the page says; five times the median would name 3 % and more of all but normal residuals."""
+    r = np.random.default_rng(0)
+    shares = []
+    for _ in range(200):
+        residuals = np.abs(law(r, 100))
+        shares.append((residuals > outlier_factor(residuals) * np.median(residuals)).mean())
+    assert np.mean(shares) < 0.014
+    residuals[:5] = 100.0 * residuals.max()
+    assert (residuals > outlier_factor(residuals) * np.median(residuals))[:5].all()
+
+
+def test_errors_that_grow_with_a_price_suggest_its_logarithm(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(1)
+    x = r.uniform(size=120)
+    for name, price in (
+        ("a.csv", (10 + 90 * x) * 10.0 ** (0.08 * r.normal(size=120))),
+        ("b.csv", 10 + 90 * x + r.normal(size=120)),
+    ):
+        Path(name).write_text("x,price\n" + "".join(f"{a},{b}\n" for a, b in zip(x, price, strict=True)))
+        assert main(["fit", name, "--predict", "price", "-o", "m.rkhs"]) == 0
+        said = capsys.readouterr().out
+        assert ("rkhs fit a.csv --predict price -o m.rkhs --log10" in said) == (name == "a.csv")
+        assert ("errors of price grow with it" in said) == (name == "a.csv")
