@@ -129,7 +129,7 @@
     for (const [k, name] of field?.classes?.entries() ?? []) {
       const rows = field.of.flatMap((c, i) => (c === k ? [i] : []));
       const x = half(rows.map((i) => xs[i])), y = half(rows.map((i) => ys[i])), away = (i) => (xs[i] - x) ** 2 + (ys[i] - y) ** 2;
-      if (rows.length > 1 && !label(name, x, y, 700)) rows.sort((i, j) => away(i) - away(j)).some((i) => label(name, xs[i], ys[i], 700));
+      if (rows.length > 1 && !label(name, x, y, 700)) rows.sort((i, j) => away(i) - away(j)).slice(0, 200).some((i) => label(name, xs[i], ys[i], 700));
     }
     const all = state.zoom > 2 && data.labels.length ? [...data.labels, ...data.names.keys()] : data.labels;
     for (const i of all) if (taken.length < most && !data.outside.includes(i)) label(data.names[i], xs[i], ys[i] - radius - 8, 400);
