@@ -73,10 +73,10 @@ def _one_torch_thread() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_candidates() -> Iterator[dict[str, Any]]:
-    """Fits are short: autoencoders compare two regularisers, maps one decoder on two folds after a short descent.
+    """Fits are short: autoencoders compare two regularisers, maps one decoder after a short descent.
 
-    Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where the
-    descent of a map ends; the others use ``all_candidates``.
+    Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
+    descent ends; the others use ``all_candidates``.
     """
     from rkhs.estimators.autoencoder import settings
     from rkhs.estimators.maps import decoder, fit
