@@ -206,7 +206,7 @@ def flips(U: Tensor) -> Tensor:
 def column_means(X: Tensor) -> Tensor:
     """The mean of every column, for differences from it."""
     means = X.mean(dim=0)
-    if not X.numel() or float(means.dot(means)) < torch.inf:  # false for NaN too
+    if not X.numel() or float(means.abs().max()) < torch.finfo(X.dtype).max ** 0.5:  # false for NaN too
         return means
     low, high = X.aminmax(dim=0)
     return torch.where(low == high, low, (X / X.shape[0]).sum(dim=0))

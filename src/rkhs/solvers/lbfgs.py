@@ -119,7 +119,7 @@ class _Pairs:
 
     def learn(self, s: Tensor, y: Tensor) -> None:
         """Append a pair if its curvature is positive."""
-        if float((s * y).sum()) > 1e-14 * math.sqrt(float((s * s).sum()) * float((y * y).sum())):
+        if float((s * y).sum()) > 1e-14 * float(s.norm()) * float(y.norm()):
             self.append(s, y)
 
     def append(self, s: Tensor, y: Tensor) -> None:
