@@ -191,7 +191,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     notes += _index_note(data, names)
-    if names:
+    if names and data.column_title is None:  # rows of the file are no columns to leave out
         written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
         notes.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return notes

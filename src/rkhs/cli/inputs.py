@@ -6,6 +6,7 @@ import argparse
 import csv
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from rkhs import estimators
-from rkhs._core.errors import InputError, RkhsError, quote
+from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import (
     Corrected as Corrected,
     in_one_command,
@@ -29,7 +30,7 @@ from rkhs.cli.corrections import (
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed as changed, column, named_columns as named_columns
-from rkhs.cli.rows import APART, transposed, warn_of_totals, windows, with_progress, without_rows
+from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
@@ -52,6 +53,7 @@ _OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands")  # opti
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
+_LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
@@ -165,12 +167,28 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
-        return _report_skipped(args, read_whole(args, path, options))
+        return _report_skipped(args, _whole(args, path, options))
     if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
     return _report_skipped(args, read_table(path, gram=gram, **options))
+
+
+def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
+    """Items of any kind; with ``--transpose`` a column of texts, or of an axis, names their rows."""
+    if not getattr(args, "transpose", False) or {"index_column", "columns"} & options.keys():
+        return read_whole(args, path, options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = read_whole(args, path, options)
+    name, why = names_of_rows(data)
+    if name is not None:
+        data = read_whole(args, path, options | {"index_column": name})
+        return replace(data, row_title=name, guessed=(*data.guessed, why))
+    for one in caught:
+        warnings.warn(one.message, stacklevel=2)
+    return data
 
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
@@ -201,17 +219,16 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 
 def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
     if data.filled:
-        sys.stderr.write(
-            f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
-            "their neighbours\n"
+        warn(
+            f"{data.source}: {data.filled} empty cells of curves are filled by straight lines between their neighbours"
         )
     warn_of_totals(args, data)
     lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
     if lost:
         rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
-        sys.stderr.write(f"rkhs: warning: {data.source}: left out, because no cell is known: {rows}\n")
+        warn(f"{data.source}: left out, because no cell is known: {rows}")
     for bad in (bad for bad in data.skipped if bad.row not in lost):
-        sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {quote(bad.text)}\n")
+        warn(f"{data.source}: row {bad.row} left out ({bad.reason}): {quote(bad.text)}")
     return data
 
 
@@ -222,7 +239,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "source": data.source,
         "row_names": None if data.row_names is None else list(data.row_names),
         "column_names": None if data.column_names is None else list(data.column_names),
-        "index_column": data.row_title,
+        "index_column": data.row_title if data.column_title in (None, "") else data.column_title,
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
         "drop_columns": [*map(str, named_columns(getattr(args, "drop_columns", None)))]
@@ -248,10 +265,11 @@ def read_for_model(
     args = _as_known(args, path, known)
     if model.kernel_.domain == "gram":
         data = _in_training_order(path, read_input(changed(args, gram="cross"), path), known.get("column_names"))
-    elif known.get("kind") == "table":
+    elif known.get("kind") == "table" and not args.transpose:
         data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
     else:
-        data = _read_columns(args, path, known.get("column_names"))
+        filled = known.get("kind") == "table"
+        data = _read_columns(changed(args, filled=filled), path, known.get("column_names"))
     return _prepared(args, path, data, model, notes)
 
 
@@ -277,10 +295,25 @@ def _prepared(
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if args.transpose or args.window is not None:
         data = _titled(changed(args, of_model=names or ()), path, names)
+        if args.transpose and (names is None or data.column_names is None):
+            which = "the file of the fit" if names is None else path
+            warn(f"{path}: its rows are read in the order of those of the fit, since no column names those of {which}")
+        data = _with_empty(data, names or ()) if getattr(args, "filled", None) and data.column_names else data
         return _in_training_order(path, data, names, "the columns of the training file")
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
+
+
+def _with_empty(data: Dataset, names: Sequence[str]) -> Dataset:
+    """A table with gaps, with empty columns for those few that a model reads and it lacks."""
+    found = data.column_names or ()
+    lacking = [name for name in names if name not in set(found)]
+    if not 0 < len(lacking) <= _LACKING * len(names):
+        return data
+    warn(f"{data.source} lacks {listed(lacking, 3)}, of {len(names)} rows of the file of the fit: they are filled")
+    empty = np.full((data.n_samples, len(lacking)), None)
+    return replace(data, X=np.hstack([data.X, empty]), column_names=(*found, *lacking))
 
 
 def _titled(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
@@ -417,7 +450,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
         given["kind"] = kind
-    if args.window or (args.transpose and kind == "vectors"):  # of a table that may hold dates or gaps
+    if args.window or (args.transpose and kind in ("vectors", "table")):  # of a table that may hold dates or gaps
         given |= {"kind": None, "mixed": False}
     return changed(args, **given)
 
@@ -485,11 +518,12 @@ def _below_titles(args: argparse.Namespace, path: str, names: Sequence[str]) -> 
     return titles
 
 
-def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:
+def _index_column(args: argparse.Namespace, path: str, title: str | int | None) -> str | int | None:
     """The column of row names that was given, or that of the training file where this file has it too."""
     if args.index_column is not None or title is None or title in named_columns(args.columns):
         return args.index_column
-    return title if args.header != "no" and title in titles_of(args, path) else None
+    there = isinstance(title, int) or (args.header != "no" and title in titles_of(args, path))
+    return title if there else None
 
 
 @contextmanager

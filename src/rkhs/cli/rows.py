@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, compress
@@ -20,7 +22,7 @@ from rkhs.cli.corrections import quiet, without
 from rkhs.cli.options import changed, with_flag
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
-from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
+from rkhs.data.dataset import LEFT_OUT, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
@@ -30,7 +32,8 @@ _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for ea
 T = TypeVar("T")
 
 _TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
-_GAPS = 0.1  # share of the rows of a table that may have gaps where its columns are the items
+_GAPS = 0.1  # share of the rows of a table that are left out for their gaps where its columns are the items
+_AXIS, _DECADES = 8, 1000.0  # numbers of a column that may be an axis; range of numbers whose logarithm is usual
 _BELOW = 3  # rows at the end of a table, one of which may hold totals
 _SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
@@ -139,7 +142,7 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
 def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
     """A table of numbers whose columns are the items, or arrays of series whose last axis is time.
 
-    Rows with gaps are left out where they are few, and are no columns of the fit of a model.
+    Rows with gaps are left out where they are few, and are no columns of the fit of a model; gaps of many are filled.
     """
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         turned = [np.ascontiguousarray(one.T) for one in data.items]
@@ -151,34 +154,96 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
         )
     if data.kind == "table":
         _refuse_described(data, args)
-    X = as_numbers(data.X) if data.kind == "table" else data.X
-    whole = np.isfinite(X).all(axis=1)
-    _check_gaps(data, ~whole, getattr(args, "of_model", None))
-    names = data.row_names
+    names, X = _of_each_name(data, as_numbers(data.X) if data.kind == "table" else data.X)
+    read: Sequence[str] | None = getattr(args, "of_model", None)
+    kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
+    items = X[kept].T.copy()
+    whole = np.isfinite(items).all() and not getattr(args, "filled", None)
+    notes = (*data.guessed, *_decades(data.source, X)) if read is None else data.guessed
     return replace(
         data,
-        X=X[whole].T.copy(),
-        kind="vectors",
+        X=items if whole else np.where(np.isfinite(items), items, None),
+        kind="vectors" if whole else "table",
         row_names=data.column_names,
-        column_names=None if names is None else tuple(np.array(names, object)[whole].tolist()),
+        column_names=None if names is None else tuple(compress(names, kept.tolist())),
         skipped=(),
         blank=(),
         row_title=None,
+        column_title="" if data.row_title is None else data.row_title,
+        guessed=notes,
     )
 
 
-def _check_gaps(data: Dataset, gaps: np.ndarray, read: Sequence[str] | None) -> None:
-    """Warn of the rows with gaps that are left out; refuse many, or those that a model reads."""
-    names = [name for name, gap in zip(row_labels(data), gaps.tolist(), strict=True) if gap]
-    needed = [name for name in names if name in set(read)] if read and data.row_names else names
-    if not needed:
-        return
+def names_of_rows(data: Dataset) -> tuple[str | int | None, str]:
+    """The column that names the rows of a table whose columns are the items, and why; None where no column does."""
+    titles = data.column_names
+    if data.row_names is not None or data.kind not in ("vectors", "table") or not is_table(data.source):
+        return None, ""
+    for name, cells in zip(titles or (), data.X.T, strict=True) if data.kind == "table" and titles else ():
+        texts = cells.tolist()
+        if all(isinstance(cell, str) for cell in texts) and len(texts) < 2 * len(set(texts)):
+            return name, f"column {quote(name)} names the rows of the file, as its texts hardly repeat"
+    if data.n_samples < _AXIS or data.X.shape[1] < 2 or (titles and titles[0] in data.dates):
+        return None, ""
+    steps = np.diff(as_numbers(data.X[:, :1])[:, 0])
+    shapes = [re.sub(r"\d+", "0", title) for title in titles or ("", "")]
+    apart = shapes[0] not in shapes[1:] or np.allclose(steps, steps.mean(), rtol=1e-3)
+    if not (apart and ((steps > 0.0).all() or (steps < 0.0).all())):
+        return None, ""
+    label = column_label(titles, 0)
+    return (titles or (0,))[0], f"{label} names the rows of the file, as its numbers are those of an axis"
+
+
+def _of_each_name(data: Dataset, X: np.ndarray) -> tuple[tuple[str, ...] | None, np.ndarray]:
+    """Names of rows and numbers, NaN for gaps; means of the rows whose names repeat, which no other file can match."""
+    names = data.row_names
+    places = {name: i for i, name in enumerate(dict.fromkeys(names or ()))}
+    if names is None or len(places) == len(names):
+        return names, X
+    name, count = Counter(names).most_common(1)[0]
+    what = f"{len(names) - len(places)} rows of the file repeat the name of another, as {quote(name)}, of {count} rows"
+    warn(f"{data.source}: {what}: the means of such rows are read")
+    rows, known = [places[name] for name in names], np.isfinite(X)
+    sums, counts = np.zeros((2, len(places), X.shape[1]))
+    np.add.at(sums, rows, np.where(known, X, 0.0))
+    np.add.at(counts, rows, known)
+    return tuple(places), np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0.0)
+
+
+def _without_gaps(
+    data: Dataset, names: Sequence[str] | None, X: np.ndarray, read: Sequence[str] | None, *, filled: bool | None
+) -> np.ndarray:
+    """Which rows are read: those without gaps where few have some, or else all, whose gaps are filled."""
+    gaps = ~np.isfinite(X).all(axis=1)
+    lacking = list(compress(names or map("row {}".format, data.row_numbers), gaps.tolist()))
+    needed = [name for name in lacking if name in set(read)] if read and names else lacking
+    if filled or not needed:
+        return np.ones(len(X), bool) if filled else ~gaps
     what = f"{data.source}: {len(needed)} of {len(gaps)} rows of the file have cells without a number"
     if read is not None:
         raise InputError(f"{what}, which the model reads: {listed(needed, 3)}; fill these cells")
-    if len(names) > _GAPS * len(gaps):
-        raise InputError(f"{what}: {listed(names, 3)}; with --transpose fill these cells, or delete these rows")
-    warn(f"{what} and are left out: {listed(names, 3)}")
+    many = len(lacking) > _GAPS * len(gaps)
+    warn(f"{what} and are {'filled from the nearest items' if many else 'left out'}: {listed(lacking, 3)}")
+    return np.ones(len(X), bool) if many else ~gaps
+
+
+def _decades(source: str, X: np.ndarray) -> Iterator[str]:
+    """What is said of positive numbers over several decades, as intensities and counts are."""
+    values = X[np.isfinite(X)]
+    positive = values[values > 0.0]
+    if values.min() < 0.0 or positive.max(initial=0.0) <= _DECADES * positive.min(initial=np.inf):
+        return
+    if values.mean() > 2.0 * np.median(values):
+        function, name = "log1p" if values.min() == 0.0 else "log2", os.path.basename(source).partition(".")[0]
+        line = (
+            f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'); "
+            f"n = t.select_dtypes('number').columns; t[n] = numpy.{function}(t[n]); "
+            f"t.to_csv({name + '_log.csv'!r}, index=False)"
+        )
+        yield (
+            f"its numbers run from {positive.min():.3g} to {positive.max():.3g}, as intensities and counts do, whose "
+            f'logarithms are usually read; this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
+        )
 
 
 def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:

@@ -29,6 +29,7 @@ _APART, _APART_OF_USUAL = 50.0, 3.0  # times as far from the median as any other
 _ENOUGH = 100  # values that show what is usual
 _STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
 _ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
+_MOST_EMPTY = 20  # columns that are named one by one
 _WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
 _COUNT = 1000.0  # the largest of counts of reads exceeds it; that of ratings and pixels does not
 _SATURATED = 0.05  # share of columns with the largest value of all, as pixels have that are white in some image
@@ -200,7 +201,7 @@ def column_remarks(
     columns = [Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
-    remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
+    remarks += _of_empty([column for column in columns if column.is_sparse])
     remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
@@ -355,6 +356,13 @@ def as_numbers(cells: np.ndarray) -> np.ndarray:
 
 def _number(cell: Any) -> float:
     return float(cell) if isinstance(cell, (int, float, np.integer, np.floating)) else float("nan")
+
+
+def _of_empty(columns: list[Column]) -> list[Remark]:
+    """What is said of columns that are mostly empty, of very many by one sentence."""
+    if len(columns) <= _MOST_EMPTY:
+        return [_mostly_empty(column) for column in columns]
+    return [Remark(f"{len(columns)} columns are mostly empty: {listed([column.title for column in columns])}.")]
 
 
 def _mostly_empty(column: Column) -> Remark:

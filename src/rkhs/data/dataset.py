@@ -129,6 +129,8 @@ class Dataset:
         Rows of the file before the first one, where it is read in parts.
     blank : tuple of int, default=()
         Places, from 0, of the rows without a known cell in a text table that is read whole; no number counts them.
+    column_title : str, int or None, default=None
+        Column with the `column_names`, where rows of the file are columns of `X`; empty if it has none.
     aliases : tuple of tuple of str, default=()
         Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
 
@@ -162,6 +164,7 @@ class Dataset:
     as_smiles: bool = False
     start: int = 0
     blank: tuple[int, ...] = ()
+    column_title: str | int | None = None
     aliases: tuple[tuple[str, ...], ...] = ()
 
     @property
