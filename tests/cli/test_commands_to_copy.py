@@ -207,9 +207,7 @@ def test_labels_in_another_encoding(run) -> None:
     table("a.csv", ["name,x,z", *(f"M{i},{i * i % 17},{i % 3}.5" for i in range(24))])
     table("labels.csv", ["name,Größe", *(f"M{i},{i % 5}" for i in range(24))], "cp1252")
     status, said, _ = run("map", "a.csv", "--labels", "labels.csv", "--color", "Größe", "-o", "m.png")
-    assert status == 2
-    assert printed(said)[-2:] == ["--encoding", "cp1252"]
-    assert run(*printed(said))[0] == 0
+    assert (status, "labels.csv: read as text in cp1252, of Excel" in said) == (0, True)
 
 
 def test_cells_that_are_no_numbers_in_many_columns_are_one_line(run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -163,3 +164,28 @@ def test_novel_rows_stand_in_the_order_of_p_and_are_judged_by_one_thread(
     assert [row["p"] for row, _ in found.novel()] == [0.01, 0.01, 0.02]
     assert [row["row"] for row, _ in found.novel()] == ["row 4", "row 2", "row 3"]  # of equal p the farthest first
     assert threads == [1]
+
+
+def test_new_rows_of_a_gram_matrix_need_their_diagonal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is not constant: p-values are those of Python, and the items of the matrix need none."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(60, 4)) * 3.0, rng.normal(size=(20, 4)) * 3.0
+    np.savetxt("k.csv", (X @ X.T) ** 2, delimiter=",")
+    np.savetxt("new.csv", (Y @ X.T) ** 2, delimiter=",")
+    np.savetxt("diagonal.csv", (Y**2).sum(1) ** 2)
+    assert main(["novelty", "k.csv", "new.csv", "--gram", "-o", "p.npy"]) == 2
+    command = shlex.split(capsys.readouterr().err.rstrip().splitlines()[-1])[1:]
+    assert command[-2:] == ["--diag", "diagonal.csv"]
+    assert main(command) == 0
+    model = KernelNovelty("precomputed").fit((X @ X.T) ** 2)
+    expected = model.p_values((Y @ X.T) ** 2, diag=(Y**2).sum(1) ** 2)
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], expected)
+    assert (expected <= 0.05).sum() <= 4
+    assert main(["novelty", "k.csv", "--gram", "-o", "p.npy"]) == 0
+    assert (np.load("p.npy")[:, 0] <= 0.05).sum() <= 6
+    assert "unknown" not in capsys.readouterr().err
+    assert main(["novelty", "k.csv", "--gram", "--diag", "1"]) == 2
+    assert "--diag is for --gram and kernel values of new rows" in capsys.readouterr().err

@@ -93,3 +93,31 @@ def test_numbers_of_a_french_table_and_new_rows_in_utf_8(run) -> None:
     found = [float(line.split(",")[1]) for line in Path("p.csv").read_text("utf-8").splitlines()[1:]]
     assert found[0] == pytest.approx(402_000, rel=0.1)
     assert found[2] == pytest.approx(800_000, rel=0.1)
+
+
+def test_labels_are_read_by_their_format(run) -> None:
+    """Titles above INPUT and its encoding are no options of another file, which Excel wrote without them."""
+    table("a.csv", ["made by", "Prüfstand", "", "id;x;y", *(f"S{i};{i % 5},5;{(i * i) % 7},25" for i in range(24))])
+    rows = [f"S{i},{i % 7},{'Käse' if i % 5 < 2 else 'Tee'}" for i in range(24)]
+    table("b.csv", ["id,Größe,Geruch", *rows], "cp1252")
+    words = ["fit", "a.csv", "--skip-rows", "3", "--delimiter", ";", "--decimal", ",", "-o", "a.rkhs"]
+    status, said, out = run(*words, "--labels", "b.csv", "--predict", "Geruch")
+    assert status == 0, said
+    assert "b.csv: read as text in cp1252, of Excel, since it is none in utf-8" in said
+    assert "Tee (14), Käse (10)" in out
+    status, said, _ = run(*words, "--targets", "b.csv", "--predict", "Größe")
+    assert status == 0, said
+
+
+def test_a_line_behind_a_hash_names_the_columns_of_labels(run) -> None:
+    """As programs for sequences write it; two of its columns may have one name. Gaps of an alignment are no letters."""
+    letters = ["ACGGU-ACGAUC.GAUAGCUA", "UUGC--GAUUUUCGAUU.GCA"]
+    texts = [f">s{i}\n{letters[i % 2][i % 7 :]}{'ACGU'[i % 4] * 3}--" for i in range(24)]
+    table("a.afa", texts)
+    rows = [f"s{i}\tRF{i:05d}\t{'ab'[i % 2]}\t-\t{40 + i}.7" for i in range(24)]
+    table("b.tsv", ["#target name\taccession\tquery name\taccession\tscore", "#---\t---\t---\t---\t---", *rows])
+    status, said, out = run("fit", "a.afa", "--labels", "b.tsv", "--predict", "query name", "-o", "a.rkhs")
+    assert status == 0, said
+    assert "predicts query name: a (12), b (12)" in out
+    assert "gaps of an alignment, - and ., are removed, in 24 sequences" in out
+    assert "unknown characters" not in out

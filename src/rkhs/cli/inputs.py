@@ -33,7 +33,7 @@ from rkhs.cli.options import changed as changed, column, named_columns as named_
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
-from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
+from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r
 from rkhs.data.formats import SDF, SPECTRA, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, is_grouped_number
@@ -185,7 +185,7 @@ def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Data
     name, why = names_of_rows(data)
     if name is not None:
         data = read_whole(args, path, options | {"index_column": name})
-        return replace(data, row_title=name, guessed=(*data.guessed, why))
+        return replace(data, guessed=(*data.guessed, why))
     for one in caught:
         warnings.warn(one.message, stacklevel=2)
     return data
@@ -239,7 +239,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "source": data.source,
         "row_names": None if data.row_names is None else list(data.row_names),
         "column_names": None if data.column_names is None else list(data.column_names),
-        "index_column": data.row_title if data.column_title in (None, "") else data.column_title,
+        "index_column": data.column_title or data.row_title,
         "skipped_rows": [bad.row for bad in data.skipped],
         "missing": args.missing,
         "drop_columns": [*map(str, named_columns(getattr(args, "drop_columns", None)))]
@@ -330,7 +330,7 @@ def _in_training_order(
     path: str, data: Dataset, names: list[str] | None, what: str = "kernel values with the training items"
 ) -> Dataset:
     """Columns in the order of those of the fit, where both files name these."""
-    found = data.column_names
+    found: Sequence[str] | None = data.column_names
     if names is None or found is None:
         return data
     if len(set(names)) < len(names):
@@ -338,6 +338,9 @@ def _in_training_order(
             f"{path}: names of training items repeat, so that columns cannot be identified by them; leave the names of "
             "columns out, with kernel values in the order of the training file"
         )
+    if not set(names) & set(found):
+        plain = {name_in_r(name): name for name in names}
+        found = [plain.get(name, name) for name in found]
     _refuse_lacking(path, names, found, what)
     return replace(data, X=data.X[..., list(map(found.index, names))], column_names=tuple(names))
 
@@ -518,12 +521,11 @@ def _below_titles(args: argparse.Namespace, path: str, names: Sequence[str]) -> 
     return titles
 
 
-def _index_column(args: argparse.Namespace, path: str, title: str | int | None) -> str | int | None:
+def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:
     """The column of row names that was given, or that of the training file where this file has it too."""
     if args.index_column is not None or title is None or title in named_columns(args.columns):
         return args.index_column
-    there = isinstance(title, int) or (args.header != "no" and title in titles_of(args, path))
-    return title if there else None
+    return title if args.header != "no" and title in titles_of(args, path) else None
 
 
 @contextmanager

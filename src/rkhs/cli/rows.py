@@ -158,18 +158,18 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
     items = X[kept].T.copy()
-    whole = np.isfinite(items).all() and not getattr(args, "filled", None)
+    whole = bool(np.isfinite(items).all()) and not getattr(args, "filled", None)
     notes = (*data.guessed, *_decades(data.source, X)) if read is None else data.guessed
     return replace(
         data,
-        X=items if whole else np.where(np.isfinite(items), items, None),
+        X=items if whole else np.where(np.isfinite(items), items, np.array(None)),
         kind="vectors" if whole else "table",
         row_names=data.column_names,
         column_names=None if names is None else tuple(compress(names, kept.tolist())),
         skipped=(),
         blank=(),
         row_title=None,
-        column_title="" if data.row_title is None else data.row_title,
+        column_title=data.row_title or "",
         guessed=notes,
     )
 

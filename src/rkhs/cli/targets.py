@@ -22,7 +22,13 @@ from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
 from rkhs.data.formats import has_columns, is_table
-from rkhs.data.known_columns import alike_spellings as alike_spellings, labels_of, read_column, read_numbers
+from rkhs.data.known_columns import (
+    alike_spellings as alike_spellings,
+    labels_of,
+    read_by_guess,
+    read_column,
+    read_numbers,
+)
 from rkhs.data.tables import typed
 from rkhs.data.text import MIXED, FewWords, MixedCells
 
@@ -71,9 +77,13 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
         return _numbers_of_labels(args, wanted)
     source = args.targets or args.input
     _refuse_without_columns(args, source)
-    options = {} if args.targets and wanted else reading_options(args) | {"index_column": args.index_column}
+    options = reading_options(args)
+    read = partial(read_numbers, source, columns=wanted, names_first=wanted is None)
     try:
-        known = read_numbers(source, columns=wanted, names_first=wanted is None, **options)
+        if args.targets and wanted:
+            known = read_by_guess(read, source, options)
+        else:
+            known = read(**options, index_column=args.index_column)
         return replace(known, X=_logarithms(args, known.X))
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, *named_columns(args.predict)), error) from error

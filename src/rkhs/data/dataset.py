@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import TextIOWrapper
@@ -129,7 +130,7 @@ class Dataset:
         Rows of the file before the first one, where it is read in parts.
     blank : tuple of int, default=()
         Places, from 0, of the rows without a known cell in a text table that is read whole; no number counts them.
-    column_title : str, int or None, default=None
+    column_title : str or None, default=None
         Column with the `column_names`, where rows of the file are columns of `X`; empty if it has none.
     aliases : tuple of tuple of str, default=()
         Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
@@ -164,7 +165,7 @@ class Dataset:
     as_smiles: bool = False
     start: int = 0
     blank: tuple[int, ...] = ()
-    column_title: str | int | None = None
+    column_title: str | None = None
     aliases: tuple[tuple[str, ...], ...] = ()
 
     @property
@@ -390,6 +391,12 @@ def check_size(values: np.ndarray, source: str) -> None:
         )
 
 
+def name_in_r(name: str) -> str:
+    """A name of a row as R writes it where it names a column of a data frame."""
+    plain = re.sub(r"[^\w.]", ".", name)
+    return plain if re.match(r"[^\W\d_]|\.(?!\d)", plain) else f"X{plain}"
+
+
 def as_gram(data: Dataset, gram: Any) -> Dataset:
     """The data as they are, or as a Gram matrix: a square one gives its rows the names of its columns, or back."""
     if gram is not True:
@@ -403,7 +410,7 @@ def as_gram(data: Dataset, gram: Any) -> Dataset:
         raise InputError(f"{data.source}: a Gram matrix must be square; got shape {data.X.shape}; {advice}")
     rows, columns = data.row_names, data.column_names
     for place, (row, column) in enumerate(zip(rows or (), columns or (), strict=False), 1):
-        if row != column:
+        if column not in (row, name_in_r(row)):
             raise InputError(
                 f"{data.source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
                 f"{quote(row)} against column {quote(column)} at position {place}; reorder one of them"

@@ -16,6 +16,7 @@ from rkhs.data.dataset import Dataset, Kind, read_text
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     """Sequences in capital letters; headers name them by their first words, parts between bars too, if these differ."""
     names, texts = _records(file)
+    texts, aligned = _without_gaps(texts)
     capitals = list(map(str.upper, texts))  # masked letters are the same letters
     words = ["".join(name.split()[:1]) for name in names]
     changed = sum(map(operator.ne, texts, capitals))
@@ -25,8 +26,15 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     row_names = tuple(words) if len({*words} - {""}) == len(words) else None
     parts = [word.split("|") for word in words]  # >sp|P12345|NAME_HUMAN
     aliases = tuple(zip(*parts, strict=True)) if len(set(map(len, parts))) == 1 < len(parts[0]) else ()
-    facts: dict[str, Any] = {"guessed": guessed, "aliases": aliases}
+    facts: dict[str, Any] = {"guessed": (*aligned, *guessed), "aliases": aliases}
     return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), **facts)
+
+
+def _without_gaps(texts: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Sequences without the gaps of an alignment, and what is said of these; only gaps are a sequence as it is."""
+    plain = [text.translate({ord("-"): None, ord("."): None}) or text for text in texts]
+    count = sum(map(operator.ne, texts, plain))
+    return plain, (f"gaps of an alignment, - and ., are removed, in {count} sequences",) * (count > 0)
 
 
 def _letters(texts: list[str]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
 SPECTRA = (".mgf", ".msp")
 SDF = (".sdf", ".sdf.gz", ".mol")
-_SEQUENCES = (".fasta", ".fa", ".faa", ".fna")
+_SEQUENCES = (".fasta", ".fa", ".faa", ".fna", ".afa")
 FASTA = (*_SEQUENCES, *(f"{end}.gz" for end in _SEQUENCES))
 FINGERPRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
 _FRAME = "import pandas; pandas.read_{reader}({{old!r}}).to_csv({{new!r}}, index=False)"

@@ -42,8 +42,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       type or kind, or the only one whose texts or whole numbers repeat, for it. An item is a pair ``(edges, labels)``
       of arrays, zeros without labels; two edges are a list of pairs, so that no edge_index is meant. Of lists of edges
       it has the number of nodes in place of labels. GraphML gives networkx graphs.
-    * Sequences and texts: ``.fasta``, ``.fa``, ``.faa`` and ``.fna``, also ``.gz``, whose blank lines and lines after
-      ``;`` are left out; a text per line of a ``.txt`` file; a column of a table.
+    * Sequences and texts: ``.fasta``, ``.fa``, ``.faa``, ``.fna``, ``.afa``, also ``.gz``, without gaps of
+      alignments, blank lines and lines after ``;``; a text per line of a ``.txt`` file; a column of a table.
     * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
       channels between colons; ``.csv``, a series per row; a ``.csv`` or ``.tsv`` table with names of columns, in which
       columns of texts hold no values, and `classes` if there is one; ``.npz``, arrays of shape (length,) or (length,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from rkhs.data.text import (
     is_measurement,
 )
 
+T = TypeVar("T")
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
@@ -118,25 +119,42 @@ def labels_of(
 ) -> np.ndarray:
     """A column of a table for items, found by those names of theirs of which some column holds most; else gaps.
 
-    Options of the layout are those of the items: they read this table too where it cannot be read without them.
+    Options of the layout are those of the items: one reads this table too where it cannot be read without it.
     """
     file, _ = check_path(path)
-    settings = Options(missing=missing)
-    try:
-        found, position = _labels(file, column, settings)
-    except Mendable as error:
-        if "skip_rows" in error.options:
-            raise InputError(
-                f"{file}: expected names of columns in the first row of labels; delete those above"
-            ) from error
-        if not error.options.keys() & options.keys():
-            raise
-        settings = Options(missing=missing, **options)
-        found, position = _labels(file, column, settings)
+
+    def read(**given: Any) -> tuple[Columns, int, Options]:
+        settings = Options(missing=missing, **given)
+        return *_labels(file, column, settings), settings
+
+    found, position, settings = read_by_guess(read, file, options)
     found.drop_units([position])
     names, values = _by_name(found, position, namings, _values(found, position, file, settings))
     labels = np.array([values.get(name) for name in names], dtype=object)
     return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
+
+
+def read_by_guess(read: Callable[..., T], file: str | os.PathLike[str], options: dict[str, Any]) -> T:
+    """What a function reads of a second file: as the file looks, and with the options that it lacks, which are given.
+
+    Text that is not in UTF-8 is taken for that of Excel, with a warning.
+    """
+    given: dict[str, Any] = {}
+    while True:
+        try:
+            return read(**given)
+        except Mendable as error:
+            if "skip_rows" in error.options:
+                raise InputError(
+                    f"{file}: expected names of columns in the first row of labels; delete those above"
+                ) from error
+            more = {name: options[name] for name in error.options.keys() & options.keys() - given.keys()}
+            if error.options == {"encoding": "cp1252"} and not {"encoding"} & options.keys():
+                warn(f"{file}: read as text in cp1252, of Excel, since it is none in utf-8")
+                more = error.options
+            if not more:
+                raise
+            given |= more
 
 
 def _labels(file: Path, column: str | int, settings: Options) -> tuple[Columns, int]:

@@ -198,7 +198,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     layout, rows, above = _first_rows(path, options, guessed)
     above = _rows_above(rows, above, guessed)
     table, over = rows[above:], rows[:above]
-    last = over[-1] if over else []  # may name the columns, behind a mark of comments
+    last = next((row for row in reversed(over) if any(map(str.isalpha, "".join(row)))), [])  # may name the columns
     mark, over, table = without_comments(layout.comment, over, table)
     layout = replace(layout, comment=mark)
     if not any(table):
@@ -305,11 +305,11 @@ def _split_header(
     layout: Layout, rows: list[Row], over: Row, header: bool | None, guessed: list[str]
 ) -> tuple[tuple[str, ...] | None, list[Row]]:
     (first, *body), asked, width = rows, header, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
+    behind = None if header is False else _names_in_comment(over, first, width)
+    if behind is not None:
+        guessed.append("the last line that begins with # names the columns")
+        return tuple(behind), _without_units(rows, guessed)
     if header is None:
-        behind = _names_in_comment(over, first, width)
-        if behind is not None:
-            guessed.append("the last line that begins with # names the columns")
-            return tuple(behind), _without_units(rows, guessed)
         header = _is_names(first, body, layout.path)
     if not header:
         return None, rows
@@ -522,7 +522,9 @@ def _names_in_comment(row: Row, first: Row, width: int) -> list[str] | None:
         return None
     cells = [cell.strip() for cell in row]
     cells = cells[1:] if cells[0] == "#" and len(cells) == width + 1 else [cells[0].lstrip("# "), *cells[1:]]
-    return cells if _kinds(cells) == width * _TEXT else None
+    numbers = [cells[:i].count(name) for i, name in enumerate(cells)]  # of earlier columns of the same name
+    names = [f"{name}.{k + 1}" if k else name for name, k in zip(cells, numbers, strict=True)]
+    return names if _kinds(cells) == width * _TEXT else None
 
 
 def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:

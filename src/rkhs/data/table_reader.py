@@ -99,7 +99,7 @@ def read_table(
     path : str or path
         A ``.csv``, ``.tsv`` or ``.txt`` file, also packed (``.csv.gz``, ``.tsv.gz``, ``.txt.gz``); ``.xlsx``,
         ``.parquet``, ``.feather``, ``.npy``, ``.npz``, ``.smi``, ``.sdf``, ``.sdf.gz``, ``.mol`` or ``.fasta``
-        (``.fa``, ``.faa``, ``.fna``, each also ``.gz``).
+        (``.fa``, ``.faa``, ``.fna``, ``.afa``, each also ``.gz``).
     columns : sequence of str or int, default=None
         Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all. Of an
         ``.sdf`` file these are tags, and None makes fingerprints.
