@@ -148,7 +148,7 @@ def test_novel_rows_stand_in_the_order_of_p_and_are_judged_by_one_thread(
 ) -> None:
     import torch
 
-    def judge(items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def judge(items: np.ndarray, **_: object) -> tuple[np.ndarray, np.ndarray]:
         threads.append(torch.get_num_threads())
         return np.array([0.03, 0.01, 0.02, 0.01]), np.array([0.4, 0.1, 0.3, 0.2])
 

@@ -74,7 +74,7 @@ def test_edges_series_and_texts_are_said() -> None:
 @pytest.mark.parametrize(
     ("letters", "said"),
     [
-        ("ACG-T", "'-' in 1 sequences"),
+        ("ACG-T", "gaps of an alignment, - and ., are removed, in 1 sequences"),
         ("MKV*", "'*' in 1 sequences"),
         ("ACGN", "'N' in 1 sequences"),
         ("MKVN", None),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas
+import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rkhs._core.errors import InputError

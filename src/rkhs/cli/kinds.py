@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from rkhs import estimators, kernels, selection
 from rkhs._core.errors import InputError
-from rkhs.cli.options import refuse_flags
+from rkhs.cli.options import refuse_flags, with_flag
 from rkhs.cli.parser import hint
 from rkhs.data import Dataset
 from rkhs.data.formats import FINGERPRINTS, is_table
+from rkhs.data.known_columns import read_numbers
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 
@@ -57,6 +61,24 @@ def chose_kernel(args: argparse.Namespace) -> bool:
     """Whether the user named a kernel, by its flag or by ``--set``."""
     settings = [text.partition("=")[0].strip() for text in getattr(args, "set", None) or ()]
     return args.kernel is not None or "kernel" in settings
+
+
+def new_diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> np.ndarray | None:
+    """``k(x, x)`` of the rows of NEW as ``--diag`` says, a number or a file; it may not be guessed."""
+    from rkhs._core.linalg import constant_value
+
+    gram = model.kernel_.domain == "gram" and args.new is not None
+    if args.diag is None:
+        if gram and constant_value(model.train_diag_) is None:
+            what = f"{args.new}: p needs k(x, x) of its rows, which differs among those of {args.input}"
+            command = with_flag(args.words, "--diag", ["diagonal.csv"])
+            raise InputError(f"{what}; write it to a file, one number a row; this command reads it:{command}")
+        return None
+    if not gram:
+        raise InputError("--diag is for --gram and kernel values of new rows, NEW; leave it out")
+    with suppress(ValueError):
+        return np.array(float(args.diag))
+    return read_numbers(args.diag, names_first=True).X.ravel()
 
 
 def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.KernelChoice:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from operator import itemgetter
 from typing import Any
 
@@ -12,18 +11,16 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_notes, warn_of_series
 from rkhs.cli.inputs import new_parts, read_known, user_errors
-from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed, with_flag
+from rkhs.cli.kinds import as_predictors_read, new_diagonal
+from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import print_result
 from rkhs.data import Dataset
-from rkhs.data.known_columns import read_numbers
 
 EXAMPLES = """\
 examples:
@@ -63,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
             known.items
         )
         first, parts = peeked(new_parts(args, known, model))
-        found = _Found(args.alpha, model, sys.maxsize if args.json else _NAMED, _diagonal(args, model))
+        found = _Found(args.alpha, model, sys.maxsize if args.json else _NAMED, new_diagonal(args, model))
         answers = ((found.add(data), data) for data in parts)
         if args.output is not None:
             m, _ = write_number_parts(args.output, answers, ["p", "score"], numbered=True)
@@ -77,24 +74,6 @@ def run(args: argparse.Namespace) -> None:
     print_result(
         args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
     )
-
-
-def _diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> np.ndarray | None:
-    """``k(x, x)`` of the rows of NEW as ``--diag`` says, a number or a file; it may not be guessed."""
-    from rkhs._core.linalg import constant_value
-
-    gram = model.kernel_.domain == "gram" and args.new is not None
-    if args.diag is None:
-        if gram and constant_value(model.train_diag_) is None:
-            what = f"{args.new}: p needs k(x, x) of its rows, which differs among those of {args.input}"
-            command = with_flag(args.words, "--diag", ["diagonal.csv"])
-            raise InputError(f"{what}; write it to a file, one number a row; this command reads it:{command}")
-        return None
-    if not gram:
-        raise InputError("--diag is for --gram and kernel values of new rows, NEW; leave it out")
-    with suppress(ValueError):
-        return np.array([float(args.diag)])
-    return read_numbers(args.diag, names_first=True).X.ravel()
 
 
 class _Found:
@@ -111,9 +90,9 @@ class _Found:
     def add(self, data: Dataset) -> np.ndarray:
         """The p-values and scores (m, 2) of more rows."""
         diagonal = self._diagonal
-        if diagonal is not None and len(diagonal) > 1:
+        if diagonal is not None and diagonal.ndim:
             diagonal, self._diagonal = np.split(diagonal, [data.n_samples])
-        p, scores = self._model._judged(data.items, diag=None if diagonal is None else np.squeeze(diagonal))
+        p, scores = self._model._judged(data.items, diag=diagonal)
         self.far += _far(self._model, scores)
         labels = row_labels(data)
         for i in np.flatnonzero(p <= self._alpha).tolist():
