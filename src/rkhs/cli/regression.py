@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _FOLDS = 5
 _SPANS, _RISING = 0.7, 0.3  # decades of a target, and rank correlation of its errors with it, of a logarithm
 _MOST_NAMED = 10
+_LOWER = 0.5  # of the squared error, from which targets of a kernel without a constant are not centred
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 
@@ -79,11 +80,22 @@ def fit_regressor(args: argparse.Namespace) -> None:
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:
-    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
+    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals.
+
+    A kernel that was named, or a Gram matrix, may have no constant: targets are not centred where this halves the
+    error.
+    """
+    from sklearn.base import clone
+
     losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
-    return max(fitted, key=lambda model: model.best_score_)
+    best = max(fitted, key=lambda model: model.best_score_)
+    chosen = any(text.startswith("center=") for text in args.set or ())
+    if chosen or (args.kernel is None and data.kind != "gram"):
+        return best
+    uncentred = clone(best).set_params(center=False).fit(data.items, y, groups=groups)
+    return uncentred if uncentred.best_score_ > _LOWER * best.best_score_ else best
 
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
@@ -170,6 +182,7 @@ def _facts(
         "kernel": model.kernel_,
         "loss": model.loss_,
         "reg": model.reg_,
+        "center": bool(model.center),
         "objective": model.estimator_.objective_,
         "duality gap": model.estimator_.gap_,
         **errors,
@@ -267,10 +280,11 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     if facts["groups"] is not None:
         folds = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
     explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""
+    centred = "" if facts["center"] else ", center False"
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
-        f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
+        f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}{centred}",
         f"held-out error: {readable(facts['held-out error'])} +- {readable(facts['standard error'], 2)} "
         f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "
         f"{readable(facts['error of the mean'])}",
