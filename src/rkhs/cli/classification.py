@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.inputs import named_columns, user_errors
+from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
@@ -37,8 +36,7 @@ def names_classes(args: argparse.Namespace) -> bool:
     classes = item_classes(args)
     if classes is not None or not (args.labels or has_columns(args.input)):
         return classes is not None and classes.dtype.kind != "f"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
+    with quiet():  # said where the column is read for the fit
         return _holds_classes(read_column_of(args, named[0], "--predict"), named[0], args.drop_rare or 1)
 
 
@@ -141,8 +139,7 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
 
     folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
     hits = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # copies leave a part without a class
+    with quiet():  # copies leave a part without a class
         for repeat in range(_REPEATS):
             cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
             for train, test in cut.split(codes, y, groups):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from rkhs._core.errors import InputError, quote, warn
@@ -61,8 +61,7 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
             raise
         if getattr(args, "transpose", False):  # of which the rows with gaps are left out
             return read_texts(args, path, None, options)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             data, what = _mixed_table(args, path, options, known=bool(error.texts))
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
             raise corrected(args, path, options, what or error.what) from error
@@ -197,12 +196,9 @@ def warn_of_dates(data: Dataset) -> None:
         warn(Doubtful(f"{what}, and counted as any column", "leaves them out of the distances", drop_columns=dropped))
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> AbstractContextManager[Any]:
     """Reading that is tried gives no warnings: they come when the command is run."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
 def _only_smiles(columns: dict[str, Any]) -> str:

@@ -77,8 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     started, words = time.perf_counter(), list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
-    with forgiving_streams() as out, ended_by_signals(), warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
+    with (
+        forgiving_streams() as out,
+        ended_by_signals(),
+        warnings.catch_warnings(action="default", category=UserWarning),
+    ):
         args = argparse.Namespace(words=words, started=started)
         warnings.showwarning = _once(args)
         try:

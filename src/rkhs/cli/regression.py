@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences, warn_of_series
-from rkhs.cli.inputs import user_errors
+from rkhs.cli.inputs import quiet, user_errors
 from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
@@ -104,8 +103,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
     alike = model._copies(data.items)
     if len(np.unique(alike)) < 3:  # the others would be of one kind
         return _far(residuals)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
+    with quiet():  # said by the fit on all rows
         for train, test in model._folds(None, torch.ones(len(Y)), alike):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = row_norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])

@@ -572,8 +572,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
 
 def _strictly(read: Callable[[], Any]) -> Any:
     """What a function returns; its warnings are errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         return read()
 
 

@@ -258,14 +258,12 @@ def compare_codes(
             if progress:
                 show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
-            with warnings.catch_warnings():  # a warning of one fit of five splits is no news
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):  # a warning of one fit of five splits is no news
                 model.fit(inside)
                 codes, new = model.transform(inside[-len(labelled) :]), model.transform(outside)
             seconds[name].append(time.perf_counter() - start)
             for head, learner in _heads(classes, len(labelled), seed).items():
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
+                with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores[name, head].append(float(score))
     if progress:

@@ -102,8 +102,7 @@ def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndar
             if items.kind == "curves" and items.numbers is not None
             else _safe_indexing(items.X, rows)
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         machine = OperatorKernelRegressorCV(**options).fit(X, Y)
     residuals = machine.model_.in_units(machine.model_.calibrated(gram).residuals)
     return machine, X, Y - residuals.reshape(Y.shape)
@@ -169,8 +168,7 @@ def _permutation_importances(
     found = [_moved(machine, cells, j) for j in range(len(items.columns))]
     shuffled = cells[np.random.default_rng(1).permutation(len(cells)), int(np.argmax(found))]
     with_noise = np.column_stack([cells, shuffled])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
     return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), chance
 
