@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.options import as_command, named_columns, with_values
+from rkhs.cli.options import as_command, mended
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
@@ -220,11 +220,9 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
 
 def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
     """The command that compares windows of this many rows, without columns of texts."""
-    words = with_values(args.words, "--window", [length])
     texts = [name for name, cells in zip(_names(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
-    if texts and args.columns is None:
-        words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *texts])
-    return f"; this command compares windows:{as_command(words)}"
+    dropped = {"drop_columns": texts} if texts and args.columns is None else {}
+    return f"; this command compares windows:{as_command(mended(args, {'window': length} | dropped).words)}"
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:

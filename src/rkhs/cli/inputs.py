@@ -24,16 +24,15 @@ from rkhs.cli.corrections import (
     read_whole,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
-    with_advice,
-    without,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed as changed, column, named_columns as named_columns
+from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns
 from rkhs.cli.rows import APART, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
 from rkhs.data.formats import SDF, SPECTRA, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
+from rkhs.data.known_columns import reading_advice
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, is_grouped_number
 
@@ -102,7 +101,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         step = args.window if args.step is None else args.step
-        data = windows(data, args.window, step, args.words, reading_options(args))
+        data = windows(data, args.window, step, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -111,14 +110,14 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
     """The error of a column of the input with the command that reads it; ``rest`` reads the inputs next to it."""
     if getattr(args, "targets", None):
         return error
-    rest = with_advice(rest, args.input, _given_options(rest), error.found)
-    words = rest.words
+    advice = reading_advice(args.input, _given_options(rest), error.found)
+    args = mended(args, advice)
     with suppress(InputError), quiet():
         try:
-            read_input(rest, args.input)
-        except Corrected as more:
-            words = more.words
-    return Corrected(str(error), words)
+            read_input(mended(rest, advice), args.input)
+        except Mendable as more:
+            args = mended(args, more.options)
+    return Corrected(str(error), args.words)
 
 
 def read_known(args: argparse.Namespace) -> Dataset:
@@ -146,10 +145,8 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         left = [name for name in known.column_names or () if name not in error.names]
         if not left or known.kind == "gram":
             raise
-        raise InputError(
-            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
-            f"{without(args, error.names, 'compares the other columns')}"
-        ) from error
+        what = f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
+        raise Mendable(what, "compares the other columns", drop_columns=[*error.names]) from error
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:

@@ -16,15 +16,14 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.corrections import quiet, without
-from rkhs.cli.options import changed, with_flag
+from rkhs.cli.corrections import quiet
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.text import Doubtful
+from rkhs.data.text import Doubtful, Mendable
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
@@ -150,7 +149,7 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
             f"--transpose is for tables of numbers and for arrays of series; got {data.kind}; leave it out"
         )
     if data.kind == "table":
-        _refuse_described(data, args)
+        _refuse_described(data)
     X = as_numbers(data.X) if data.kind == "table" else data.X
     whole = np.isfinite(X).all(axis=1)
     _check_gaps(data, ~whole, getattr(args, "of_model", None))
@@ -181,7 +180,7 @@ def _check_gaps(data: Dataset, gaps: np.ndarray, read: Sequence[str] | None) -> 
     warn(f"{what} and are left out: {listed(names, 3)}")
 
 
-def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
+def _refuse_described(data: Dataset) -> None:
     """Refuse columns of texts, of dates and without a number, and name those of genes that featureCounts writes."""
     names, known = data.column_names or (), np.isfinite(as_numbers(data.X)).any(axis=0)
     described = (
@@ -191,17 +190,16 @@ def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
     texts = list(compress(names, described))
     out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
     if texts:
-        plain = changed(args, words=[word for word in args.words if word != "--mixed"])
-        command = "; leave it out" if len(out) == len(names) else without(plain, out, "reads the others")
-        found = listed([*map(quote, texts)])
-        raise InputError(f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{command}")
+        every, found = len(out) == len(names), listed([*map(quote, texts)])
+        what = f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{'; leave it out' * every}"
+        raise Mendable(what, "reads the others", drop_columns=out * (not every))
 
 
-def windows(data: Dataset, length: int, step: int, words: Sequence[str], options: dict[str, Any]) -> Dataset:
+def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data, words)
+    names, X = _columns_cut(data)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
@@ -304,7 +302,7 @@ def _steps(days: np.ndarray) -> np.ndarray | None:
     return places if regular and whole and places.max() <= _SPARSE * len(places) else None
 
 
-def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
@@ -313,18 +311,19 @@ def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.nda
     titles, X = [names[j] for j in kept], data.X[:, kept]
     if data.kind == "vectors":
         return titles, X
-    _refuse_texts(titles, X, words)
+    _refuse_texts(titles, X)
     return titles, as_numbers(X)
 
 
-def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
+def _refuse_texts(names: list[str], X: np.ndarray) -> None:
+    """Refuse columns of texts."""
     texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
     numeric = [name for name in names if name not in texts]
-    command = with_flag(words, "--columns", numeric)
-    more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
     if texts:
-        found = listed([*map(quote, texts)])
-        raise InputError(f"--window cuts tables of numbers and dates; got texts in {found}; {more}")
+        found = f"{listed([*map(quote, texts)])}{'' if numeric else '; no column of numbers is left'}"
+        raise Mendable(
+            f"--window cuts tables of numbers and dates; got texts in {found}", "cuts the others", columns=numeric
+        )
 
 
 def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:

@@ -31,7 +31,6 @@ from rkhs.data.table_reader import (
 from rkhs.data.tables import Columns
 from rkhs.data.text import (
     WEAK,
-    ListedNumbers,
     Measurements,
     Mendable,
     grouped_error,
@@ -361,10 +360,11 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
         raise grouped_error(f"{start} {quote(values[0])}, a number with separators or a unit", values[0], f", {names}")
     if several:
         lists = _lists(found, values[0])
-        raise ListedNumbers(
+        raise Mendable(
             f"{start} {quote(values[0])}, several numbers; name the character between them with delimiter=, leave "
             f"out what holds lists with drop_columns={lists or '[...]'}, {names}",
-            lists,
+            "leaves them out",
+            drop_columns=lists,
         )
 
 
