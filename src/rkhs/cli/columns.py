@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,14 +49,17 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
     """The parameter ``columns`` that the arguments and the data ask for."""
     asked = getattr(args, "scale_columns", None) or "auto"
     if data.kind == "curves" and asked == "auto":
-        return {"columns": "integral"} if _unequal(data.times) and _sees_units(kernel) else {}
+        steps = np.diff([0.0] if data.times is None else data.times)
+        equal = np.allclose(steps, steps.mean() if len(steps) else 0.0, rtol=1e-3)
+        return {"columns": "integral"} if not equal and _sees_units(kernel) else {}
     if data.kind == "table":
         if asked != "auto":
             raise InputError(
                 f"--scale-columns {asked} is for tables of numbers; one with texts or gaps is always standardised; "
                 "leave it out"
             )
-        return {"columns": "filled"} if _reads_vectors(kernel) else {}
+        vectors = kernel == "auto" or kernels.as_kernel(kernel).domain == "vectors"
+        return {"columns": "filled"} if vectors else {}
     return {"columns": "scaled"} if _scaled(args, data, kernel, asked) else {}
 
 
@@ -90,19 +93,6 @@ def _in_memory(data: Dataset) -> bool:
     return data.kind == "vectors" and hasattr(data.X, "std")
 
 
-def _names(data: Dataset) -> Sequence[str]:
-    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
-
-
-def _unequal(times: np.ndarray | None) -> bool:
-    """Whether curves have times that are not equally spaced."""
-    return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
-
-
-def _reads_vectors(kernel: Any) -> bool:
-    return kernel == "auto" or kernels.as_kernel(kernel).domain == "vectors"
-
-
 def _sees_units(kernel: Any) -> bool:
     """Whether a kernel means distances or products of rows of any numbers; one of bits, counts or curves does not."""
     parts = [kernels.as_kernel("gaussian" if kernel == "auto" else kernel)]
@@ -125,7 +115,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
         return [_filling_sentence(data), *column_notes(data)]
     if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
-    names = _names(data)
+    names = data.titles
     found, notes = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
@@ -156,7 +146,7 @@ def _filling_sentence(data: Dataset) -> str:
 
 def _most_texts_first(data: Dataset) -> list[str]:
     """Names of the columns of texts, those of most different ones first, and how many these are where they are many."""
-    different = {name: {*filter(_is_text, cells)} for name, cells in zip(_names(data), data.X.T, strict=True)}
+    different = {name: {*filter(_is_text, cells)} for name, cells in zip(data.titles, data.X.T, strict=True)}
     counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
     return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
 
@@ -181,9 +171,9 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
-        return _remarks(data, curve_remarks(data.X, _names(data)))
+        return _remarks(data, curve_remarks(data.X, data.titles))
     rows = data.row_names or [*map("row {}".format, data.row_numbers)]
-    return _remarks(data, column_remarks(data.X, _names(data), data.dates, rows))
+    return _remarks(data, column_remarks(data.X, data.titles, data.dates, rows))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
@@ -199,7 +189,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
     """The flag for a first column of texts that may name the rows, which leaves those to be left out."""
-    first = _names(data)[0]
+    first = data.titles[0]
     if data.row_names is not None or first not in names or not _is_text(data.X[0, 0]):
         return []
     del names[first]
@@ -220,7 +210,7 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
 
 def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
     """The command that compares windows of this many rows, without columns of texts."""
-    texts = [name for name, cells in zip(_names(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
+    texts = [name for name, cells in zip(data.titles, data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
     dropped = {"drop_columns": texts} if texts and args.columns is None else {}
     return f"; this command compares windows:{as_command(mended(args, {'window': length} | dropped).words)}"
 
@@ -252,7 +242,7 @@ def _series_note(data: Dataset) -> tuple[str, int] | None:
     """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
     if not data.dates or len(data.X) < _LONG:
         return None
-    names = list(_names(data))
+    names = list(data.titles)
     days = {j: as_numbers(data.X[:, [j]])[:, 0] for j in map(names.index, data.dates)}
     if not (positions := clock(days)):
         return None

@@ -31,7 +31,7 @@ from rkhs.cli.rows import APART, transposed, warn_of_totals, windows, with_progr
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
-from rkhs.data.formats import SDF, SPECTRA, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
+from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.known_columns import reading_advice
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, is_grouped_number
@@ -159,6 +159,8 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
     options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
         raise InputError(f"--kind {args.kind} does not go with {'--gram' if gram else '--mixed'}; leave one out")
+    if gram is True and getattr(args, "kernel", None) is not None:
+        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
@@ -214,6 +216,7 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
 
 def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """Say what must be remembered of the training file, so that other files are read in the same way."""
+    ranged = data.kind == "vectors" and is_table(data.source) and data.X.shape[1] <= _RANGES
     notes: dict[str, Any] = {
         "kind": data.kind,
         "source": data.source,
@@ -227,14 +230,9 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
         **{name: getattr(args, name) for name in _OF_TEXTS},
-        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
+        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if ranged else None,
     }
     return {"input": notes | kind_notes(data, args)}
-
-
-def _has_ranges(data: Dataset) -> bool:
-    """Whether the ranges of columns are worth a note: those of a table of a few numbers."""
-    return data.kind == "vectors" and is_table(data.source) and data.X.shape[1] <= _RANGES
 
 
 def read_for_model(
@@ -332,13 +330,8 @@ def parts_for_model(
     if os.path.getsize(path) <= _LARGE:
         yield read_for_model(args, path, model, notes)
         return
-    parts = chunks_for_model(args, path, model, notes, _rows_at_a_time(model))
-    yield from with_progress(parts, lambda data: data.row_numbers[-1])
-
-
-def _rows_at_a_time(model: estimators.KernelEstimator) -> int:
-    """Rows of a part of a file, 32 MiB at most where they are numbers; whole lots of 64, as those of tiles."""
-    return max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)
+    rows = max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)  # whole lots of tiles
+    yield from with_progress(chunks_for_model(args, path, model, notes, rows), lambda data: data.row_numbers[-1])
 
 
 def chunks_for_model(
@@ -419,15 +412,8 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     return changed(args, **given)
 
 
-def _refuse_no_spectra(path: str, kind: Any) -> None:
-    """Refuse other files where the model reads spectra."""
-    if kind == "spectra" and not path.lower().endswith(SPECTRA):
-        raise InputError(f"{path}: the model reads spectra, from files that end in {' or '.join(SPECTRA)}")
-
-
 def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: dict[str, Any]) -> None:
     """Refuse a table without the column that the items of the fit stood in, unless the user names another."""
-    _refuse_no_spectra(path, kind)
     for name, flag in (("smiles", "--smiles"), ("columns", "--columns")):
         if name not in given or getattr(args, name) is not None or args.header == "no" or not is_table(path):
             continue

@@ -119,10 +119,9 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
 
 def _column_kinds(data: Dataset) -> list[str]:
     """What each column of a table holds: dates, texts or numbers."""
-    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
     return [
         "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
-        for name, cells in zip(names, data.X.T, strict=True)
+        for name, cells in zip(data.titles, data.X.T, strict=True)
     ]
 
 

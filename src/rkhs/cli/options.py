@@ -128,7 +128,7 @@ def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> li
     """Words of a command with these values of a flag in place of those that it has."""
     given = [i for i, word in enumerate(words) if word == flag]
     others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
-    text = quoted_cells(values) if flag == "--missing" else ",".join(map(str, values))
+    text = ",".join(map(str, values))
     return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
@@ -144,10 +144,9 @@ def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namesp
     """The arguments, and their words, with options that an error names; columns that are left out already stay out."""
     if "drop_columns" in options:
         options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
-    words = advised(args.words, options)
     if "missing" in options:
         options = options | {"missing": [quoted_cells(options["missing"])]}
-    return changed(args, **options | {"words": words})
+    return changed(args, **options | {"words": advised(args.words, options)})
 
 
 def with_command(message: Exception | str, args: argparse.Namespace) -> str:

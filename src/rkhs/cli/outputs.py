@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import copy
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +18,6 @@ from rkhs import estimators
 from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
-from rkhs._core.memory import readable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
 from rkhs.data import Dataset
@@ -49,7 +47,6 @@ class Outputs:
                     "spelling"
                 )
         self._planned: dict[str, str] = {}
-        self._bytes: dict[str, int] = {}
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
@@ -88,21 +85,6 @@ class Outputs:
             raise InputError(f"{flag} {path} is a folder to write; got one in {str(place)!r}, which is none; rename it")
         with naming(flag):
             check_writable(place / "part.parquet")
-
-    def need(self, flag: str, n_bytes: int) -> None:
-        """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused."""
-        if flag not in self._planned:
-            return
-        self._bytes[flag] = n_bytes
-        folders = {name: Path(os.path.realpath(self._planned[name])).parent for name in self._bytes}
-        disk = os.stat(folders[flag]).st_dev
-        wanted = sum(size for name, size in self._bytes.items() if os.stat(folders[name]).st_dev == disk)
-        free = shutil.disk_usage(folders[flag]).free
-        if wanted > free:
-            raise InputError(
-                f"{flag} {self._planned[flag]}: expected space for {readable(wanted)} in {str(folders[flag])!r}; got "
-                f"{readable(free)}; free some, or write elsewhere"
-            )
 
     def _refuse_clashes(self, flag: str, path: str) -> None:
         for name, other in self._inputs:
@@ -155,8 +137,8 @@ def after_writing(*notes: str) -> Iterator[None]:
         raise InputError("; ".join([str(error), *notes])) from error
 
 
-def check_predictor(args: argparse.Namespace) -> Outputs:
-    """The model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
+def check_predictor(args: argparse.Namespace) -> None:
+    """Look at the model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
     flag = _predict_flag(args)
     refuse_flags(args, ("scores",), f"does not go with {flag}; --json lists the suspicious rows and their residuals")
     refuse_flags(args, (*_OF_CODES, *(["labels"] if args.targets else [])), f"does not go with {flag}; leave one out")
@@ -164,13 +146,11 @@ def check_predictor(args: argparse.Namespace) -> Outputs:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
     outputs = Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
     outputs.add_model("-o", args.output)
-    return outputs
 
 
-def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
-    """The same of one kind of prediction, which does not go with some flags more."""
+def refuse_with_predict(args: argparse.Namespace, flags: Sequence[str], what: str) -> None:
+    """Refuse flags that do not go with one kind of prediction."""
     refuse_flags(args, flags, f"does not go with {_predict_flag(args)}{what}; leave one out")
-    return check_predictor(args)
 
 
 def _predict_flag(args: argparse.Namespace) -> str:

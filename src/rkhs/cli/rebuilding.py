@@ -13,7 +13,7 @@ from rkhs.cli.inputs import diag_options, read_for_model, user_errors
 from rkhs.cli.options import changed
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.robust import outlier_sentence
-from rkhs.cli.rows import write_numbers
+from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result, table_lines
 from rkhs.data import Dataset
 
@@ -33,7 +33,7 @@ def compare_models(args: argparse.Namespace) -> None:
     data, notes = read[-1], list(filter(None, outlier_note))
     if args.errors is not None:
         titles = [f"error{i}" for i in range(len(errors))]
-        write_numbers(args.errors, np.stack(errors, axis=1), data, titles, numbered=True)
+        write_number_parts(args.errors, [(np.stack(errors, axis=1), data)], titles, numbered=True)
     facts = {"input": args.input, "rows": len(data.row_numbers), "models": rows, "errors": args.errors}
     lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines(list(map(_texts, rows)))]
     if len({row["space"] for row in rows}) > 1:

@@ -11,7 +11,7 @@ from rkhs import estimators
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
-from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
+from rkhs.cli.rows import APART, named_rows, row_labels, write_number_parts
 from rkhs.data.dataset import Dataset, listed
 
 _SHOWN, _LARGEST = 30, 5
@@ -82,7 +82,7 @@ class Fitted(NamedTuple):
     def write_scores(self, path: str, data: Dataset) -> None:
         """One score per row, in the order of the file."""
         assert self.found is not None  # --scores goes with --robust
-        write_numbers(path, self.found.outlier_score[:, None], data, ["outlier_score"], numbered=True)
+        write_number_parts(path, [(self.found.outlier_score[:, None], data)], ["outlier_score"], numbered=True)
 
 
 def fit_items(

@@ -54,13 +54,6 @@ def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     return (tuple(map(str, data.row_numbers)), "row_from_1") if data.smiles is None else (data.smiles, "smiles")
 
 
-def write_numbers(
-    path: str, X: np.ndarray, data: Dataset, titles: Sequence[str] | None = None, *, numbered: bool = False
-) -> None:
-    """Write numbers next to the names of the rows, or what numbers them; a .npy file holds numbers alone."""
-    write_number_parts(path, [(X, data)], titles, numbered=numbered)
-
-
 def write_number_parts(
     path: str | None,
     parts: Iterable[tuple[np.ndarray, Dataset]],
@@ -68,7 +61,7 @@ def write_number_parts(
     *,
     numbered: bool = False,
 ) -> tuple[int, int]:
-    """The same for rows that come some at a time, printed where no file is named; how many they are, and columns."""
+    """Write numbers by the names of their rows, or what numbers these, or print them; how many rows, and columns."""
     first, parts = peeked(parts)
     if path is not None and path.lower().endswith(".npy"):
         return writers.write_parts(path, ((X, None) for X, _ in parts))
@@ -326,13 +319,6 @@ def _refuse_texts(names: list[str], X: np.ndarray) -> None:
         )
 
 
-def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
-    """The rows at these positions, or where a mask is true."""
-    kept = np.zeros(data.n_samples, dtype=bool)
-    kept[rows] = True
-    return keep_rows(data, kept, LEFT_OUT)
-
-
 def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
     numbers = data.row_numbers
@@ -343,8 +329,8 @@ def without_rows(data: Dataset, text: str) -> Dataset:
             known = "names of rows" if data.row_names else f"row numbers from 1 to {numbers[-1]}"
             more = f", or {APART} with --robust" if part == APART else ""
             raise InputError(f"--leave-out must be {known}, separated by commas{more}; got {quote(part)}")
-    kept = np.setdiff1d(np.arange(data.n_samples), [places[part] for part in wanted])
-    if len(kept) < 2:
-        out = data.n_samples - len(kept)
+    kept = np.isin(np.arange(data.n_samples), [places[part] for part in wanted], invert=True)
+    if kept.sum() < 2:
+        out = data.n_samples - int(kept.sum())
         raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
-    return some_rows(data, kept)
+    return keep_rows(data, kept, LEFT_OUT)

@@ -17,7 +17,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command, changed, refuse_flags
+from rkhs.cli.options import as_command, changed, mended, refuse_flags
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
@@ -111,9 +111,8 @@ def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:
         )
     if error.texts:
         texts = [*reading_options(args).get("missing", ()), *error.texts]
-        return (
-            f"{error.what}; correct them, or take them as gaps by:{as_command(advised(args.words, {'missing': texts}))}"
-        )
+        command = as_command(mended(args, {"missing": texts}).words)
+        return f"{error.what}; correct them, or take them as gaps by:{command}"
     if args.targets:
         return f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
     return f"{error.what}; {flag} takes columns of numbers, or one column of classes"

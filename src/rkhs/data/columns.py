@@ -153,7 +153,7 @@ class Column:
         return "name" if len(self.known) == self.different else "free"
 
     def _number_kind(self) -> str:
-        if _is_counter(self.known) or (_ID_NAME.search(self.title) and _hardly_repeat(self.known)):
+        if _is_counter(self.known) or (_ID_NAME.search(self.title) and _share_of_different(self.known) >= _UNIQUE):
             return "identifier"
         return "date" if _is_date(self.known) else ""
 
@@ -201,7 +201,7 @@ def column_remarks(
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += [_mostly_empty(column) for column in columns if column.is_sparse]
-    remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *(_counts(X, names) or _stand_ins(columns, rows)), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
         remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
@@ -269,11 +269,6 @@ def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     counted = (known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all()
     what = "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place"
     return [Remark(f'{what} (tutorial "Expression data")')] if counted else []
-
-
-def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str], rows: Sequence[str]) -> list[Remark]:
-    """What is said of counts, or else of numbers far from all others."""
-    return _counts(X, names) or list(_stand_ins(columns, rows))
 
 
 def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
@@ -370,7 +365,7 @@ def _may_be_wanted(name: str, reason: str) -> Remark:
 
 def _is_counter(values: np.ndarray) -> bool:
     """Whole numbers, all different, in order or without large holes."""
-    if not _all_differ(values):
+    if _share_of_different(values) < 1.0:
         return False
     steps = np.diff(values)
     ordered = bool((steps > 0).all() or (steps < 0).all())
@@ -392,15 +387,10 @@ def clock(days: Mapping[int, np.ndarray]) -> list[int]:
     return first + [k for j in whole for k in (j + 1, j - 1) if k in timed][:1]
 
 
-def _hardly_repeat(values: np.ndarray) -> bool:
-    """Whether many values are whole numbers, of which few stand there more than once."""
+def _share_of_different(values: np.ndarray) -> float:
+    """The share of different values among many whole numbers; zero for others."""
     whole = len(values) >= _FEW and bool((values == np.round(values)).all())
-    return whole and len(np.unique(values)) >= _UNIQUE * len(values)
-
-
-def _all_differ(values: np.ndarray) -> bool:
-    """Whether many values are whole numbers, each of them once."""
-    return len(values) >= _FEW and bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
+    return len(np.unique(values)) / len(values) if whole else 0.0
 
 
 def _is_date(values: np.ndarray) -> bool:

@@ -170,6 +170,11 @@ class Dataset:
         return [names for names in (self.row_names, self.smiles, *self.aliases) if names is not None]
 
     @property
+    def titles(self) -> Sequence[str]:
+        """Names of the columns of `X`, or their positions."""
+        return self.column_names or [f"column {j}" for j in range(self.X.shape[1])]
+
+    @property
     def items(self) -> Any:
         """What estimators take: `X`, or curves with their times, or SMILES."""
         if self.as_smiles:

@@ -124,10 +124,6 @@ def labels_of(
     try:
         found, position = _labels(file, column, settings)
     except Mendable as error:
-        if "skip_rows" in error.options:
-            raise InputError(
-                f"{file}: expected names of columns in the first row of labels; delete those above"
-            ) from error
         if not error.options.keys() & options.keys():
             raise
         settings = Options(missing=missing, **options)
@@ -165,14 +161,11 @@ def _by_name(
         )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
-        strange = _of_no_item([quote(name) for name in values if name not in wanted])
-        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{strange}")
+        strange = [quote(name) for name in values if name not in wanted]
+        rows = many(len(strange), "row there is", "rows there are")
+        more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
+        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
-
-
-def _of_no_item(names: list[str]) -> str:
-    """How many rows of labels no item has; nothing for none."""
-    return f"; {many(len(names), 'row there is', 'rows there are')} of no item, such as {names[0]}" if names else ""
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -415,7 +415,11 @@ def _delimiter(layout: Layout, head: list[str]) -> str:
     if most[0] <= 0.0 and not most[1] and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
         return " "
     best = [mark for mark, share in shares.items() if share == most]
-    _refuse_ties(layout, best if most[0] > 0.0 else [], lines)
+    if most[0] > 0.0 and len(best) > 1 and layout.delimiter in best:
+        raise InputError(
+            f"{layout.path}: expected one character that splits the lines into numbers; got "
+            f"{quote(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
+        )
     return best[0] if len(best) == 1 else layout.delimiter
 
 
@@ -429,19 +433,6 @@ def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
     return usual or alike or shares
 
 
-def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:
-    """Refuse lines that two characters split into as many numbers."""
-    if len(best) > 1 and layout.delimiter in best:
-        raise InputError(
-            f"{layout.path}: expected one character that splits the lines into numbers; got "
-            f"{quote(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
-        )
-
-
-def _share_of_numbers(cells: list[str]) -> float:
-    return sum(number_in(cell) is not None or is_grouped_number(cell) for cell in cells) / len(cells)
-
-
 def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     """Score of a delimiter: the share of numeric cells, less a half below a title; and whether no row precedes it."""
     try:
@@ -451,7 +442,8 @@ def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     above = _ragged_rows(rows)
     if above is None or _splits_too_much(layout, rows, lines):
         return -math.inf, False
-    share = _share_of_numbers(list(chain.from_iterable(rows[max(above, 1) :])))
+    cells = list(chain.from_iterable(rows[max(above, 1) :]))
+    share = sum(number_in(cell) is not None or is_grouped_number(cell) for cell in cells) / len(cells)
     if layout.delimiter == " " and share < 0.5:
         return -math.inf, False
     short = above == 0 or len(rows[above - 1]) == len(rows[-1]) - 1  # R leaves out the name of the first column
