@@ -49,17 +49,14 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
     """The parameter ``columns`` that the arguments and the data ask for."""
     asked = getattr(args, "scale_columns", None) or "auto"
     if data.kind == "curves" and asked == "auto":
-        steps = np.diff([0.0] if data.times is None else data.times)
-        equal = np.allclose(steps, steps.mean() if len(steps) else 0.0, rtol=1e-3)
-        return {"columns": "integral"} if not equal and _sees_units(kernel) else {}
+        return {"columns": "integral"} if _unequal(data.times) and _sees_units(kernel) else {}
     if data.kind == "table":
         if asked != "auto":
             raise InputError(
                 f"--scale-columns {asked} is for tables of numbers; one with texts or gaps is always standardised; "
                 "leave it out"
             )
-        vectors = kernel == "auto" or kernels.as_kernel(kernel).domain == "vectors"
-        return {"columns": "filled"} if vectors else {}
+        return {"columns": "filled"} if _reads_vectors(kernel) else {}
     return {"columns": "scaled"} if _scaled(args, data, kernel, asked) else {}
 
 
@@ -91,6 +88,15 @@ def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) ->
 
 def _in_memory(data: Dataset) -> bool:
     return data.kind == "vectors" and hasattr(data.X, "std")
+
+
+def _unequal(times: np.ndarray | None) -> bool:
+    """Whether curves have times that are not equally spaced."""
+    return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
+
+
+def _reads_vectors(kernel: Any) -> bool:
+    return kernel == "auto" or kernels.as_kernel(kernel).domain == "vectors"
 
 
 def _sees_units(kernel: Any) -> bool:

@@ -95,7 +95,10 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
-    data = _read_all(args, path, getattr(args, "gram", False))
+    gram = getattr(args, "gram", False)
+    if gram is True and getattr(args, "kernel", None) is not None:
+        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
+    data = _read_all(args, path, gram)
     warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
@@ -159,8 +162,6 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
     options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
         raise InputError(f"--kind {args.kind} does not go with {'--gram' if gram else '--mixed'}; leave one out")
-    if gram is True and getattr(args, "kernel", None) is not None:
-        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
@@ -216,7 +217,6 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
 
 def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """Say what must be remembered of the training file, so that other files are read in the same way."""
-    ranged = data.kind == "vectors" and is_table(data.source) and data.X.shape[1] <= _RANGES
     notes: dict[str, Any] = {
         "kind": data.kind,
         "source": data.source,
@@ -230,9 +230,14 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
         **{name: getattr(args, name) for name in _OF_TEXTS},
-        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if ranged else None,
+        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
+
+
+def _has_ranges(data: Dataset) -> bool:
+    """Whether the ranges of columns are worth a note: those of a table of a few numbers."""
+    return data.kind == "vectors" and is_table(data.source) and data.X.shape[1] <= _RANGES
 
 
 def read_for_model(

@@ -433,6 +433,10 @@ def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
     return usual or alike or shares
 
 
+def _share_of_numbers(cells: list[str]) -> float:
+    return sum(number_in(cell) is not None or is_grouped_number(cell) for cell in cells) / len(cells)
+
+
 def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     """Score of a delimiter: the share of numeric cells, less a half below a title; and whether no row precedes it."""
     try:
@@ -442,8 +446,7 @@ def _numeric_share(layout: Layout, lines: list[str]) -> tuple[float, bool]:
     above = _ragged_rows(rows)
     if above is None or _splits_too_much(layout, rows, lines):
         return -math.inf, False
-    cells = list(chain.from_iterable(rows[max(above, 1) :]))
-    share = sum(number_in(cell) is not None or is_grouped_number(cell) for cell in cells) / len(cells)
+    share = _share_of_numbers(list(chain.from_iterable(rows[max(above, 1) :])))
     if layout.delimiter == " " and share < 0.5:
         return -math.inf, False
     short = above == 0 or len(rows[above - 1]) == len(rows[-1]) - 1  # R leaves out the name of the first column

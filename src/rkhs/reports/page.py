@@ -89,7 +89,7 @@ def page(content: Content) -> str:
         content.items,
         within_view(content.layout.coordinates),
         content.neighbours,
-        spread_out(content.layout.coordinates, _MAX_LABELS) if content.items.named else [],
+        spread_out(content.layout.coordinates, _MAX_LABELS * content.items.named),
         _fields(content),
     )
     return (
