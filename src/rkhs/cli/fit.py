@@ -19,7 +19,6 @@ from rkhs.cli.predictors import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result
-from rkhs.data.dataset import LEFT_OUT, keep_rows
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -108,8 +107,7 @@ def run(args: argparse.Namespace) -> None:
     seconds = time.perf_counter() - args.started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
-    kept = data if fitted.found is None else keep_rows(data, fitted.found.inliers, LEFT_OUT)
-    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, kept)
+    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, fitted.rows(data))
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}

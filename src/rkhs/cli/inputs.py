@@ -22,6 +22,7 @@ from rkhs.cli.corrections import (
     quiet as quiet,
     read_texts,
     read_whole,
+    reading_advice,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
 )
@@ -32,7 +33,6 @@ from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
-from rkhs.data.known_columns import reading_advice
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, is_grouped_number
 

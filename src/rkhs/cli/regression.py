@@ -17,10 +17,9 @@ from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
-from rkhs.cli.rows import APART, named_rows, row_labels
+from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
-from rkhs.data.dataset import LEFT_OUT, keep_rows
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
     decisive_notes,

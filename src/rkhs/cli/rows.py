@@ -19,7 +19,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
-from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
+from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, keep_rows as keep_rows, listed
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
