@@ -105,7 +105,10 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """What a model file must say of a kind, so that other files are read in the same way."""
     notes: dict[str, Any] = {}
     if data.kind == "table":
-        notes["column_kinds"] = _column_kinds(data)
+        notes["column_kinds"] = [
+            "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
+            for name, cells in zip(data.titles, data.X.T, strict=True)
+        ]
     if data.kind == "molecules":
         notes = _notes_of_molecules(data, args)
     if data.kind in ("sequences", "texts"):
@@ -115,14 +118,6 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         notes["key"] = args.key
         notes["times"] = None if data.times is None else data.times.tolist()
     return notes
-
-
-def _column_kinds(data: Dataset) -> list[str]:
-    """What each column of a table holds: dates, texts or numbers."""
-    return [
-        "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
-        for name, cells in zip(data.titles, data.X.T, strict=True)
-    ]
 
 
 def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:

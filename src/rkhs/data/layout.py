@@ -230,19 +230,16 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     )
 
 
-def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> list[str]:
+def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> Iterator[str]:
     """Notes on columns that look like codes with leading zeros, which numbers do not keep."""
-    notes = []
     for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):
-            label = column_label(names, j)
-            notes.append(
-                f"{label} looks like codes with leading zeros, such as {quote(code)}, and is read as numbers; leave it "
-                "out, or put a letter before each code to read it as texts"
+            yield (
+                f"{column_label(names, j)} looks like codes with leading zeros, such as {quote(code)}, and is read as "
+                "numbers; leave it out, or put a letter before each code to read it as texts"
             )
-    return notes
 
 
 def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row], int | None]:

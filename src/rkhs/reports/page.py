@@ -283,10 +283,12 @@ def _rebuilt(content: Content) -> str:
 def _novel(content: Content) -> str:
     found, items = content.neighbours, content.items
     order = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)]
+    first = found.distances[:, 0]
+    unit = float(np.median(first)) or float(first.max()) or 1.0
     rows = [
         [
             _item_button(items, i),
-            f"{found.relative_distances[i]:.1f} times the median",
+            f"{first[i] / unit:.1f} times the median",
             _item_button(items, found.indices[i, 0]),
         ]
         for i in order.tolist()
