@@ -65,7 +65,9 @@ def fit_classifier(args: argparse.Namespace) -> None:
             if args.groups is None
             else values_of_column(args, args.groups, "--groups", data)
         )
-        _refuse_one_group(args, together[known])
+        if len(set(together[known].tolist())) < 2:
+            what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
+            raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
@@ -109,12 +111,6 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
             "a column of identifiers?"
         )
     return counts
-
-
-def _refuse_one_group(args: argparse.Namespace, groups: np.ndarray) -> None:
-    if len(set(groups.tolist())) < 2:
-        what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
-        raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
 
 
 def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:

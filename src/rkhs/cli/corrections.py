@@ -174,10 +174,7 @@ def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_order(cells: list[Any]) -> bool:
-    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped.
-
-    Of a few different texts some may look like numbers, as a car's model 500 does.
-    """
+    """Whether a column holds no texts, or such as repeat; of a few different ones some may look like numbers."""
     texts = [cell for cell in cells if isinstance(cell, str)]
     different = set(texts)
     numbers = sum(number_in(cell) is not None for cell in different)

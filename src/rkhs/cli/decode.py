@@ -41,15 +41,13 @@ Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 def run(args: argparse.Namespace) -> None:
     """Read, decode, write."""
-    planned = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
-    planned.add("-o", args.output, TABLES)
+    outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
+    outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
     model, known = file.estimator, file.notes.get("input", {})
     if not hasattr(model, "decode"):
         raise InputError(f"{args.model}: {of_class(model)} cannot decode codes")
-    rows = known.get("kind", "vectors") in ("vectors", "curves") or model.reader_.filling is not None
-    vectors = rows and isinstance(getattr(model, "output_", None), outputs.Euclidean)
-    if args.candidates is None and args.n_best is None and vectors:
+    if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
         _write_vectors(args, model, known)
         return
     if not args.output.lower().endswith(SHEETS):
@@ -102,6 +100,11 @@ def _ranked(
         names, texts = (_kept(old, numbers, start, new) for old, new in ((names, data.row_names), (texts, written)))
     named, spelled = (column if any(column.values()) else None for column in (names, texts))
     return best.ranking, named, spelled, lost
+
+
+def _gives_vectors(model: estimators.KernelEstimator, known: dict[str, Any]) -> bool:
+    rows = known.get("kind", "vectors") in ("vectors", "curves") or model.reader_.filling is not None
+    return rows and isinstance(getattr(model, "output_", None), outputs.Euclidean)
 
 
 def _kept(old: dict[int, str], numbers: list[int], start: int, new: Sequence[str] | None) -> dict[int, str]:

@@ -89,10 +89,7 @@ def warn_of_totals(args: argparse.Namespace, data: Dataset) -> None:
 
 
 def _total_rows(data: Dataset) -> tuple[str, list[str]]:
-    """The word for a total of a row at the end that holds the sums of those above it, and that row and those below.
-
-    The rows are names of rows or their numbers from 1; none without such a row.
-    """
+    """The word for a total in a row at the end that holds sums, and that row and those below, as flags name them."""
     some = data.kind in ("table", "vectors") and data.n_samples > _BELOW
     for i in range(data.n_samples - _BELOW, data.n_samples) if some else ():
         if (word := _total(data, i)) and _holds_sums(as_numbers(data.X[: i + 1])):
@@ -129,10 +126,7 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
 
 
 def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
-    """A table of numbers whose columns are the items, or arrays of series whose last axis is time.
-
-    Rows with gaps are left out where they are few, and are no columns of the fit of a model.
-    """
+    """A table whose columns are the items, without its few rows with gaps, or series whose last axis is time."""
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         turned = [np.ascontiguousarray(one.T) for one in data.items]
         note = AXES_NOTE.replace("that of channels", "time").format(*turned[0].shape)

@@ -115,10 +115,7 @@ def labels_of(
     missing: Sequence[str] | None = None,
     **options: Any,
 ) -> np.ndarray:
-    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps.
-
-    Options of the layout are those of the items: they read this table too where it cannot be read without them.
-    """
+    """A column of a table for items, found by their names, else gaps; options of the items help where they must."""
     file, _ = check_path(path)
     settings = Options(missing=missing)
     try:

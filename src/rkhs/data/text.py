@@ -167,10 +167,7 @@ def with_unit(
 def measurements(
     texts: Sequence[str], decimal: str, thousands: str | None, *, commas: bool = False
 ) -> Measurements | None:
-    """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes.
-
-    With commas, they may be decimal ones.
-    """
+    """Many numbers with one unit, or with decimal commas, but for a few words; None for what may be classes."""
     texts = [text for text in texts if text.lower() not in WEAK]
     marks = (None, ",", ".", "'", " ") if thousands is None else (thousands,)
     found = _with_commas(texts, [mark for mark in marks if mark != ","]) if commas and decimal == "." else []
