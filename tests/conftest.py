@@ -73,23 +73,31 @@ def _one_torch_thread() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_candidates() -> Iterator[dict[str, Any]]:
-    """Fits are short: autoencoders compare two regularisers, and maps one decoder. Yields what is replaced, by name.
+    """Fits are short: autoencoders compare two regularisers, maps one decoder after a short descent.
 
-    What most tests ask does not depend on the model that is chosen; the others use ``all_candidates``.
+    Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
+    descent ends; the others use ``all_candidates``.
     """
     from rkhs.estimators.autoencoder import settings
-    from rkhs.estimators.maps import decoder
+    from rkhs.estimators.maps import decoder, fit
 
-    read, several = settings._read_regs, decoder._WIDTHS_AND_REGS
+    read = settings._read_regs
 
     def few(*args: Any, **options: Any) -> dict[str, Any]:
         found = read(*args, **options)
         return {**found, "candidates": found["candidates"][-2:], "weaker": ()} if "candidates" in found else found
 
+    short = {
+        (settings, "_read_regs"): few,
+        (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
+        (decoder, "_FOLDS"): 2,
+        (fit, "_FROM_COMPONENTS"): ((4.0, 10), (1.0, 20)),
+    }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "_read_regs", few)
-        patch.setattr(decoder, "_WIDTHS_AND_REGS", several[1:2])
-        yield {f"{settings.__name__}._read_regs": read, f"{decoder.__name__}._WIDTHS_AND_REGS": several}
+        replaced = {f"{module.__name__}.{name}": getattr(module, name) for module, name in short}
+        for (module, name), value in short.items():
+            patch.setattr(module, name, value)
+        yield replaced
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def test_date_and_time_in_two_columns_are_one_clock(capsys: pytest.CaptureFixtur
     assert "13.03.2023 00:00" in said
 
 
-@pytest.mark.parametrize("command", ["report", "map", "fit"])
+@pytest.mark.parametrize("command", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("report", "map")), "fit"])
 def test_rows_of_a_series_are_noted_with_its_clock(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_meter(word="")
     more = ["--plan"] if command == "fit" else ["-o", "x.html"]

@@ -16,12 +16,23 @@ def customers(title: str) -> list[str]:
     return [f"{title},x,kind", *(f"{number},{(i * i) % 23}.5,{'ab'[i % 2]}" for i, number in enumerate(NUMBERS))]
 
 
-@pytest.mark.parametrize("title", ["Kundennr", "Bestell-Nr.", "order no", "customer_id", "Artikelnummer"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Kundennr",
+        "Bestell-Nr.",
+        "order no",
+        "customer_id",
+        "Artikelnummer",
+        pytest.param("Report-Nr.", marks=pytest.mark.slow),
+    ],
+)
 def test_nearest_and_map_and_fit_say_what_names_the_rows(run, title: str) -> None:
     table("a.csv", customers(title))
     commands = [("nearest", "a.csv", "-o", "b.csv")]
     if title == "Kundennr":
         commands += [("map", "a.csv", "-o", "b.png"), ("fit", "a.csv", "-o", "b.rkhs"), ("novelty", "a.csv")]
+    if title == "Report-Nr.":
         commands += [("report", "a.csv", "-o", "b.html")]
     for words in commands:
         status, said, _ = run(*words)

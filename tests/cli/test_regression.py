@@ -287,10 +287,8 @@ def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, capsys: 
     assert fit("all.csv", "--predict", "price", "--robust", "--trim", "1000") == 0
     printed = capsys.readouterr().out  # one list of rows, and no sentence that none looks wrong
     assert "robust: no row is wrong enough to be left out (none has a score above 1)\n" in printed
-    assert (
-        "suspicious rows, which stay in the fit: look at them, held-out residual above 5 times the median: r7"
-        in printed
-    )
+    assert "suspicious rows, which stay in the fit: look at them, held-out residual above" in printed
+    assert "times the median: r7" in printed
     assert fit("all.csv", "--predict", "price", "--robust", "--loss", "auto") == 2
     assert "with --robust name one" in capsys.readouterr().err
     assert fit("all.csv", "--predict", "price", "--robust", "--leave-out", "apart") == 2

@@ -247,7 +247,11 @@ def test_values_far_from_all_others_are_few_lines(
 
 
 @pytest.mark.parametrize(
-    "words", [["novelty", "year.csv", "year.csv"], ["fit", "year.csv", "--robust", "-o", "y.rkhs"]]
+    "words",
+    [
+        ["novelty", "year.csv", "year.csv"],
+        pytest.param(["fit", "year.csv", "--robust", "-o", "y.rkhs"], marks=pytest.mark.slow),
+    ],
 )
 def test_many_single_hours_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]

@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -96,6 +97,15 @@ def configurations(settings: dict[str, dict[str, Any]] = SMALL) -> list[BaseEsti
     kinds = {kind.__name__: kind for kind in estimators()}
     few = [(kinds[name], {**settings.get(name, {}), **params}) for name, many in VARIANTS.items() for params in many]
     return plain(settings) + [kind(**params) for kind, params in few]
+
+
+COSTLY_GRAMS = ("DeepRKM", "FunctionalKernelRegressor", "KernelMap", "OperatorKernelRegressorCV")
+
+
+def costly_grams_last(made: list[BaseEstimator]) -> list[Any]:
+    """The estimators, as slow the Gram matrices of classes that fit by iteration: quicker ones read them alike."""
+    slow = [is_pairwise(one) and type(one).__name__ in COSTLY_GRAMS for one in made]
+    return [pytest.param(one, marks=pytest.mark.slow) if late else one for one, late in zip(made, slow, strict=True)]
 
 
 def transformers(settings: dict[str, dict[str, Any]] = SMALL) -> list[BaseEstimator]:

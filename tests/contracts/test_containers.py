@@ -29,7 +29,7 @@ from rkhs.evaluation import (
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Linear, WeisfeilerLehman
 from rkhs.plots import CodeMapDisplay
-from tests.contracts.estimator_examples import CHOSEN, QUICK, for_estimator, plain
+from tests.contracts.estimator_examples import CHOSEN, QUICK, costly_grams_last, for_estimator, plain
 from tests.contracts.kernel_examples import ALL, items, letters_in_common
 from tests.contracts.test_ownership import answers
 
@@ -102,7 +102,7 @@ def fitted(estimator: BaseEstimator, w: Wrap) -> Any:
     return answers(model, w(new))
 
 
-@pytest.mark.parametrize("estimator", plain(QUICK), ids=repr)
+@pytest.mark.parametrize("estimator", costly_grams_last(plain(QUICK)), ids=repr)
 def test_estimators(estimator: BaseEstimator) -> None:
     agree(lambda w: fitted(estimator, w), {name: CONTAINERS[name] for name in ("shuffled rows", "polars", "list")})
 

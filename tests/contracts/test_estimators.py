@@ -29,6 +29,7 @@ from tests.contracts.estimator_examples import (
     QUICK,
     SHRUNK,
     configurations,
+    costly_grams_last,
     fitted,
     for_estimator,
     is_pairwise,
@@ -40,7 +41,10 @@ def quick_first(make: Callable[..., list[BaseEstimator]]) -> list[Any]:
     """Short fits, and with -m slow the defaults."""
     quick = make(QUICK)
     known = {repr(one) for one in quick}
-    return [*quick, *(pytest.param(one, marks=pytest.mark.slow) for one in make() if repr(one) not in known)]
+    return [
+        *costly_grams_last(quick),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in make() if repr(one) not in known),
+    ]
 
 
 each = pytest.mark.parametrize("estimator", quick_first(configurations), ids=repr)

@@ -35,7 +35,15 @@ from rkhs.kernels import (
     Views,
 )
 from tests.contracts.containers import LENT, Lent, arrays_in, scramble, shared, state
-from tests.contracts.estimator_examples import CHOSEN, QUICK, configurations, for_estimator, is_pairwise, plain
+from tests.contracts.estimator_examples import (
+    CHOSEN,
+    COSTLY_GRAMS,
+    QUICK,
+    configurations,
+    for_estimator,
+    is_pairwise,
+    plain,
+)
 from tests.contracts.kernel_examples import ALL, items
 
 FEATURES = (Nystroem(8), RandomFeatures(12))
@@ -128,9 +136,10 @@ def check(estimator: BaseEstimator, lent: Lent, given: Any, new: Any, folder: Pa
 
 
 CASES: list[Any] = [(estimator, "rows in order") for estimator in estimators()]
-CASES += [  # a Gram matrix in another form is read by one class as by all
+CASES += [  # a Gram matrix in another form is read by one class as by all, and so are rows by classes that take long
     pytest.param(estimator, form, marks=pytest.mark.slow)
-    if is_pairwise(estimator) and not isinstance(estimator, rkhs.KernelPCA)
+    if (is_pairwise(estimator) and not isinstance(estimator, rkhs.KernelPCA))
+    or type(estimator).__name__ in COSTLY_GRAMS
     else (estimator, form)
     for form in list(LENT)[1:]
     for estimator in plain(QUICK)

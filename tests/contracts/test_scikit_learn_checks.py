@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks
 
 from tests.contracts.estimator_examples import (
+    COSTLY_GRAMS,
     QUICK,
     VARIANTS,
     configurations,
@@ -52,8 +53,8 @@ def check_all(
 
 
 # The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
-COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelMap", "OperatorKernelRegressorCV")
-GRAM_COSTLY = ("DeepRKM", "FunctionalKernelRegressor", "KernelAutoencoder", "KernelMap", "OperatorKernelRegressorCV")
+COSTLY = COSTLY_GRAMS
+GRAM_COSTLY = ("KernelAutoencoder", *COSTLY_GRAMS)
 
 
 def costly_last(made: list[BaseEstimator]) -> list[Any]:

@@ -276,7 +276,7 @@ def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_features_choose_by_default_and_compute_the_kernel_once() -> None:
-    X = table()[::5]
+    X = table()[::7]
     asked = []
 
     def similarity(a: np.ndarray, b: np.ndarray) -> float:

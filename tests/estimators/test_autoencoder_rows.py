@@ -2,7 +2,7 @@
 
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -344,6 +344,11 @@ def test_a_majorizer_that_is_none_is_named(said: str) -> None:
         KernelAutoencoder(2, storage=Nystroem(20), loss=Mine(0.3), reg=REG).fit(X)
 
 
+def slowly(names: Iterable[str], *slow: str) -> list[Any]:
+    """Names of forms, those marked as slow whose steps other ones take too."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+
+
 FORMS = {
     "sphere": {"constraint": "sphere"},
     "ball": {"constraint": "ball"},
@@ -361,7 +366,7 @@ def formed(name: str, **options: Any) -> KernelAutoencoder:
     return KernelAutoencoder(**{"reg": (1e-4,) * (depth + 1), **given})
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", slowly(FORMS, "deep", "soft"))
 def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp_path: Path) -> None:
     rows, new = X[:150], NEW[:60]
     model = fit(formed(name), rows)
@@ -388,7 +393,7 @@ def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp
     np.testing.assert_array_equal(threads, serial)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", slowly(FORMS, "deep", "four layers", "soft"))
 def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,7 +507,13 @@ def test_the_strongest_candidate_is_given_up_after_a_look(monkeypatch: pytest.Mo
     "options", [{}, {"n_components": (3, 2)}, {"loss": "huber"}, {"kernel": "laplacian"}], ids=repr
 )
 def test_kernel_parts_alone_have_depth_losses_and_chosen_regularisers(options: dict[str, Any]) -> None:
-    given: dict[str, Any] = {"n_components": 2, "storage": Nystroem(40), "linear_part": "kernel", **options}
+    given: dict[str, Any] = {
+        "n_components": 2,
+        "storage": Nystroem(40),
+        "linear_part": "kernel",
+        "max_iter": 15,
+        **options,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KernelAutoencoder(**given).fit(X[:150])

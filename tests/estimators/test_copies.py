@@ -57,12 +57,12 @@ def test_repeats_of_measurements_are_warned_of() -> None:
 
 
 def test_compare_keeps_copies_and_groups_on_one_side() -> None:
-    rows, y = THRICE[:90], Y[:90]
+    rows, y = THRICE[:60], Y[:60]
     X = rows + 1e-9 * RNG.normal(size=rows.shape)
     found = compare_codes(X, y, n_components=2, n_splits=2)
     assert max(row.mean for row in found.rows) < 0.5
     X = rows + 0.01 * RNG.normal(size=rows.shape)
-    found = compare_codes(X, y, n_components=2, n_splits=2, groups=np.repeat(np.arange(30), 3))
+    found = compare_codes(X, y, n_components=2, n_splits=2, groups=np.repeat(np.arange(20), 3))
     assert max(row.mean for row in found.rows) < 0.5
 
 

@@ -96,6 +96,7 @@ def test_new_rows_keep_their_neighbours_and_are_decoded(digits: KernelMap) -> No
     assert 0.4 < digits.correlation_ < 1.0
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_two_fits_have_the_same_bits(digits: KernelMap) -> None:
     np.testing.assert_array_equal(KernelMap().fit(DIGITS[:250]).codes_, digits.codes_)
 
@@ -134,6 +135,7 @@ def test_dimensions(p: int) -> None:
     assert model.transform(IRIS[1::15]).shape == (10, p)
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_objects_and_sparse_rows(digits: KernelMap) -> None:
     words = ["kernel", "kennel", "matrix", "tricks", "metric", "panel", "channel", "colonel"]
     model = KernelMap(kernel=lambda x, y: float(len(set(x) & set(y)))).fit(words)

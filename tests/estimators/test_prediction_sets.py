@@ -183,7 +183,9 @@ def test_candidates_choose_reg_among_all_rows() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::rkhs.errors.EdgeWarning")
-@pytest.mark.parametrize("cls", [OperatorKernelRegressor, OperatorKernelRegressorCV])
+@pytest.mark.parametrize(
+    "cls", [OperatorKernelRegressor, pytest.param(OperatorKernelRegressorCV, marks=pytest.mark.slow)]
+)
 def test_intervals_of_few_rows_hold_what_they_promise_also_from_a_file(cls: Any, tmp_path: Path) -> None:
     held = []
     for seed in range(20):

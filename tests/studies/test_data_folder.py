@@ -102,7 +102,7 @@ def test_what_a_server_fails_to_give_is_said_and_fetched_by_the_next_call(
 ) -> None:
     words = [str(tmp_path / "made"), "--only", "first", "--from"]
     with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as http:
-        threading.Thread(target=http.serve_forever, daemon=True).start()
+        threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
         place = f"http://127.0.0.1:{http.server_port}"
         assert data.main([*words, f"{place}/{how}"]) == 1
         assert not (tmp_path / "made").exists()

@@ -303,7 +303,7 @@ def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:
     low, high = np.quantile(codes, (0.05, 0.95), axis=0)
     reach = _REACH * (high - low).max()  # both axes have one scale
     far = ((codes < low - reach) | (codes > high + reach)).any(axis=1)
-    if not 0 < far.sum() <= max(_FEW_FAR, len(codes) // 100):
+    if not 0 < far.sum() <= max(_FEW_FAR, len(codes) // 100) or not np.ptp(codes[~far]):
         return codes, []
     left, right = codes[~far].min(axis=0), codes[~far].max(axis=0)
     width, height = sides = 1.2 * (right - left)
