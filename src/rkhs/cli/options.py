@@ -151,19 +151,14 @@ def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namesp
 
 def with_command(message: Exception | str, args: argparse.Namespace) -> str:
     """A message, and where it or its cause names options of reading that this command takes, the command with them."""
-    found = _with_options(message)
+    sources = () if hasattr(message, "words") else (message, getattr(message, "__cause__", None))  # it has a command
+    found = next((one for one in sources if hasattr(one, "options")), None)
     options = {name: value for name, value in getattr(found, "options", {}).items() if hasattr(args, name)}
     if not options or ("drop_columns" in options and args.columns is not None):
         return str(message)
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
     commands = "".join(as_command(mended(args, way).words) for way in ways)
     return f"{message}; this command {getattr(found, 'does', '')}:{commands}"
-
-
-def _with_options(message: Exception | str) -> Any:
-    """The message, or its cause, that has options of reading; None where it holds a whole command already."""
-    sources = () if hasattr(message, "words") else (message, getattr(message, "__cause__", None))
-    return next((one for one in sources if hasattr(one, "options")), None)
 
 
 def quoted_cells(cells: Iterable[object]) -> str:
