@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import stat
+from collections import namedtuple
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -157,6 +159,16 @@ def test_a_missing_extra_is_named_before_the_fit(
     assert 'pip install "rkhs[tables]"' in capsys.readouterr().err
     assert run("export", "m.rkhs", "-o", "m.onnx") == 2
     assert 'pip install "rkhs[onnx]"' in capsys.readouterr().err
+
+
+def test_a_full_disk_is_found_before_the_fit(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rkhs.KernelPCA, "fit", lambda *_, **__: pytest.fail("the fit began"))
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1000, 0, 600))
+    assert run(*FIT, "-o", "new.rkhs", "--codes", "new.csv") == 2
+    assert "-o new.rkhs: expected space on its disk; got 600 B" in capsys.readouterr().err
 
 
 def test_codes_alone_are_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

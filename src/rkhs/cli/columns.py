@@ -15,7 +15,6 @@ from rkhs._core.errors import InputError
 from rkhs.cli.options import as_command, mended
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
-from rkhs.data import Dataset
 from rkhs.data.columns import (
     COPIES,
     TENFOLD,
@@ -33,6 +32,7 @@ from rkhs.data.columns import (
     spreads,
     wants_scaling,
 )
+from rkhs.data.dataset import Dataset, titles_of
 from rkhs.data.formats import is_table
 from rkhs.data.molecule_files import molecule_remarks
 
@@ -121,7 +121,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
         return [_filling_sentence(data), *column_notes(data)]
     if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
-    names = data.titles
+    names = titles_of(data)
     found, notes = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
@@ -152,7 +152,7 @@ def _filling_sentence(data: Dataset) -> str:
 
 def _most_texts_first(data: Dataset) -> list[str]:
     """Names of the columns of texts, those of most different ones first, and how many these are where they are many."""
-    different = {name: {*filter(_is_text, cells)} for name, cells in zip(data.titles, data.X.T, strict=True)}
+    different = {name: {*filter(_is_text, cells)} for name, cells in zip(titles_of(data), data.X.T, strict=True)}
     counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
     return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
 
@@ -177,9 +177,9 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
-        return _remarks(data, curve_remarks(data.X, data.titles))
+        return _remarks(data, curve_remarks(data.X, titles_of(data)))
     rows = data.row_names or [*map("row {}".format, data.row_numbers)]
-    return _remarks(data, column_remarks(data.X, data.titles, data.dates, rows))
+    return _remarks(data, column_remarks(data.X, titles_of(data), data.dates, rows))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
@@ -195,7 +195,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
     """The flag for a first column of texts that may name the rows, which leaves those to be left out."""
-    first = data.titles[0]
+    first = titles_of(data)[0]
     if data.row_names is not None or first not in names or not _is_text(data.X[0, 0]):
         return []
     del names[first]
@@ -216,7 +216,7 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
 
 def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
     """The command that compares windows of this many rows, without columns of texts."""
-    texts = [name for name, cells in zip(data.titles, data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
+    texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
     dropped = {"drop_columns": texts} if texts and args.columns is None else {}
     return f"; this command compares windows:{as_command(mended(args, {'window': length} | dropped).words)}"
 
@@ -248,7 +248,7 @@ def _series_note(data: Dataset) -> tuple[str, int] | None:
     """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
     if not data.dates or len(data.X) < _LONG:
         return None
-    names = list(data.titles)
+    names = list(titles_of(data))
     days = {j: as_numbers(data.X[:, [j]])[:, 0] for j in map(names.index, data.dates)}
     if not (positions := clock(days)):
         return None

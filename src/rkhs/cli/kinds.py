@@ -11,7 +11,7 @@ from rkhs import estimators, kernels, selection
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
-from rkhs.data import Dataset
+from rkhs.data.dataset import Dataset, titles_of
 from rkhs.data.formats import FINGERPRINTS, is_table
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
@@ -107,7 +107,7 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     if data.kind == "table":
         notes["column_kinds"] = [
             "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
-            for name, cells in zip(data.titles, data.X.T, strict=True)
+            for name, cells in zip(titles_of(data), data.X.T, strict=True)
         ]
     if data.kind == "molecules":
         notes = _notes_of_molecules(data, args)

@@ -89,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             return _status(out)
         except KeyboardInterrupt as interrupt:
-            return _interrupted(interrupt)
+            _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
+            return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
         except Exception as error:
             return _failed(error, args)
 
@@ -101,11 +102,6 @@ def _status(out: Stream) -> int:
         return 0
     _print_line(f"error: cannot write to standard output ({out.error.strerror or out.error}); files are written")
     return _USER_ERROR
-
-
-def _interrupted(interrupt: KeyboardInterrupt) -> int:
-    _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
-    return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
 
 
 def _failed(error: Exception, args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from rkhs import estimators
 from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, RkhsError, optional
 from rkhs._core.files import check_writable
+from rkhs._core.memory import readable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
 from rkhs.data import Dataset
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
+_LEAST_SPACE = 2**16  # bytes, of which a small model needs some
 _OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, *FASTA, ".ts", ".onnx", *PICTURES)
@@ -57,6 +60,11 @@ class Outputs:
         self._refuse_clashes(flag, path)
         with naming(flag):
             check_writable(path)
+        free = shutil.disk_usage(os.path.dirname(os.path.realpath(path))).free
+        if free < _LEAST_SPACE:
+            raise InputError(
+                f"{flag} {path}: expected space on its disk; got {readable(free)}; free some, or write elsewhere"
+            )
         if path.lower().endswith((".xlsx", ".parquet", ".onnx", *PICTURES)):
             _import_writer(path)
         self._planned[flag] = path

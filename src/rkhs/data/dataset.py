@@ -170,11 +170,6 @@ class Dataset:
         return [names for names in (self.row_names, self.smiles, *self.aliases) if names is not None]
 
     @property
-    def titles(self) -> Sequence[str]:
-        """Names of the columns of `X`, or their positions."""
-        return self.column_names or [f"column {j}" for j in range(self.X.shape[1])]
-
-    @property
     def items(self) -> Any:
         """What estimators take: `X`, or curves with their times, or SMILES."""
         if self.as_smiles:
@@ -193,6 +188,11 @@ class Dataset:
         out = {bad.row for bad in self.skipped}
         first = self.start + 1
         return [row for row in range(first, first + self.n_samples + len(out)) if row not in out]
+
+
+def titles_of(data: Dataset) -> Sequence[str]:
+    """Names of the columns of rows, or their positions."""
+    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
 
 
 def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:

@@ -361,9 +361,5 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
 def _lists(found: Columns, text: str) -> list[str]:
     """Names of the columns whose cells, names of rows excepted, are split by what splits this text."""
     mark = next((mark for mark in ";|," if mark in text), " ")
-    return [name for j, name in enumerate(found.names or ()) if j and _mostly(mark, found.cells[j].tolist())]
-
-
-def _mostly(mark: str, cells: list[str | float | None]) -> bool:
-    """Whether half of the cells are texts with this mark."""
-    return 2 * sum(isinstance(cell, str) and mark in cell for cell in cells) > len(cells)
+    counts = [sum(isinstance(cell, str) and mark in cell for cell in cells.tolist()) for cells in found.cells]
+    return [name for j, name in enumerate(found.names or ()) if j and 2 * counts[j] > len(found.cells[j])]

@@ -347,12 +347,7 @@ def corrected_error(differences: np.ndarray) -> float:
     """Standard error of a mean over random splits, which share training rows: variance times ``1/J + test/train``."""
     if len(differences) < 2:
         return float("inf")
-    return float(differences.std(ddof=1)) * split_share(len(differences))
-
-
-def split_share(n_splits: int) -> float:
-    """Standard error of the mean over random splits as a share of the standard deviation over them."""
-    return math.sqrt(1.0 / n_splits + _TEST / (1.0 - _TEST))
+    return float(differences.std(ddof=1)) * math.sqrt(1.0 / len(differences) + _TEST / (1.0 - _TEST))
 
 
 def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool, np.ndarray]:
