@@ -537,7 +537,7 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
     assert "squared error:" not in capsys.readouterr().out
     assert main(["report", "homes.csv", "--predict", "price"]) == 0
-    assert "% of the squared error comes from 18: if wrong, fit with --robust." in capsys.readouterr().out
+    assert "% of the squared error: if it is wrong, pass --robust or --leave-out 18." in capsys.readouterr().out
 
 
 def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(
