@@ -8,9 +8,9 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_829,
-    "statements of the tools": 9_150,
+    "statements of the tools": 9_160,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_775,
+    "docstring lines behind no door": 2_780,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 60,
     "import circles": 0,

@@ -88,11 +88,16 @@ def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimator
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
     best = max(fitted, key=lambda model: model.best_score_)
-    chosen = any(text.startswith("center=") for text in args.set or ())
-    if chosen or (args.kernel is None and data.kind != "gram"):
+    if not _may_lack_constant(args, data):
         return best
     uncentred = clone(best).set_params(center=False).fit(data.items, y, groups=groups)
     return uncentred if uncentred.best_score_ > _LOWER * best.best_score_ else best
+
+
+def _may_lack_constant(args: argparse.Namespace, data: Dataset) -> bool:
+    """Whether the kernel is the user's, who did not say whether targets are centred."""
+    named = args.kernel is not None or data.kind == "gram"
+    return named and not any(text.startswith("center=") for text in args.set or ())
 
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
