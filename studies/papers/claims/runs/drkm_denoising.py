@@ -231,7 +231,7 @@ def ratios(logs: np.ndarray, cells: Sequence[tuple[str, float]]) -> dict[str, Ju
 @run_of("drkm-table2")
 def plane_figures(fast: bool) -> Answer:
     """Error of kernel PCA, by its projection, over that of the deep machine with the weights of the paper."""
-    draws, n, figures, grid = (2, 20, _CELLS[:2], _RATIOS[1:2]) if fast else (3, _POINTS, _CELLS, _RATIOS)
+    draws, n, figures, grid = (2, 20, _CELLS[:2], _RATIOS[1:2]) if fast else (3, 100, _CELLS, _RATIOS)
     models = ("deep", "shallow", "ours", "ours, shallow")
     cells = _fits(figures, draws, n, grid=grid, models=models, fast=fast)
 
